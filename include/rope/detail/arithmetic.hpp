@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// The few operations that every rotation is made of, with their rounding spelled out, and the loop pragma.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "../types.hpp"
+#include "bits.hpp"
+
+// Iterations of the loop that follows do not read what others write, though pointers may be equal.
+#if defined(__clang__)
+#    define ROPE_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#    define ROPE_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
+#else
+#    define ROPE_INDEPENDENT_ITERATIONS
+#endif
+
+// Whether this unit is compiled for a machine with fused multiply-add. It decides between two classes of
+// bits: with fma, every element has the same bits on every machine; without, on every machine without.
+#if defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__aarch64__) || defined(_M_ARM64)
+#    define ROPE_HAS_FMA 1
+#else
+#    define ROPE_HAS_FMA 0
+#endif
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// a * b + c: rounded once where the machine can, else the product and the sum are rounded, and a machine
+/// without fma gives the compiler nothing to contract them to.
+template <class T>
+ROPE_ABI inline T multiply_add(T a, T b, T c) noexcept {
+#if ROPE_HAS_FMA
+    return std::fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+// ---- 16-bit elements, without branches so that loops over them vectorise ----
+
+/// Exact.
+ROPE_ABI inline float float_from(bfloat16 x) noexcept {
+    return bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+}
+
+/// Exact. Subnormal halves are made by one exact subtraction of normal floats, so flush-to-zero does not lose
+/// them.
+ROPE_ABI inline float float_from(half x) noexcept {
+    const std::uint32_t magnitude = static_cast<std::uint32_t>(x.bits & 0x7fffu) << 13;
+    const std::uint32_t exponent = magnitude & 0x0f800000u;
+    const std::uint32_t normal = magnitude + (112u << 23) + (exponent == 0x0f800000u ? 112u << 23 : 0u);
+    const float subnormal = bit_cast<float>(magnitude + (113u << 23)) - bit_cast<float>(113u << 23);
+    const std::uint32_t bits = exponent == 0 ? bit_cast<std::uint32_t>(subnormal) : normal;
+    return bit_cast<float>(bits | static_cast<std::uint32_t>(x.bits & 0x8000u) << 16);
+}
+
+/// Nearest, ties to even; overflow to infinity; NaN stays NaN, quiet, with its sign and upper payload.
+ROPE_ABI inline bfloat16 bfloat16_from(float x) noexcept {
+    const std::uint32_t bits = bit_cast<std::uint32_t>(x);
+    const std::uint32_t nearest = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    const std::uint32_t quiet = bits >> 16 | 0x40u;
+    const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    return {static_cast<std::uint16_t>(nan ? quiet : nearest)};
+}
+
+/// Nearest, ties to even; from 65520 on infinity; NaN stays NaN, quiet, with its sign and upper payload.
+ROPE_ABI inline half half_from(float x) noexcept {
+    const std::uint32_t bits = bit_cast<std::uint32_t>(x);
+    const std::uint32_t magnitude = bits & 0x7fffffffu;
+    // Normal halves: drop 13 bits, nearest even, and move the exponent's bias. A carry may reach infinity.
+    const std::uint32_t normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+    // Below 2^-14: adding 0.5 aligns the last bit of the float with the last bit of a subnormal half, so the
+    // addition itself rounds to nearest even.
+    const std::uint32_t subnormal = bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+    const std::uint32_t nan = 0x7e00u | (magnitude >> 13 & 0x3ffu);
+    const std::uint32_t finite = magnitude < (113u << 23) ? subnormal : normal;
+    const std::uint32_t large = magnitude > 0x7f800000u ? nan : 0x7c00u;
+    const std::uint32_t result = magnitude >= 0x477ff000u ? large : finite;
+    return {static_cast<std::uint16_t>(result | (bits >> 16 & 0x8000u))};
+}
+
+// ---- load and store: the only places that know how an element lies in memory ----
+// Elements are read and written as bytes of the right size, so an array of any type with these bits may be
+// passed.
+
+template <class Compute, class Storage>
+struct Element {  // float and double in their own arithmetic
+    static_assert(sizeof(Compute) == sizeof(Storage), "");
+    ROPE_ABI static Compute load(const Storage* p) noexcept { return *p; }
+    ROPE_ABI static void store(Storage* p, Compute x) noexcept { *p = x; }
+};
+template <>
+struct Element<float, half> {
+    ROPE_ABI static float load(const half* p) noexcept {
+        half x;
+        std::memcpy(&x, p, sizeof(x));
+        return float_from(x);
+    }
+    ROPE_ABI static void store(half* p, float value) noexcept {
+        const half x = half_from(value);
+        std::memcpy(p, &x, sizeof(x));
+    }
+};
+template <>
+struct Element<float, bfloat16> {
+    ROPE_ABI static float load(const bfloat16* p) noexcept {
+        bfloat16 x;
+        std::memcpy(&x, p, sizeof(x));
+        return float_from(x);
+    }
+    ROPE_ABI static void store(bfloat16* p, float value) noexcept {
+        const bfloat16 x = bfloat16_from(value);
+        std::memcpy(p, &x, sizeof(x));
+    }
+};
+
+// ---- rotate ----
+
+template <class T>
+struct Pair {
+    T a, b;
+};
+
+///     | a' |   | c  -s |   | a |
+///     | b' | = | s   c | * | b |      c = m cos(t), s = m sin(t)
+///
+/// Error of each result, u = 2^-24 for float and 2^-53 for double: at most 1.01 u |a*c| + 2.01 u |b*s| + half
+/// an ulp of the result + 2^-149 (with fma; 2.01 u on both terms without), the error of c and s included.
+template <class T>
+ROPE_ABI inline Pair<T> rotate(Pair<T> x, T c, T s) noexcept {
+    return {multiply_add(x.a, c, -(x.b * s)), multiply_add(x.b, c, x.a * s)};
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

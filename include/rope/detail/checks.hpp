@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// Everything that is checked before a byte is written. Views come here with their types erased, so this is
+// compiled once per program, not once per element type.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "../errors.hpp"
+#include "../positions.hpp"
+#include "../tensor_view.hpp"
+#include "../types.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// A view without its element type.
+struct AnyView {
+    const char* name;  // as the caller knows it: "x", "q", "k", "in", "out"
+    const void* data;
+    Index element_size;
+    const void* type;  // the same for the same storage type
+    Index extents[4];
+    Index strides[4];
+};
+
+inline constexpr const char* kAxisNames[4] = {"batch", "seq", "heads", "head_dim"};
+
+template <class Storage>
+inline constexpr char kTypeTag = 0;
+
+template <class T>
+ROPE_ABI inline AnyView erased(const char* name, const TensorView<T>& v) noexcept {
+    using Storage = typename ElementTraits<std::remove_const_t<T>>::storage;
+    return {name,
+            v.data,
+            static_cast<Index>(sizeof(T)),
+            &kTypeTag<Storage>,
+            {v.batch, v.seq, v.heads, v.head_dim},
+            {v.batch_stride, v.seq_stride, v.head_stride, v.feature_stride}};
+}
+
+/// What a call needs to know of a table.
+struct TableShape {
+    Index head_dim, first_position, max_positions;
+};
+
+/// One tensor of a call: where it is read, where it is written, and its table.
+struct CheckedTensor {
+    AnyView in, out;
+    TableShape table;
+    bool in_place;
+};
+
+ROPE_ABI inline Index magnitude(Index x) noexcept { return x < 0 ? -x : x; }
+
+ROPE_ABI inline bool is_empty(const AnyView& v) noexcept {
+    for (const Index extent : v.extents)
+        if (extent == 0) return true;
+    return false;
+}
+
+/// The bytes that a view touches, as offsets [begin, end) from its data pointer, over the axes whose stride
+/// in bytes is below `limit`. Valid once check_extents has passed.
+struct Span {
+    Index begin, end;
+};
+ROPE_ABI inline Span span_below(const AnyView& v, Index limit) noexcept {
+    Span span = {0, v.element_size};
+    for (int axis = 0; axis < 4; ++axis) {
+        const Index stride = v.strides[axis] * v.element_size;
+        if (v.extents[axis] < 2 || magnitude(stride) >= limit) continue;
+        (stride < 0 ? span.begin : span.end) += stride * (v.extents[axis] - 1);
+    }
+    return span;
+}
+
+/// Extents are not negative, and neither their product nor the bytes spanned overflow.
+ROPE_ABI inline Status check_extents(const AnyView& v) noexcept {
+    constexpr Index most = std::numeric_limits<Index>::max();
+    for (int axis = 0; axis < 4; ++axis)
+        if (v.extents[axis] < 0)
+            return invalid(v.name, ".", kAxisNames[axis], " is ", v.extents[axis],
+                           "; it must not be negative.");
+    if (is_empty(v)) return Status();
+    Index elements = 1;
+    Index reach = 0;  // largest offset, in elements
+    for (int axis = 0; axis < 4; ++axis) {
+        const Index extent = v.extents[axis];
+        const Index stride = v.strides[axis];
+        const Index room = most / v.element_size - 1 - reach;
+        const bool product_fits = extent <= most / v.element_size / elements;
+        const bool reach_fits =
+            extent == 1 || (stride >= -room && stride <= room && magnitude(stride) <= room / (extent - 1));
+        if (!product_fits || !reach_fits)
+            return invalid(v.name, " has extents [", v.extents[0], ", ", v.extents[1], ", ", v.extents[2],
+                           ", ", v.extents[3], "] and strides [", v.strides[0], ", ", v.strides[1], ", ",
+                           v.strides[2], ", ", v.strides[3],
+                           "]; together they must not exceed what memory can hold (", most, " bytes).");
+        elements *= extent;
+        if (extent > 1) reach += magnitude(stride) * (extent - 1);
+    }
+    if (v.data == nullptr)
+        return invalid(v.name, ".data is null; a view of ", elements, " elements needs memory to point to.");
+    return Status();
+}
+
+/// Distinct elements have distinct addresses: taken by ascending stride, each axis steps over all that the
+/// smaller ones reach. (Interleavings that are injective without being nested so do not occur and are
+/// refused.)
+ROPE_ABI inline Status check_no_self_overlap(const AnyView& v) noexcept {
+    if (is_empty(v)) return Status();
+    bool done[4] = {};
+    Index reach = 0;
+    for (int round = 0; round < 4; ++round) {
+        int next = -1;
+        for (int axis = 0; axis < 4; ++axis)
+            if (!done[axis] && (next < 0 || magnitude(v.strides[axis]) < magnitude(v.strides[next])))
+                next = axis;
+        done[next] = true;
+        if (v.extents[next] < 2) continue;
+        const Index stride = magnitude(v.strides[next]);
+        if (stride <= reach)
+            return invalid(v.name, " overlaps itself: ", kAxisNames[next], " has stride ", v.strides[next],
+                           ", and the axes inside it span ", reach + 1,
+                           " elements; a view that is written needs a stride at least that large there.");
+        reach += stride * (v.extents[next] - 1);
+    }
+    return Status();
+}
+
+ROPE_ABI inline bool is_same_view(const AnyView& a, const AnyView& b) noexcept {
+    if (a.data != b.data || a.type != b.type) return false;
+    for (int axis = 0; axis < 4; ++axis)
+        if (a.extents[axis] != b.extents[axis] || (a.extents[axis] > 1 && a.strides[axis] != b.strides[axis]))
+            return false;
+    return true;
+}
+
+/// Whether two views can be shown to share no byte: either their spans do not meet, or both repeat with a
+/// common stride (the row of a fused QKV buffer, the head that two feature slices share) and lie apart within
+/// it.
+ROPE_ABI inline bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
+    if (is_empty(a) || is_empty(b)) return true;
+    constexpr Index everything = std::numeric_limits<Index>::max();
+    const std::uintptr_t at_a = reinterpret_cast<std::uintptr_t>(a.data);
+    const std::uintptr_t at_b = reinterpret_cast<std::uintptr_t>(b.data);
+    const Index distance = at_b >= at_a ? static_cast<Index>(at_b - at_a) : -static_cast<Index>(at_a - at_b);
+    const Span whole_a = span_below(a, everything);
+    const Span whole_b = span_below(b, everything);
+    if (distance + whole_b.begin >= whole_a.end || distance + whole_b.end <= whole_a.begin) return true;
+
+    const AnyView* const views[2] = {&a, &b};
+    for (const AnyView* candidate : views) {
+        for (int axis = 0; axis < 4; ++axis) {
+            const Index period = magnitude(candidate->strides[axis] * candidate->element_size);
+            if (candidate->extents[axis] < 2 || period == 0) continue;
+            bool common = true;
+            for (const AnyView* v : views)
+                for (int other = 0; other < 4; ++other) {
+                    const Index stride = magnitude(v->strides[other] * v->element_size);
+                    if (v->extents[other] > 1 && stride >= period && stride % period != 0) common = false;
+                }
+            if (!common) continue;
+            const Span in_a = span_below(a, period);
+            const Span in_b = span_below(b, period);
+            const Index size_a = in_a.end - in_a.begin;
+            const Index size_b = in_b.end - in_b.begin;
+            Index start = (distance + in_b.begin - in_a.begin) % period;
+            if (start < 0) start += period;
+            if (start >= size_a && start + size_b <= period) return true;
+        }
+    }
+    return false;
+}
+
+/// The number of positions fits the call, and each of them is in the table.
+ROPE_ABI inline Status check_positions(const Positions& p, Index batch, Index seq,
+                                       const TableShape& table) noexcept {
+    const Index low = table.first_position;
+    const Index high = low + table.max_positions - 1;
+    if (p.kind() == Positions::Kind::start) {
+        if (batch == 0 || seq == 0) return Status();
+        if (p.start() < low || p.start() > high || seq - 1 > high - p.start())
+            return out_of_range("positions start at ", p.start(), " and there are ", seq,
+                                " tokens; this cache holds positions ", low, " to ", high, ".");
+        return Status();
+    }
+    const bool starts = p.kind() == Positions::Kind::start_per_entry;
+    if (starts && p.count() != batch)
+        return invalid("positions has ", p.count(), " starts; there must be one per batch entry (", batch,
+                       ").");
+    if (!starts && p.count() != seq && p.count() != clamped_product(batch, seq))
+        return invalid("positions has ", p.count(), " ids; there must be seq (", seq, ") or batch * seq (",
+                       clamped_product(batch, seq), ") of them.");
+    if (p.count() == 0 || seq == 0) return Status();
+    if (p.data() == nullptr)
+        return invalid("positions is a null pointer; it must point to ", p.count(), " integers.");
+    // The last start that leaves room for seq tokens; below `low` when none does.
+    const Index last = !starts ? high : seq > table.max_positions ? low - 1 : high - (seq - 1);
+    const Index outside = p.find_outside(low, last);
+    if (outside == p.count()) return Status();
+    if (starts)
+        return out_of_range("positions[", outside, "] is ", p[outside], ", the start of ", seq,
+                            " tokens; this cache holds positions ", low, " to ", high, ".");
+    return out_of_range("positions[", outside, "] is ", p[outside], "; this cache holds positions ", low,
+                        " to ", high, ".");
+}
+
+/// All checks of one call on one or two tensors, in the order in which a reader would want to hear of them.
+ROPE_ABI inline Status check_call(const CheckedTensor* tensors, int count,
+                                  const Positions& positions) noexcept {
+    const CheckedTensor& first = tensors[0];
+    for (int i = 0; i < count; ++i) {
+        const CheckedTensor& t = tensors[i];
+        if (const Status s = check_extents(t.in); !s.ok()) return s;
+        if (const Status s = t.in_place ? Status() : check_extents(t.out); !s.ok()) return s;
+        if (t.in.extents[3] != t.table.head_dim)
+            return invalid(t.in.name, ".head_dim is ", t.in.extents[3],
+                           "; its cache was made for a head_dim of ", t.table.head_dim, ".");
+        for (int axis = 0; axis < 4; ++axis)
+            if (t.out.extents[axis] != t.in.extents[axis])
+                return invalid(t.out.name, ".", kAxisNames[axis], " is ", t.out.extents[axis],
+                               "; it must be that of ", t.in.name, " (", t.in.extents[axis], ").");
+        for (int axis = 0; axis < 2; ++axis)
+            if (t.in.extents[axis] != first.in.extents[axis])
+                return invalid(t.in.name, ".", kAxisNames[axis], " is ", t.in.extents[axis],
+                               "; it must be that of ", first.in.name, " (", first.in.extents[axis], ").");
+        if (const Status s = check_no_self_overlap(t.out); !s.ok()) return s;
+        if (!t.in_place && !is_same_view(t.in, t.out) && !is_disjoint(t.in, t.out))
+            return invalid(
+                t.in.name, " and ", t.out.name,
+                " are different views that may share elements; they must be the same view (pointer, type, "
+                "extents and strides) or be shown to share none by their strides.");
+    }
+    if (count == 2 && !is_disjoint(tensors[0].out, tensors[1].out))
+        return invalid(
+            tensors[0].out.name, " and ", tensors[1].out.name,
+            " may share elements, which would turn twice; two views that are written must be shown to share "
+            "none by their strides.");
+    for (int i = 0; i < count; ++i)
+        if (const Status s =
+                check_positions(positions, first.in.extents[0], first.in.extents[1], tensors[i].table);
+            !s.ok())
+            return s;
+    return Status();
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// Filling tables of cos and sin: exactly, by angle addition, and the way float32 frameworks do.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <new>
+
+#include "../frequencies.hpp"
+#include "../types.hpp"
+#include "arithmetic.hpp"
+#include "double_double.hpp"
+#include "turns.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// The arithmetic in which entries of type T are made, before the one rounding to T.
+template <class T>
+struct WorkingType;
+template <>
+struct WorkingType<float> {
+    using type = double;
+};
+template <>
+struct WorkingType<double> {
+    using type = DoubleDouble;
+};
+
+ROPE_ABI inline void assign(double& to, DoubleDouble x) noexcept { to = x.hi; }
+ROPE_ABI inline void assign(DoubleDouble& to, DoubleDouble x) noexcept { to = x; }
+
+ROPE_ABI inline float rounded(double x) noexcept { return static_cast<float>(x); }
+ROPE_ABI inline double rounded(DoubleDouble x) noexcept { return x.hi; }
+
+/// cos and sin of the sum of two angles, in double. The products are spelled out so that no compiler flag
+/// changes their rounding.
+ROPE_ABI inline CosSin<double> operator*(CosSin<double> a, CosSin<double> b) noexcept {
+    return {multiply_add(a.cos, b.cos, -(a.sin * b.sin)), multiply_add(a.sin, b.cos, a.cos * b.sin)};
+}
+
+/// A row of working numbers, cos and sin apart, as the loop over pairs wants them.
+template <class Work>
+struct WorkingRow {
+    Work* cos;
+    Work* sin;
+};
+
+/// One row of the table: the angles of `coarse` and of `fine` added.
+template <class T, class Work>
+ROPE_ABI inline void write_row(T* cos_out, T* sin_out, WorkingRow<Work> coarse, WorkingRow<Work> fine,
+                               Index pairs) noexcept {
+    ROPE_INDEPENDENT_ITERATIONS
+    for (Index i = 0; i < pairs; ++i) {
+        const CosSin<Work> sum =
+            CosSin<Work>{coarse.cos[i], coarse.sin[i]} * CosSin<Work>{fine.cos[i], fine.sin[i]};
+        cos_out[i] = rounded(sum.cos);
+        sin_out[i] = rounded(sum.sin);
+    }
+}
+
+/// Writes rows first, first + 1, ..., first + count - 1 to out: per row `pairs` cosines, then `pairs` sines,
+/// each multiplied by the attention factor and rounded once.
+///
+/// Row p is the sum of two angles, of a coarse row every kFineRows positions and of one of kFineRows fine
+/// rows, and costs two products per entry. Coarse and fine rows are walked in double-double from three exact
+/// angles per pair, so that their errors are below 2^-80 even at the end of a table of 2^31 rows. False when
+/// the working memory (kFineRows * pairs numbers) cannot be had.
+template <class T>
+ROPE_ABI inline bool fill_cos_sin_table(const Frequencies& f, Index first, Index count, T* out) {
+    using Work = typename WorkingType<T>::type;
+    constexpr Index kFineRows =
+        128;  // 128 KiB for 64 pairs in float: stays in L2 while the table streams out
+
+    struct Walk {  // of one pair
+        CosSin<DoubleDouble> now, step;
+    };
+    const Index pairs = static_cast<Index>(f.inv_freq.size());
+    const Index fine_rows = count < kFineRows ? count : kFineRows;
+    const auto size = [](Index n) { return static_cast<std::size_t>(n); };
+    const std::unique_ptr<Turns[]> turns(new (std::nothrow) Turns[size(pairs)]);
+    const std::unique_ptr<Walk[]> walks(new (std::nothrow) Walk[size(pairs)]);
+    const std::unique_ptr<Work[]> work(new (std::nothrow) Work[size(2 * pairs * (fine_rows + 1))]);
+    if (!turns || !walks || !work) return false;
+    const auto row = [&](Index j) {
+        return WorkingRow<Work>{&work[size(2 * pairs * j)], &work[size(2 * pairs * j + pairs)]};
+    };
+
+    for (Index i = 0; i < pairs; ++i) {
+        const double low = f.inv_freq_low.empty() ? 0.0 : f.inv_freq_low[size(i)];
+        turns[size(i)] = turns_from_radians(DoubleDouble{f.inv_freq[size(i)], low});
+        walks[size(i)] = {{{1.0, 0.0}, {0.0, 0.0}}, cos_sin(turns[size(i)])};
+    }
+    const auto put_row_and_step = [&](WorkingRow<Work> to, DoubleDouble magnitude) {
+        for (Index i = 0; i < pairs; ++i) {
+            Walk& walk = walks[size(i)];
+            assign(to.cos[i], walk.now.cos * magnitude);
+            assign(to.sin[i], walk.now.sin * magnitude);
+            walk.now = walk.now * walk.step;
+        }
+    };
+
+    const WorkingRow<Work> coarse = row(fine_rows);
+    for (Index j = 0; j < fine_rows; ++j) put_row_and_step(row(j), {1.0, 0.0});
+    for (Index i = 0; i < pairs; ++i)
+        walks[size(i)] = {cos_sin(turns[size(i)] * first), cos_sin(turns[size(i)] * fine_rows)};
+    for (Index start = 0; start < count; start += fine_rows) {
+        put_row_and_step(coarse, {f.attention_factor, 0.0});
+        const Index rows = count - start < fine_rows ? count - start : fine_rows;
+        for (Index j = 0; j < rows; ++j) {
+            T* to = out + 2 * pairs * (start + j);
+            write_row(to, to + pairs, coarse, row(j), pairs);
+        }
+    }
+    return true;
+}
+
+/// cos and sin of a float angle, each the nearest float.
+ROPE_ABI inline CosSin<float> cos_sin_nearest(float angle) noexcept {
+    // The C library's double result decides unless it lies within 2^-44 of a tie between two floats; then the
+    // double-double result does. Either way the answer is the nearest float, so it is the same everywhere.
+    const double c = std::cos(static_cast<double>(angle));
+    const double s = std::sin(static_cast<double>(angle));
+    const double margin = 0x1p-44;
+    const CosSin<float> low = {static_cast<float>(c - c * margin), static_cast<float>(s - s * margin)};
+    const CosSin<float> high = {static_cast<float>(c + c * margin), static_cast<float>(s + s * margin)};
+    if (low.cos == high.cos && low.sin == high.sin) return low;
+    const CosSin<DoubleDouble> exact = cos_sin(turns_from_radians(static_cast<double>(angle)));
+    return {round_to_float(exact.cos), round_to_float(exact.sin)};
+}
+
+/// As fill_cos_sin_table, but with every step rounded to float32 as eager frameworks do: e = 2i/d, base^e,
+/// its reciprocal, / factor, position * frequency, cos and sin, * attention factor. Products and quotients of
+/// two floats are computed in double and rounded, which gives the nearest float and leaves -ffast-math no
+/// choice.
+ROPE_ABI inline void fill_float32_chain(const Config& config, Index first, Index count, float* out) {
+    const Index pairs = rotary_dim(config) / 2;
+    const auto divided = [](float a, float b) {
+        return static_cast<float>(static_cast<double>(a) / static_cast<double>(b));
+    };
+    const auto times = [](float a, float b) {
+        return static_cast<float>(static_cast<double>(a) * static_cast<double>(b));
+    };
+    const DoubleDouble log_base = log({static_cast<double>(static_cast<float>(config.base)), 0.0});
+    const float factor = static_cast<float>(config.interpolation_factor);
+    const float magnitude = static_cast<float>(config.attention_factor);
+    for (Index i = 0; i < pairs; ++i) {
+        const float e = divided(static_cast<float>(2 * i), static_cast<float>(2 * pairs));
+        const float power = round_to_float(exp(DoubleDouble{static_cast<double>(e), 0.0} * log_base));
+        const float frequency = divided(divided(1.0f, power), factor);
+        for (Index j = 0; j < count; ++j) {
+            const CosSin<float> entry = cos_sin_nearest(times(static_cast<float>(first + j), frequency));
+            out[2 * pairs * j + i] = times(entry.cos, magnitude);
+            out[2 * pairs * j + pairs + i] = times(entry.sin, magnitude);
+        }
+    }
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

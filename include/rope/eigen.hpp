@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// Eigen's matrices and tensors as TensorViews, and tables as Eigen maps. Needs Eigen 3.4.
+#pragma once
+
+#include <Eigen/Core>
+#include <unsupported/Eigen/CXX11/Tensor>
+
+#include <type_traits>
+
+#include "cos_sin_cache.hpp"
+#include "errors.hpp"
+#include "tensor_view.hpp"
+#include "types.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+template <>
+struct ElementTraits<Eigen::half> {
+    using storage = half;
+};
+template <>
+struct ElementTraits<Eigen::bfloat16> {
+    using storage = bfloat16;
+};
+
+/// A matrix whose rows are tokens and whose columns are heads * head_dim features, whatever its storage order
+/// or strides: Matrix, Map, Ref, Block, transpose(). head_dim is cols / heads.
+///
+/// The elements are const when the matrix is; note that Eigen passes constness of a Map on to its data.
+/// Throws std::invalid_argument when heads is below 1 or does not divide the columns.
+template <class Derived,
+          std::enable_if_t<std::is_base_of_v<Eigen::EigenBase<std::decay_t<Derived>>, std::decay_t<Derived>>,
+                           int> = 0>
+ROPE_ABI inline auto view(Derived&& matrix, Index heads) {
+    using Matrix = std::decay_t<Derived>;
+    static_assert((int(Matrix::Flags) & int(Eigen::DirectAccessBit)) != 0,
+                  "rope::view needs a matrix that lies in memory, not an expression: evaluate it first.");
+    static_assert(
+        std::is_lvalue_reference_v<Derived&&> || !std::is_base_of_v<Eigen::PlainObjectBase<Matrix>, Matrix>,
+        "rope::view does not own data: this matrix is a temporary and would be gone.");
+    using Element = std::remove_reference_t<decltype(*matrix.data())>;
+    TensorView<Element> v;
+    if (heads < 1 || matrix.cols() % heads != 0) {
+        detail::proceed(detail::invalid("heads is ", heads, "; it must be at least 1 and divide the ",
+                                        matrix.cols(), " columns of the matrix."));
+        return v;
+    }
+    v.data = matrix.data();
+    v.batch = 1;
+    v.seq = matrix.rows();
+    v.heads = heads;
+    v.head_dim = matrix.cols() / heads;
+    v.seq_stride = matrix.rowStride();
+    v.feature_stride = matrix.colStride();
+    v.head_stride = v.head_dim * v.feature_stride;
+    return v;
+}
+
+namespace detail {
+
+/// Rank 3 is [seq, heads, head_dim], rank 4 is [batch, seq, heads, head_dim], in Eigen's index order; the
+/// storage order only changes the strides.
+template <class Element, class Tensor>
+ROPE_ABI inline TensorView<Element> tensor_view(Element* data, const Tensor& tensor) noexcept {
+    constexpr int rank = Tensor::NumDimensions;
+    static_assert(
+        rank == 3 || rank == 4,
+        "rope takes Eigen tensors of rank 3 [seq, heads, head_dim] or 4 [batch, seq, heads, head_dim].");
+    constexpr bool row_major = int(Tensor::Layout) == int(Eigen::RowMajor);
+    Index extents[4] = {1, 1, 1, 1};
+    Index strides[4] = {0, 0, 0, 1};
+    for (int axis = 0; axis < rank; ++axis)
+        extents[4 - rank + axis] = static_cast<Index>(tensor.dimensions()[static_cast<std::size_t>(axis)]);
+    Index stride = 1;
+    for (int step = 0; step < rank; ++step) {
+        const int axis = row_major ? 3 - step : 4 - rank + step;
+        strides[axis] = stride;
+        stride *= extents[axis];
+    }
+    return {data,       extents[0], extents[1], extents[2], extents[3],
+            strides[0], strides[1], strides[2], strides[3]};
+}
+
+}  // namespace detail
+
+template <class T, int rank, int options, class I>
+struct ViewTraits<Eigen::Tensor<T, rank, options, I>> {
+    ROPE_ABI static TensorView<T> view(Eigen::Tensor<T, rank, options, I>& t) noexcept {
+        return detail::tensor_view(t.data(), t);
+    }
+};
+template <class T, int rank, int options, class I>
+struct ViewTraits<const Eigen::Tensor<T, rank, options, I>> {
+    ROPE_ABI static TensorView<const T> view(const Eigen::Tensor<T, rank, options, I>& t) noexcept {
+        return detail::tensor_view(t.data(), t);
+    }
+};
+template <class Plain, int options, template <class> class Pointer>
+struct ViewTraits<Eigen::TensorMap<Plain, options, Pointer>> {
+    using Element =
+        std::conditional_t<std::is_const_v<Plain>, const typename Plain::Scalar, typename Plain::Scalar>;
+    ROPE_ABI static TensorView<Element> view(const Eigen::TensorMap<Plain, options, Pointer>& t) noexcept {
+        return detail::tensor_view(static_cast<Element*>(t.data()), t);
+    }
+};
+/// A const map of mutable data may be written through, as a const pointer variable may.
+template <class Plain, int options, template <class> class Pointer>
+struct ViewTraits<const Eigen::TensorMap<Plain, options, Pointer>>
+    : ViewTraits<Eigen::TensorMap<Plain, options, Pointer>> {};
+
+/// A table of a cache as an Eigen array of [max_positions, pairs], row 0 being first_position. Valid as long
+/// as a copy of the cache lives.
+template <class T>
+using TableMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>,
+                            Eigen::Unaligned, Eigen::OuterStride<>>;
+
+template <class T>
+ROPE_ABI inline TableMap<T> cos_table(const CosSinCache<T>& cache) {
+    return TableMap<T>(cache.cos_row(cache.first_position()), cache.max_positions(), cache.pairs(),
+                       Eigen::OuterStride<>(cache.rotary_dim()));
+}
+template <class T>
+ROPE_ABI inline TableMap<T> sin_table(const CosSinCache<T>& cache) {
+    return TableMap<T>(cache.sin_row(cache.first_position()), cache.max_positions(), cache.pairs(),
+                       Eigen::OuterStride<>(cache.rotary_dim()));
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// What a refused call says, and how it says it.
+#pragma once
+
+#include "types.hpp"
+#include "version.hpp"
+
+#include "detail/message.hpp"
+
+#if ROPE_EXCEPTIONS
+#    include <stdexcept>
+#else
+#    include <cstdio>
+#    include <cstdlib>
+#endif
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+enum class StatusCode : unsigned char {
+    ok,
+    invalid_argument,  ///< a shape, a stride, a pointer or a configuration that no call could accept
+    out_of_range       ///< a position that this table does not hold
+};
+
+/// The answer of every check(...): a code, and a sentence that names the argument, its value and what is
+/// allowed. Plain data of fixed size: making, copying and returning one allocates nothing.
+class Status {
+ public:
+    ROPE_ABI Status() noexcept = default;
+    ROPE_ABI Status(StatusCode code, const detail::Message& message) noexcept
+        : message_(message), code_(code) {}
+
+    ROPE_ABI bool ok() const noexcept { return code_ == StatusCode::ok; }
+    ROPE_ABI StatusCode code() const noexcept { return code_; }
+    /// A whole sentence, zero-terminated; empty when ok().
+    ROPE_ABI const char* message() const noexcept { return message_.text(); }
+
+ private:
+    detail::Message message_;
+    StatusCode code_ = StatusCode::ok;
+};
+
+#if !ROPE_EXCEPTIONS
+/// Without exceptions (-fno-exceptions) a refused call hands its Status to this handler. The default prints
+/// the sentence to stderr and aborts. A handler of your own may return: the refused call then does nothing
+/// and returns, and an object under construction stays empty (a CosSinCache of zero positions). Not
+/// synchronised: set it before other threads use the library.
+using ErrorHandler = void (*)(const Status&);
+
+namespace detail {
+ROPE_ABI inline void print_and_abort(const Status& status) {
+    std::fputs("rope: ", stderr);
+    std::fputs(status.message(), stderr);
+    std::fputs("\n", stderr);
+    std::abort();
+}
+inline ErrorHandler error_handler = nullptr;  // null: print_and_abort
+}  // namespace detail
+
+/// Sets the handler (null: the default) and returns the one before.
+ROPE_ABI inline ErrorHandler set_error_handler(ErrorHandler handler) noexcept {
+    const ErrorHandler before = detail::error_handler;
+    detail::error_handler = handler;
+    return before;
+}
+#endif
+
+namespace detail {
+
+/// True when the call may go on. Otherwise throws std::invalid_argument or std::out_of_range, or, without
+/// exceptions, calls the handler and returns false.
+ROPE_ABI inline bool proceed(const Status& status) {
+    if (status.ok()) return true;
+#if ROPE_EXCEPTIONS
+    if (status.code() == StatusCode::out_of_range) throw std::out_of_range(status.message());
+    throw std::invalid_argument(status.message());
+#else
+    if (error_handler != nullptr) {
+        error_handler(status);
+    } else {
+        print_and_abort(status);
+    }
+    return false;
+#endif
+}
+
+/// Status from the pieces of a sentence: text, integers and doubles.
+template <class... Parts>
+ROPE_ABI inline Status invalid(const Parts&... parts) noexcept {
+    return Status(StatusCode::invalid_argument, make_message(parts...));
+}
+template <class... Parts>
+ROPE_ABI inline Status out_of_range(const Parts&... parts) noexcept {
+    return Status(StatusCode::out_of_range, make_message(parts...));
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

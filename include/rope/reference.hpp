@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// The rotation written three ways, slow and obvious, to check the fast one against. Needs Eigen.
+//
+// Nothing here is shared with the tables: angles are position * (inv_freq + inv_freq_low) in long double, and
+// cos and sin are the C library's. Where long double has 64 bits of mantissa, angles are right to 2^-64 of
+// themselves: 1.2e-10 radians at position 2^31, and below 2^-52 up to position 4096.
+#pragma once
+
+#include <Eigen/Core>
+
+#include <cmath>
+#include <complex>
+
+#include "config.hpp"
+#include "errors.hpp"
+#include "frequencies.hpp"
+#include "types.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace reference {
+
+/// The angle of one pair in radians.
+ROPE_ABI inline long double angle(const Frequencies& f, Index pair, Index position) {
+    const std::size_t i = static_cast<std::size_t>(pair);
+    const long double low = f.inv_freq_low.empty() ? 0.0L : static_cast<long double>(f.inv_freq_low[i]);
+    return static_cast<long double>(position) * (static_cast<long double>(f.inv_freq[i]) + low);
+}
+
+/// The two features of pair i within the rotated slice.
+struct PairIndex {
+    Index a, b;
+};
+ROPE_ABI inline PairIndex pair_index(Layout layout, Index pair, Index pairs) noexcept {
+    if (layout == Layout::interleaved) return {2 * pair, 2 * pair + 1};
+    return {pair, pair + pairs};
+}
+
+/// The dense [head_dim, head_dim] matrix R with  apply(x) = R x:  for each pair
+///
+///     | R(a,a)  R(a,b) |       | cos t  -sin t |
+///     | R(b,a)  R(b,b) |  = m  | sin t   cos t |
+///
+/// and 1 on the diagonal for the features that pass through. Entries are within 2^-53 of the formula up to
+/// position 4096. The slice says where in the head the rotated features lie; by default they are the head.
+/// Throws std::invalid_argument when check(frequencies) is not ok or the slice does not fit.
+ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Frequencies& f, Index position,
+                                                HeadSlice slice = {}) {
+    if (!detail::proceed(check(f))) return {};
+    const Index pairs = static_cast<Index>(f.inv_freq.size());
+    if (slice.head_dim == 0) slice.head_dim = 2 * pairs;
+    if (!detail::proceed(detail::check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return {};
+
+    Eigen::MatrixXd r = Eigen::MatrixXd::Identity(slice.head_dim, slice.head_dim);
+    const long double m = static_cast<long double>(f.attention_factor);
+    for (Index i = 0; i < pairs; ++i) {
+        const long double t = angle(f, i, position);
+        const Index a = slice.rotary_offset + pair_index(layout, i, pairs).a;
+        const Index b = slice.rotary_offset + pair_index(layout, i, pairs).b;
+        r(a, a) = static_cast<double>(m * std::cos(t));
+        r(a, b) = static_cast<double>(-m * std::sin(t));
+        r(b, a) = static_cast<double>(m * std::sin(t));
+        r(b, b) = static_cast<double>(m * std::cos(t));
+    }
+    return r;
+}
+
+ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Config& config, Index position) {
+    const Frequencies f = frequencies(config);
+    if (f.inv_freq.empty()) return {};
+    return rotation_matrix(layout, f, position, {config.head_dim, config.rotary_offset});
+}
+
+template <Layout layout>
+ROPE_ABI inline Eigen::MatrixXd rotation_matrix(const Config& config, Index position) {
+    return rotation_matrix(layout, config, position);
+}
+
+namespace detail_reference {
+
+/// One head must have head_dim features. True when it has.
+ROPE_ABI inline bool has_head_dim(const Eigen::VectorXd& x, const Config& config) {
+    return rope::detail::proceed(check(config)) &&
+           rope::detail::proceed(x.size() == config.head_dim
+                                     ? Status()
+                                     : rope::detail::invalid("x has ", x.size(),
+                                                             " features; it must have head_dim (",
+                                                             config.head_dim, ") of them."));
+}
+
+}  // namespace detail_reference
+
+/// One head turned as the papers write it: pair i is the complex number x_a + i x_b, times m e^(i t).
+/// Throws std::invalid_argument when x does not have head_dim features or check(config) is not ok.
+template <Layout layout>
+ROPE_ABI inline Eigen::VectorXd rotate_complex(const Eigen::VectorXd& x, const Config& config,
+                                               Index position) {
+    if (!detail_reference::has_head_dim(x, config)) return x;
+    const Frequencies f = frequencies(config);
+    const Index pairs = static_cast<Index>(f.inv_freq.size());
+    Eigen::VectorXd y = x;
+    for (Index i = 0; i < pairs; ++i) {
+        const Index a = config.rotary_offset + pair_index(layout, i, pairs).a;
+        const Index b = config.rotary_offset + pair_index(layout, i, pairs).b;
+        const long double t = angle(f, i, position);
+        const std::complex<long double> turn = static_cast<long double>(config.attention_factor) *
+                                               std::complex<long double>(std::cos(t), std::sin(t));
+        const std::complex<long double> z =
+            std::complex<long double>(static_cast<long double>(x[a]), static_cast<long double>(x[b])) * turn;
+        y[a] = static_cast<double>(z.real());
+        y[b] = static_cast<double>(z.imag());
+    }
+    return y;
+}
+
+/// One head turned as model code writes it: x * cos + rotate(x) * sin, where rotate(x) is (-x_b, x_a) in each
+/// pair and cos and sin are spread over the features. Throws as above.
+template <Layout layout>
+ROPE_ABI inline Eigen::VectorXd rotate_cos_sin(const Eigen::VectorXd& x, const Config& config,
+                                               Index position) {
+    if (!detail_reference::has_head_dim(x, config)) return x;
+    const Frequencies f = frequencies(config);
+    const Index pairs = static_cast<Index>(f.inv_freq.size());
+    Eigen::VectorXd rotated = Eigen::VectorXd::Zero(x.size());
+    Eigen::VectorXd cos = Eigen::VectorXd::Ones(x.size());
+    Eigen::VectorXd sin = Eigen::VectorXd::Zero(x.size());
+    for (Index i = 0; i < pairs; ++i) {
+        const Index a = config.rotary_offset + pair_index(layout, i, pairs).a;
+        const Index b = config.rotary_offset + pair_index(layout, i, pairs).b;
+        const long double t = angle(f, i, position);
+        const long double m = static_cast<long double>(config.attention_factor);
+        rotated[a] = -x[b];
+        rotated[b] = x[a];
+        cos[a] = cos[b] = static_cast<double>(m * std::cos(t));
+        sin[a] = sin[b] = static_cast<double>(m * std::sin(t));
+    }
+    return x.cwiseProduct(cos) + rotated.cwiseProduct(sin);
+}
+
+}  // namespace reference
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

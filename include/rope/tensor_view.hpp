@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// View: where the numbers of a tensor lie.
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include "errors.hpp"
+#include "types.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+/// A non-owning view of numbers as [batch, seq, heads, head_dim], with any strides, counted in elements:
+/// element (b, s, h, i) is data[b*batch_stride + s*seq_stride + h*head_stride + i*feature_stride].
+///
+/// Strides may be negative. An axis of extent 1 may have any stride; in a view that is written, distinct
+/// elements must have distinct addresses. Fast where feature_stride is 1, correct elsewhere. T is const for
+/// read-only data.
+///
+/// Plain data: fill the fields by hand, or use view(...), view_heads_first(...) and the slices below.
+template <class T>
+struct TensorView {
+    T* data = nullptr;
+    Index batch = 0, seq = 0, heads = 0, head_dim = 0;
+    Index batch_stride = 0, seq_stride = 0, head_stride = 0, feature_stride = 1;
+
+    ROPE_ABI T& operator()(Index b, Index s, Index h, Index i) const noexcept {
+        return data[b * batch_stride + s * seq_stride + h * head_stride + i * feature_stride];
+    }
+
+    /// Reading through a view of mutable data.
+    ROPE_ABI operator TensorView<const T>() const noexcept {  // NOLINT(google-explicit-constructor)
+        return {data, batch, seq, heads, head_dim, batch_stride, seq_stride, head_stride, feature_stride};
+    }
+
+    /// Batch entries, tokens, heads or features first .. first + count - 1. Throws std::invalid_argument when
+    /// they do not all exist.
+    ROPE_ABI TensorView slice_batch(Index first, Index count) const {
+        return slice("batch entries", &TensorView::batch, batch_stride, first, count);
+    }
+    ROPE_ABI TensorView slice_tokens(Index first, Index count) const {
+        return slice("tokens", &TensorView::seq, seq_stride, first, count);
+    }
+    ROPE_ABI TensorView slice_heads(Index first, Index count) const {
+        return slice("heads", &TensorView::heads, head_stride, first, count);
+    }
+    ROPE_ABI TensorView slice_features(Index first, Index count) const {
+        return slice("features", &TensorView::head_dim, feature_stride, first, count);
+    }
+
+ private:
+    ROPE_ABI TensorView slice(const char* what, Index TensorView::*extent, Index stride, Index first,
+                              Index count) const {
+        const Index size = this->*extent;
+        TensorView result = *this;
+        result.*extent = 0;
+        if (first < 0 || count < 0 || first > size || count > size - first) {
+            detail::proceed(detail::invalid("The slice takes ", count, " ", what, " from ", first,
+                                            " on; the view has ", size,
+                                            " of them, and first and count must not be negative."));
+            return result;
+        }
+        result.*extent = count;
+        if (result.data != nullptr && count > 0) result.data += first * stride;
+        return result;
+    }
+};
+
+namespace detail {
+
+/// a * b, held at the largest Index when it does not fit, so that an absurd shape reaches its check unharmed.
+ROPE_ABI constexpr Index clamped_product(Index a, Index b) noexcept {
+    if (a <= 0 || b <= 0) return 0;  // an empty or a refused axis: the stride is not used
+    constexpr Index most = std::numeric_limits<Index>::max();
+    return a > most / b ? most : a * b;
+}
+
+}  // namespace detail
+
+/// A contiguous [batch, seq, heads, head_dim] buffer.
+template <class T>
+ROPE_ABI constexpr TensorView<T> view(T* ptr, Index batch, Index seq, Index heads, Index head_dim) noexcept {
+    const Index token = detail::clamped_product(heads, head_dim);
+    return {ptr, batch, seq, heads, head_dim, detail::clamped_product(seq, token), token, head_dim, 1};
+}
+
+/// A contiguous [seq, heads, head_dim] buffer.
+template <class T>
+ROPE_ABI constexpr TensorView<T> view(T* ptr, Index seq, Index heads, Index head_dim) noexcept {
+    return view(ptr, 1, seq, heads, head_dim);
+}
+
+/// A contiguous [batch, heads, seq, head_dim] buffer: the order in which many frameworks hold q, k and v
+/// after their transpose. The result is a [batch, seq, heads, head_dim] view of it.
+template <class T>
+ROPE_ABI constexpr TensorView<T> view_heads_first(T* ptr, Index batch, Index heads, Index seq,
+                                                  Index head_dim) noexcept {
+    const Index head = detail::clamped_product(seq, head_dim);
+    return {ptr, batch, seq, heads, head_dim, detail::clamped_product(heads, head), head_dim, head, 1};
+}
+
+/// How a tensor of another library is seen as a TensorView. Specialise it to make your own tensor type
+/// acceptable to every operation:
+///
+///     template <> struct rope::ViewTraits<my::Tensor> {
+///         static rope::TensorView<float> view(my::Tensor& t) { return rope::view(t.ptr(), ...); }
+///     };
+///
+/// A const tensor is looked up as `const my::Tensor` and must give a TensorView<const T>. <rope/eigen.hpp>
+/// does so for Eigen's Tensor and TensorMap of rank 3 and 4.
+template <class Tensor>
+struct ViewTraits {
+    static constexpr bool is_missing = true;
+};
+
+template <class T>
+struct ViewTraits<TensorView<T>> {
+    ROPE_ABI static TensorView<T> view(const TensorView<T>& x) noexcept { return x; }
+};
+template <class T>
+struct ViewTraits<const TensorView<T>> : ViewTraits<TensorView<T>> {};
+
+namespace detail {
+
+template <class Traits, class = void>
+inline constexpr bool has_view_traits = true;
+template <class Traits>
+inline constexpr bool has_view_traits<Traits, std::enable_if_t<Traits::is_missing>> = false;
+
+template <class Tensor>
+ROPE_ABI inline auto as_view(Tensor& x) {
+    static_assert(
+        has_view_traits<ViewTraits<Tensor>>,
+        "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), "
+        "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with <rope/eigen.hpp> "
+        "included), or specialise rope::ViewTraits for its type.");
+    return ViewTraits<Tensor>::view(x);
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// The vocabulary: Index, Layout, and the element types a tensor may hold.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "version.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+/// Every extent, stride and position. Signed, so that differences of positions and negative positions are
+/// ordinary numbers.
+using Index = std::ptrdiff_t;
+
+/// Which two features of the rotated slice x[0 .. rotary_dim) form pair i, for i = 0 .. rotary_dim/2 - 1.
+///
+/// A model's weights are trained for one of the two, and the wrong one gives fluent nonsense, not an error.
+/// The choice is not stored in most model files:
+///   interleaved   the original Llama, GPT-J, GLM, Mesh Transformer; GGUF's NORM architectures
+///   half_split    GPT-NeoX, and Hugging Face's Llama, Qwen, Gemma, Phi; GGUF's NEOX architectures
+enum class Layout : unsigned char {
+    interleaved,  ///< pair i is (x[2i], x[2i+1]): "rotate_every_two"
+    half_split    ///< pair i is (x[i], x[i + rotary_dim/2]): "rotate_half"
+};
+
+/// IEEE 754 binary16, as stored in memory. It has no arithmetic: data in half precision is computed in float
+/// and rounded once, to nearest even, at the store. NaN stays NaN; magnitudes from 65520 on become infinity.
+struct half {
+    std::uint16_t bits;
+};
+
+/// bfloat16, the upper 16 bits of a float, as stored in memory. Rounded once, to nearest even; NaN stays NaN.
+struct bfloat16 {
+    std::uint16_t bits;
+};
+
+/// Tells the library how the elements of type T lie in memory. `storage` is float, double, rope::half or
+/// rope::bfloat16; T must have the same size and the same bits. Specialise it for your own 16-bit types:
+///
+///     template <> struct rope::ElementTraits<my::fp16> { using storage = rope::half; };
+///
+/// <rope/eigen.hpp> does so for Eigen::half and Eigen::bfloat16.
+template <class T>
+struct ElementTraits {
+    using storage = void;  // not an element type
+};
+template <>
+struct ElementTraits<float> {
+    using storage = float;
+};
+template <>
+struct ElementTraits<double> {
+    using storage = double;
+};
+template <>
+struct ElementTraits<half> {
+    using storage = half;
+};
+template <>
+struct ElementTraits<bfloat16> {
+    using storage = bfloat16;
+};
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
