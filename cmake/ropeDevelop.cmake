@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+# What the project's own tests, benchmarks and examples are compiled with. Users of the library never see this file.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+add_library(rope_develop INTERFACE)
+target_link_libraries(rope_develop INTERFACE rope::rope)
+target_compile_options(rope_develop INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
+
+# A program of the project: rope_program(NAME source...)
+function(rope_program name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE rope_develop)
+endfunction()
