@@ -24,7 +24,7 @@
 //               CosSinCache<double>. head_dim must be the table's; q and k share batch and seq and have their
 //               own numbers of heads.
 //   cache       the table that holds every position of the call. q and k may each have their own.
-//   positions   see Positions; by default 0, 1, 2, ...
+//   positions   see Positions; by default 0, 1, 2, ... A list in braces needs the layout in angle brackets.
 //   executor    any callable executor(count, f) that calls f(begin, end) for pieces that cover 0 .. count - 1
 //   once each,
 //               in any order, on any threads, and returns when all are done. Default: the calling thread.
@@ -34,11 +34,11 @@
 //
 // Results      a' = fma(a, c, -(b*s)), b' = fma(b, c, a*s), computed in the table's type and rounded once
 // more if the
-//              elements are narrower. Error of a result: at most 1.01 u |a*c| + 2.01 u |b*s| + half an ulp of
-//              the result
-//              + 2^-149, u = 2^-24 (2^-53 in double, 2^-1074); without fma in the machine, 2.01 u on both. A
-//              bit of a result never depends on where the element lies, on the layout, on strides, batch,
-//              other heads, or on how the work is cut. NaN and infinity stay in their pair.
+//              elements are narrower. Error of a', the table's included: at most 1.01 u |a*c| + 2.01 u |b*s|
+//              + half an ulp of the result + 2^-149, where u = 2^-24 and |c|, |s| count as at least m * 2^-10
+//              (in double: 2^-53 and 2^-1074); likewise b'. Without fma in the machine, 2.01 u on both terms.
+//              The bits of a result do not depend on where the element lies, on the layout, on strides,
+//              batch, other heads, or on how the work is cut. NaN and infinity stay in their pair.
 // Aliasing     A written view has distinct addresses for distinct elements. in and out are the same view, or
 // share
 //              nothing; q and k share nothing (slices of one fused buffer are recognised).

@@ -106,7 +106,7 @@ class CosSinCache {
     ROPE_ABI CosSinCache() = default;
 
     ROPE_ABI const T* row(Index position) const {
-        if (position < first_position_ || position - first_position_ >= max_positions_) {
+        if (position < first_position_ || position > first_position_ + max_positions_ - 1) {
             detail::proceed(detail::out_of_range("position is ", position, "; this cache holds positions ",
                                                  first_position_, " to ",
                                                  first_position_ + max_positions_ - 1, "."));

@@ -129,8 +129,15 @@ struct Pair {
 ///     | a' |   | c  -s |   | a |
 ///     | b' | = | s   c | * | b |      c = m cos(t), s = m sin(t)
 ///
-/// Error of each result, u = 2^-24 for float and 2^-53 for double: at most 1.01 u |a*c| + 2.01 u |b*s| + half
-/// an ulp of the result + 2^-149 (with fma; 2.01 u on both terms without), the error of c and s included.
+/// Error of a', u = 2^-24 for float and 2^-53 for double:
+///     kOwnTerm * u * |a*c| + kOtherTerm * u * |b*s| + half an ulp of the result + half the smallest
+///     subnormal,
+/// and likewise b' with a and b swapped. The table's own error is included, so |c| and |s| count as at least
+/// kSmallEntry * m, as in the table's bound.
+inline constexpr double kOwnTerm = ROPE_HAS_FMA ? 1.01 : 2.01;
+inline constexpr double kOtherTerm = 2.01;
+inline constexpr double kSmallEntry = 0x1p-10;
+
 template <class T>
 ROPE_ABI inline Pair<T> rotate(Pair<T> x, T c, T s) noexcept {
     return {multiply_add(x.a, c, -(x.b * s)), multiply_add(x.b, c, x.a * s)};

@@ -61,24 +61,33 @@ ROPE_ABI inline void write_row(T* cos_out, T* sin_out, WorkingRow<Work> coarse, 
     }
 }
 
+/// n / d rounded towards minus infinity, for d > 0.
+ROPE_ABI inline Index floor_divide(Index n, Index d) noexcept { return n / d - (n % d < 0 ? 1 : 0); }
+
 /// Writes rows first, first + 1, ..., first + count - 1 to out: per row `pairs` cosines, then `pairs` sines,
 /// each multiplied by the attention factor and rounded once.
 ///
-/// Row p is the sum of two angles, of a coarse row every kFineRows positions and of one of kFineRows fine
-/// rows, and costs two products per entry. Coarse and fine rows are walked in double-double from three exact
-/// angles per pair, so that their errors are below 2^-80 even at the end of a table of 2^31 rows. False when
-/// the working memory (kFineRows * pairs numbers) cannot be had.
+/// The angle of position p is the sum of two: of a coarse row, for the multiple of kFineRows at or below p,
+/// and of one of kFineRows fine rows; so an entry costs two products. Fine rows, and coarse rows within an
+/// anchor's reach, are walked in double-double, to an error below 2^-90; at the anchors, angles are computed
+/// afresh. All three are fixed multiples of positions, so an entry's bits depend on its position alone, not
+/// on where the table begins or ends. False when the working memory (about kFineRows rows in Work) cannot be
+/// had.
 template <class T>
 ROPE_ABI inline bool fill_cos_sin_table(const Frequencies& f, Index first, Index count, T* out) {
     using Work = typename WorkingType<T>::type;
     constexpr Index kFineRows =
         128;  // 128 KiB for 64 pairs in float: stays in L2 while the table streams out
+    constexpr Index kAnchorBlocks = 64;
 
     struct Walk {  // of one pair
         CosSin<DoubleDouble> now, step;
     };
     const Index pairs = static_cast<Index>(f.inv_freq.size());
-    const Index fine_rows = count < kFineRows ? count : kFineRows;
+    const Index end = first + count;
+    const Index first_block = floor_divide(first, kFineRows);
+    const Index last_block = floor_divide(end - 1, kFineRows);
+    const Index fine_rows = first_block == last_block ? end - first_block * kFineRows : kFineRows;
     const auto size = [](Index n) { return static_cast<std::size_t>(n); };
     const std::unique_ptr<Turns[]> turns(new (std::nothrow) Turns[size(pairs)]);
     const std::unique_ptr<Walk[]> walks(new (std::nothrow) Walk[size(pairs)]);
@@ -87,30 +96,41 @@ ROPE_ABI inline bool fill_cos_sin_table(const Frequencies& f, Index first, Index
     const auto row = [&](Index j) {
         return WorkingRow<Work>{&work[size(2 * pairs * j)], &work[size(2 * pairs * j + pairs)]};
     };
-
     for (Index i = 0; i < pairs; ++i) {
         const double low = f.inv_freq_low.empty() ? 0.0 : f.inv_freq_low[size(i)];
         turns[size(i)] = turns_from_radians(DoubleDouble{f.inv_freq[size(i)], low});
-        walks[size(i)] = {{{1.0, 0.0}, {0.0, 0.0}}, cos_sin(turns[size(i)])};
     }
-    const auto put_row_and_step = [&](WorkingRow<Work> to, DoubleDouble magnitude) {
+    const auto set_step = [&](Index positions) {
+        for (Index i = 0; i < pairs; ++i) walks[size(i)].step = cos_sin(turns[size(i)] * positions);
+    };
+    const auto start_at = [&](Index position) {
+        for (Index i = 0; i < pairs; ++i) walks[size(i)].now = cos_sin(turns[size(i)] * position);
+    };
+    const auto put_row = [&](WorkingRow<Work> to, DoubleDouble magnitude) {
         for (Index i = 0; i < pairs; ++i) {
-            Walk& walk = walks[size(i)];
-            assign(to.cos[i], walk.now.cos * magnitude);
-            assign(to.sin[i], walk.now.sin * magnitude);
-            walk.now = walk.now * walk.step;
+            assign(to.cos[i], walks[size(i)].now.cos * magnitude);
+            assign(to.sin[i], walks[size(i)].now.sin * magnitude);
         }
     };
+    const auto step = [&] {
+        for (Index i = 0; i < pairs; ++i) walks[size(i)].now = walks[size(i)].now * walks[size(i)].step;
+    };
 
+    set_step(1);
+    start_at(0);
+    for (Index j = 0; j < fine_rows; ++j, step()) put_row(row(j), {1.0, 0.0});
+
+    set_step(kFineRows);
     const WorkingRow<Work> coarse = row(fine_rows);
-    for (Index j = 0; j < fine_rows; ++j) put_row_and_step(row(j), {1.0, 0.0});
-    for (Index i = 0; i < pairs; ++i)
-        walks[size(i)] = {cos_sin(turns[size(i)] * first), cos_sin(turns[size(i)] * fine_rows)};
-    for (Index start = 0; start < count; start += fine_rows) {
-        put_row_and_step(coarse, {f.attention_factor, 0.0});
-        const Index rows = count - start < fine_rows ? count - start : fine_rows;
-        for (Index j = 0; j < rows; ++j) {
-            T* to = out + 2 * pairs * (start + j);
+    for (Index block = floor_divide(first_block, kAnchorBlocks) * kAnchorBlocks; block <= last_block;
+         ++block, step()) {
+        if (block % kAnchorBlocks == 0) start_at(block * kFineRows);
+        if (block < first_block) continue;
+        put_row(coarse, {f.attention_factor, 0.0});
+        const Index begin_row = block == first_block ? first - block * kFineRows : 0;
+        const Index end_row = block == last_block ? end - block * kFineRows : kFineRows;
+        for (Index j = begin_row; j < end_row; ++j) {
+            T* const to = out + 2 * pairs * (block * kFineRows + j - first);
             write_row(to, to + pairs, coarse, row(j), pairs);
         }
     }

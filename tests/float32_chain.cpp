@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// CosSinCache<float>::float32_chain is what eager float32 frameworks compute when each of their steps is
+// correctly rounded: 2i/d, base^(.), 1/(.), (.)/factor, position * (.), cos and sin, (.) * m.
+#include <rope/core.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/data.hpp"
+#include "support/mpfr.hpp"
+
+namespace {
+
+using rope::Config;
+using rope::CosSinCache;
+using rope::Index;
+using support::Real;
+using support::RealCosSin;
+
+/// x rounded once to float. Every step of the chain is one operation in 256 bits, then this.
+Real to_float32(const Real& x) { return Real(static_cast<double>(x.to_float())); }
+
+/// The definition, one pair at a time.
+class Chain {
+ public:
+    explicit Chain(const Config& config) : magnitude_(to_float32(Real(config.attention_factor))) {
+        const Index d = config.rotary_dim != 0 ? config.rotary_dim : config.head_dim;
+        const Real base = to_float32(Real(config.base));
+        const Real factor = to_float32(Real(config.interpolation_factor));
+        for (Index i = 0; i < d / 2; ++i) {
+            const Real exponent = to_float32(Real::integer(2 * i) / Real::integer(d));
+            const Real reciprocal = to_float32(Real(1.0) / to_float32(pow(base, exponent)));
+            frequencies_.push_back(to_float32(reciprocal / factor));
+        }
+    }
+
+    struct Entry {
+        float cos, sin;
+    };
+    Entry entry(Index position, Index pair) const {
+        const Real angle =
+            to_float32(to_float32(Real::integer(position)) * frequencies_[support::size(pair)]);
+        const RealCosSin exact = support::cos_sin(angle);
+        return {(to_float32(exact.cos) * magnitude_).to_float(),
+                (to_float32(exact.sin) * magnitude_).to_float()};
+    }
+
+ private:
+    Real magnitude_;
+    std::vector<Real> frequencies_;
+};
+
+/// How many entries of the table differ from the definition in any bit.
+std::uint64_t different_entries(const CosSinCache<float>& table, const Chain& chain) {
+    std::uint64_t different = 0;
+    for (Index p = table.first_position(); p < table.first_position() + table.max_positions(); ++p)
+        for (Index i = 0; i < table.pairs(); ++i) {
+            const Chain::Entry expected = chain.entry(p, i);
+            if (std::memcmp(table.cos_row(p) + i, &expected.cos, sizeof(float)) != 0) ++different;
+            if (std::memcmp(table.sin_row(p) + i, &expected.sin, sizeof(float)) != 0) ++different;
+        }
+    return different;
+}
+
+Config config_of(Index head_dim, double base, double factor, double m) {
+    Config config;
+    config.head_dim = head_dim;
+    config.base = base;
+    config.interpolation_factor = factor;
+    config.attention_factor = m;
+    return config;
+}
+
+void check_window(const Config& config, const Chain& chain, Index first, Index count) {
+    INFO("head_dim " << config.head_dim << ", base " << config.base << ", factor "
+                     << config.interpolation_factor << ", m " << config.attention_factor
+                     << ", positions from " << first);
+    CHECK(different_entries(CosSinCache<float>::float32_chain(config, count, first), chain) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("the float32 chain has the bits of its definition at positions 0 to 4095") {
+    const Config config = config_of(128, 10000.0, 1.0, 1.0);
+    check_window(config, Chain(config), 0, 4096);
+}
+
+TEST_CASE("the float32 chain has the bits of its definition for many models") {
+    // Bases, factors and magnitudes that floats hold and that they do not; dimensions whose exponents are
+    // exact and that are not.
+    const std::vector<Config> configs = {
+        config_of(128, 10000.0, 4.0, 1.25),    config_of(128, 500000.0, 1.0, 1.0),
+        config_of(128, 1e6, 32.0, 0.5),        config_of(96, 10000.0, 1.0, 1.1386294361119891),
+        config_of(80, 10000.1, 3.0, 0.87825),  config_of(256, 1e7, 8.0, 7.0),
+        config_of(64, 150000.0, 32.0, 1.3466), config_of(2, 10000.0, 1.0, 1.0),
+        config_of(100, 1.0, 1.0, 1.0),         config_of(36, 0.5, 0.7, 1.0),
+        config_of(128, 65536.0, 1.0, 1.0),     config_of(6, 16777217.0, 1.1, 16777217.0)};
+    for (const Config& config : configs) {
+        const Chain chain(config);
+        check_window(config, chain, 0, 40);
+        check_window(config, chain, 4095, 1);
+        check_window(config, chain, -33, 20);
+        check_window(config, chain, 999990, 20);
+        check_window(config, chain, (Index(1) << 24) - 3, 8);
+        check_window(config, chain, 2147483647 - 7, 8);
+        check_window(config, chain, (Index(1) << 40) + 12345, 3);
+    }
+}
+
+TEST_CASE("the float32 chain takes the slice of partial rotary") {
+    Config config = config_of(80, 10000.0, 1.0, 1.0);
+    config.rotary_dim = 32;
+    config.rotary_offset = 16;
+    check_window(config, Chain(config), 0, 64);
+    const CosSinCache<float> table = CosSinCache<float>::float32_chain(config, 1);
+    CHECK(table.pairs() == 16);
+    CHECK(table.head_dim() == 80);
+    CHECK(table.rotary_offset() == 16);
+}
+
+TEST_CASE("the float32 chain rounds the attention factor to float before anything else") {
+    const Config config = config_of(8, 10000.0, 1.0, 0.1);
+    CHECK(CosSinCache<float>::float32_chain(config, 1).attention_factor() == static_cast<double>(0.1f));
+}
+
+TEST_CASE("the float32 chain is as wrong as float32 angles are") {
+    struct Expected {
+        Index position;
+        double at_least, at_most;
+    };
+    const Config config = config_of(128, 10000.0, 1.0, 1.0);
+    for (const Expected e : {Expected{4095, 3e-5, 5e-4}, Expected{1000000, 1e-3, 1e-1},
+                             Expected{(Index(1) << 24) + 1, 0.1, 2.0}}) {
+        const CosSinCache<float> table = CosSinCache<float>::float32_chain(config, 1, e.position);
+        Real largest;
+        for (Index i = 0; i < table.pairs(); ++i) {
+            const Real w = support::inverse_frequency(config.base, i, config.head_dim, 1.0);
+            const Real entry(static_cast<double>(table.cos_row(e.position)[i]));
+            largest = support::max(largest, abs(entry - support::cos_sin(e.position, w).cos));
+        }
+        std::printf("float32 chain at position %lld: largest error of cos %.3g\n",
+                    static_cast<long long>(e.position), largest.to_double());
+        CHECK(Real(e.at_least) <= largest);
+        CHECK(largest <= Real(e.at_most));
+    }
+}
