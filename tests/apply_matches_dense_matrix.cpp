@@ -39,8 +39,8 @@ std::vector<Shape> shapes() {
 }
 
 template <class Out, class In, class Table>
-double run(Operation operation, Layout layout, const rope::TensorView<In>& in,
-           const rope::TensorView<Out>& out, const rope::CosSinCache<Table>& cache) {
+double run(Operation operation, Layout layout, const rope::TensorView<In>& in, const rope::TensorView<Out>& out,
+           const rope::CosSinCache<Table>& cache) {
     const auto before = support::normal<In>(in.batch * in.seq * in.heads * in.head_dim, 7);
     std::copy(before.begin(), before.end(), in.data);
     const bool in_place = static_cast<const void*>(in.data) == static_cast<const void*>(out.data);
@@ -60,9 +60,7 @@ double run(Operation operation, Layout layout, const rope::TensorView<In>& in,
     }
     rope::TensorView<const In> original = in;
     original.data = before.data();
-    const auto read = [&](Index b, Index s, Index h, Index j) {
-        return support::to_double(original(b, s, h, j));
-    };
+    const auto read = [&](Index b, Index s, Index h, Index j) { return support::to_double(original(b, s, h, j)); };
     const rope::HeadSlice slice{cache.head_dim(), cache.rotary_offset()};
     rope::Config config;
     config.head_dim = cache.rotary_dim();
@@ -150,8 +148,7 @@ TEST_CASE("the three textbook forms agree with the dense matrix") {
     const auto numbers = support::normal<double>(20, 3);
     const Eigen::VectorXd x = Eigen::Map<const Eigen::VectorXd>(numbers.data(), 20);
     for (const Index position : {Index(0), Index(5), Index(4095), Index(-12)}) {
-        const auto compare = [&](const Eigen::VectorXd& dense, const Eigen::VectorXd& y,
-                                 const Eigen::VectorXd& z) {
+        const auto compare = [&](const Eigen::VectorXd& dense, const Eigen::VectorXd& y, const Eigen::VectorXd& z) {
             REQUIRE((dense - y).cwiseAbs().maxCoeff() < 1e-15);
             REQUIRE((dense - z).cwiseAbs().maxCoeff() < 1e-15);
         };

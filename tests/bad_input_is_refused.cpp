@@ -112,8 +112,7 @@ TEST_CASE("configurations") {
         rope::Config config = config_of(head_dim);
         config.rotary_dim = rotary_dim;
         refuses(config, "rotary_dim is " + std::to_string(rotary_dim == 0 ? head_dim : rotary_dim) +
-                            "; it must be even, at least 2 and at most head_dim (" +
-                            std::to_string(head_dim) +
+                            "; it must be even, at least 2 and at most head_dim (" + std::to_string(head_dim) +
                             "); a rotary_dim of 0 in a Config stands for head_dim.");
     };
     rotary(8, 7);
@@ -150,9 +149,8 @@ TEST_CASE("configurations") {
     CHECK(rope::frequencies(one).inv_freq == std::vector<double>(4, 1.0));
     rope::Config tiny = config_of();
     tiny.base = 1e-300;
-    CHECK(refusal([&] {
-              (void)rope::frequencies(tiny);
-          }).message.find("inv_freq[1] is 1e+75; a frequency must be") == 0);
+    CHECK(refusal([&] { (void)rope::frequencies(tiny); }).message.find("inv_freq[1] is 1e+75; a frequency must be") ==
+          0);
 }
 
 TEST_CASE("frequencies") {
@@ -161,15 +159,13 @@ TEST_CASE("frequencies") {
         CHECK(refusal([&] { rope::CosSinCache<float> c(f, 4); }).message == sentence);
         CHECK(rope::check(f).message() == sentence);
     };
-    const std::string allowed =
-        "; a frequency must be finite and of magnitude at most 2^32 radians per position.";
+    const std::string allowed = "; a frequency must be finite and of magnitude at most 2^32 radians per position.";
     refuses({}, "inv_freq has 0 entries; it must have one per pair, from 1 to 524288.");
     refuses({{1.0, nan_value()}, {}, 1.0}, "inv_freq[1] is nan" + allowed);
     refuses({{infinity()}, {}, 1.0}, "inv_freq[0] is inf" + allowed);
     refuses({{1.0, 2.0, -1e10}, {}, 1.0}, "inv_freq[2] is -1e+10" + allowed);
     refuses({{1.0, 2.0}, {0.0, nan_value()}, 1.0}, "inv_freq_low[1] is nan" + allowed);
-    refuses({{1.0, 2.0}, {0.0}, 1.0},
-            "inv_freq_low has 1 entries; it must be empty or have as many as inv_freq (2).");
+    refuses({{1.0, 2.0}, {0.0}, 1.0}, "inv_freq_low has 1 entries; it must be empty or have as many as inv_freq (2).");
     refuses({{1.0}, {}, 0.0}, "attention_factor is 0; it must be finite and above 0.");
     refuses({{1.0}, {}, nan_value()}, "attention_factor is nan; it must be finite and above 0.");
 
@@ -195,8 +191,7 @@ TEST_CASE("frequencies") {
 
 TEMPLATE_TEST_CASE("tables", "", float, double) {
     const auto message = [](Index max_positions, Index first_position) {
-        return refusal([&] { rope::CosSinCache<TestType> c(config_of(), max_positions, first_position); })
-            .message;
+        return refusal([&] { rope::CosSinCache<TestType> c(config_of(), max_positions, first_position); }).message;
     };
     CHECK(message(0, 0) == "max_positions is 0; it must be at least 1.");
     CHECK(message(-1, 0) == "max_positions is -1; it must be at least 1.");
@@ -216,8 +211,7 @@ TEMPLATE_TEST_CASE("tables", "", float, double) {
 
     const rope::CosSinCache<TestType> cache(config_of(), 10, -3);
     for (const Index p : {Index(-4), Index(7), kMost, -kMost - 1}) {
-        const std::string sentence =
-            "position is " + std::to_string(p) + "; this cache holds positions -3 to 6.";
+        const std::string sentence = "position is " + std::to_string(p) + "; this cache holds positions -3 to 6.";
         CHECK(refusal([&] { (void)cache.cos_row(p); }).message == sentence);
         CHECK(refusal([&] { (void)cache.sin_row(p); }).code == StatusCode::out_of_range);
     }
@@ -238,11 +232,9 @@ TEST_CASE("extents and pointers") {
     b.refuses(with([](V& v) { v.head_dim = -8; }), "x.head_dim is -8; it must not be negative.");
     b.refuses(with([](V& v) { v.head_dim = 6; }), "x.head_dim is 6; its cache was made for a head_dim of 8.");
     b.refuses(with([](V& v) { v.head_dim = 0; }), "x.head_dim is 0; its cache was made for a head_dim of 8.");
-    b.refuses(with([](V& v) { v.data = nullptr; }),
-              "x.data is null; a view of 64 elements needs memory to point to.");
+    b.refuses(with([](V& v) { v.data = nullptr; }), "x.data is null; a view of 64 elements needs memory to point to.");
 
-    const std::string room =
-        "; together they must not exceed what memory can hold (9223372036854775807 bytes).";
+    const std::string room = "; together they must not exceed what memory can hold (9223372036854775807 bytes).";
     b.refuses(with([](V& v) { v.seq = kMost; }),
               "x has extents [1, 9223372036854775807, 2, 8] and strides [64, 16, 8, 1]" + room);
     b.refuses(rope::view(b.data.data(), Index(1) << 40, Index(1) << 40, kDim),
@@ -364,14 +356,11 @@ TEST_CASE("shapes that do not belong together") {
     Buffers b;
     b.refuses_both(b.x(), rope::view(b.data.data() + 500, kSeq + 1, kHeads, kDim),
                    "k.seq is 5; it must be that of q (4).");
-    b.refuses_both(b.x(), rope::view(b.data.data() + 500, 2, kSeq, 1, kDim),
-                   "k.batch is 2; it must be that of q (1).");
+    b.refuses_both(b.x(), rope::view(b.data.data() + 500, 2, kSeq, 1, kDim), "k.batch is 2; it must be that of q (1).");
     b.refuses_both(b.x(), rope::view(b.data.data() + 500, kSeq, 1, 6),
                    "k.head_dim is 6; its cache was made for a head_dim of 8.");
-    b.refuses_copy(b.x(), rope::view(b.data.data() + 500, kSeq, 1, kDim),
-                   "out.heads is 1; it must be that of in (2).");
-    b.refuses_copy(b.x(), rope::view(b.data.data() + 500, 3, kHeads, kDim),
-                   "out.seq is 3; it must be that of in (4).");
+    b.refuses_copy(b.x(), rope::view(b.data.data() + 500, kSeq, 1, kDim), "out.heads is 1; it must be that of in (2).");
+    b.refuses_copy(b.x(), rope::view(b.data.data() + 500, 3, kHeads, kDim), "out.seq is 3; it must be that of in (4).");
     b.refuses_copy(b.x(), rope::view(b.data.data() + 500, kSeq, kHeads, 6),
                    "out.head_dim is 6; it must be that of in (8).");
 }
@@ -380,8 +369,7 @@ TEST_CASE("positions") {
     Buffers b;
     const auto out = StatusCode::out_of_range;
     const auto bad = StatusCode::invalid_argument;
-    const std::vector<int> past = {0, 1, 2, 16}, negative = {0, -1, 2, 3}, few = {0, 1, 2},
-                           many = {0, 1, 2, 3, 4};
+    const std::vector<int> past = {0, 1, 2, 16}, negative = {0, -1, 2, 3}, few = {0, 1, 2}, many = {0, 1, 2, 3, 4};
     b.refuses(b.x(), "positions[3] is 16" + kHolds, out, past);
     b.refuses(b.x(), "positions[1] is -1" + kHolds, out, negative);
     const std::vector<std::uint64_t> huge = {0, 1, 2, std::numeric_limits<std::uint64_t>::max()};
@@ -406,11 +394,10 @@ TEST_CASE("positions") {
     const std::vector<int> starts = {3, 13}, one = {3}, fine = {12, 0};
     const auto two = rope::view(b.data.data(), 2, kSeq, kHeads, kDim);
     b.refuses(two, "positions[1] is 13, the start of 4 tokens" + kHolds, out, rope::start_at(starts));
-    b.refuses(two, "positions has 1 starts; there must be one per batch entry (2).", bad,
-              rope::start_at(one));
+    b.refuses(two, "positions has 1 starts; there must be one per batch entry (2).", bad, rope::start_at(one));
     b.refuses(two, "positions has 3 ids; there must be seq (4) or batch * seq (8) of them.", bad, few);
-    b.refuses(rope::view(b.data.data(), 1, 17, 1, kDim), "positions[0] is 3, the start of 17 tokens" + kHolds,
-              out, rope::start_at(one));
+    b.refuses(rope::view(b.data.data(), 1, 17, 1, kDim), "positions[0] is 3, the start of 17 tokens" + kHolds, out,
+              rope::start_at(one));
     CHECK(rope::check(two, b.cache, rope::start_at(fine)).ok());
     CHECK(rope::check(b.x(), b.cache, rope::start_at(12)).ok());
 
@@ -428,15 +415,11 @@ TEST_CASE("slices of a view") {
     };
     using V = rope::TensorView<float>;
     const std::string rest = " of them, and first and count must not be negative.";
-    says([](V v) { return v.slice_tokens(2, 3); },
-         "The slice takes 3 tokens from 2 on; the view has 4" + rest);
-    says([](V v) { return v.slice_heads(-1, 1); },
-         "The slice takes 1 heads from -1 on; the view has 2" + rest);
-    says([](V v) { return v.slice_features(0, -1); },
-         "The slice takes -1 features from 0 on; the view has 8" + rest);
+    says([](V v) { return v.slice_tokens(2, 3); }, "The slice takes 3 tokens from 2 on; the view has 4" + rest);
+    says([](V v) { return v.slice_heads(-1, 1); }, "The slice takes 1 heads from -1 on; the view has 2" + rest);
+    says([](V v) { return v.slice_features(0, -1); }, "The slice takes -1 features from 0 on; the view has 8" + rest);
     says([](V v) { return v.slice_batch(kMost, kMost); },
-         "The slice takes 9223372036854775807 batch entries from 9223372036854775807 on; the view has 1" +
-             rest);
+         "The slice takes 9223372036854775807 batch entries from 9223372036854775807 on; the view has 1" + rest);
     CHECK(b.x().slice_tokens(4, 0).seq == 0);
     CHECK(b.x().slice_tokens(1, 2).data == b.data.data() + 16);
 }
@@ -445,8 +428,7 @@ TEST_CASE("nothing to do is fine") {
     const rope::CosSinCache<float> cache(config_of(), 16);
     float* const none = nullptr;
     const std::vector<int> no_ids;
-    for (const auto& v :
-         {rope::view(none, 0, 2, 8), rope::view(none, 4, 0, 8), rope::view(none, 0, 4, 2, 8)}) {
+    for (const auto& v : {rope::view(none, 0, 2, 8), rope::view(none, 4, 0, 8), rope::view(none, 0, 4, 2, 8)}) {
         CHECK(refusal([&] { rope::apply<Layout::half_split>(v, cache); }).message == "(accepted)");
         CHECK(refusal([&] { rope::apply<Layout::half_split>(v, v, cache); }).message == "(accepted)");
         CHECK(refusal([&] { rope::apply_copy<Layout::half_split>(v, v, cache); }).message == "(accepted)");

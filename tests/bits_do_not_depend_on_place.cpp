@@ -45,8 +45,7 @@ std::vector<T> to_half_split(const std::vector<T>& x, Index head_dim, Index rota
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("interleaved is half-split with permuted features", "", float, double, rope::half,
-                   rope::bfloat16) {
+TEMPLATE_TEST_CASE("interleaved is half-split with permuted features", "", float, double, rope::half, rope::bfloat16) {
     for (const Index d : {2, 4, 6, 10, 30, 34, 64, 96, 128, 130})
         for (const Index rotary : {d, d / 4 * 2 > 0 ? d / 4 * 2 : Index(2)}) {
             const Index offset = (d - rotary) / 2;
@@ -54,10 +53,8 @@ TEMPLATE_TEST_CASE("interleaved is half-split with permuted features", "", float
             const auto x = support::normal<TestType>(11 * 3 * d, 5);
             auto interleaved = x;
             auto half_split = to_half_split(x, d, rotary, offset);
-            rope::apply<Layout::interleaved>(rope::view(interleaved.data(), 11, 3, d), cache,
-                                             rope::start_at(7));
-            rope::apply<Layout::half_split>(rope::view(half_split.data(), 11, 3, d), cache,
-                                            rope::start_at(7));
+            rope::apply<Layout::interleaved>(rope::view(interleaved.data(), 11, 3, d), cache, rope::start_at(7));
+            rope::apply<Layout::half_split>(rope::view(half_split.data(), 11, 3, d), cache, rope::start_at(7));
             CAPTURE(d, rotary);
             REQUIRE(same_bits(to_half_split(interleaved, d, rotary, offset), half_split));
         }
@@ -113,8 +110,7 @@ TEST_CASE("cutting the tokens into calls, heads into slices, the work into piece
                 std::sort(bounds.begin(), bounds.end());
                 for (std::size_t i = bounds.size() - 1; i > 0; --i) f(bounds[i - 1], bounds[i]);
             };
-            rope::apply(layout, rope::view(pieces.data(), seq, heads, d), cache, rope::start_at(500),
-                        shuffled);
+            rope::apply(layout, rope::view(pieces.data(), seq, heads, d), cache, rope::start_at(500), shuffled);
             RC_ASSERT(same_bits(pieces, whole));
         });
         REQUIRE(ok);
@@ -246,9 +242,8 @@ TEMPLATE_TEST_CASE("NaN and infinity stay in their pair", "", float, double, rop
                         REQUIRE(!rope::detail::is_finite(support::to_double(spoilt[i])));
                         const Index at = static_cast<Index>(i) - (2 * heads + 1) * d - offset;
                         const Index of = j - offset;
-                        const bool same_pair = layout == Layout::interleaved
-                                                   ? at / 2 == of / 2
-                                                   : at % (rotary / 2) == of % (rotary / 2);
+                        const bool same_pair =
+                            layout == Layout::interleaved ? at / 2 == of / 2 : at % (rotary / 2) == of % (rotary / 2);
                         const bool turns = of >= 0 && of < rotary;
                         REQUIRE((turns ? same_pair && at >= 0 && at < rotary : at == of));
                     }
@@ -261,7 +256,7 @@ TEST_CASE("features that pass through keep their bits, even a signalling NaN") {
     std::vector<rope::half> x(12, rope::half{0x7d01});
     std::vector<rope::half> y(12);
     const std::vector<rope::half> before = x;
-    rope::apply_copy<Layout::half_split>(rope::view(x.data(), 1, 1, 12), rope::view(y.data(), 1, 1, 12),
-                                         cache, rope::start_at(3));
+    rope::apply_copy<Layout::half_split>(rope::view(x.data(), 1, 1, 12), rope::view(y.data(), 1, 1, 12), cache,
+                                         rope::start_at(3));
     for (const std::size_t j : {0u, 1u, 2u, 3u, 8u, 9u, 10u, 11u}) REQUIRE(y[j].bits == before[j].bits);
 }

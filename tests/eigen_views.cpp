@@ -36,9 +36,7 @@ std::vector<float> turned() {
     return x;
 }
 
-float at(const std::vector<float>& v, Index b, Index s, Index f) {
-    return v[size((b * kSeq + s) * kWidth + f)];
-}
+float at(const std::vector<float>& v, Index b, Index s, Index f) { return v[size((b * kSeq + s) * kWidth + f)]; }
 
 template <class Matrix>
 void fill(Matrix&& m) {
@@ -63,8 +61,7 @@ void turn_ref(Eigen::Ref<Eigen::MatrixXf, 0, Eigen::OuterStride<>> q, const rope
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("matrices: rows are tokens", "", Eigen::MatrixXf, RowMatrix,
-                   (Eigen::Matrix<float, kSeq, kWidth>)) {
+TEMPLATE_TEST_CASE("matrices: rows are tokens", "", Eigen::MatrixXf, RowMatrix, (Eigen::Matrix<float, kSeq, kWidth>)) {
     const auto cache = make_cache();
     TestType m(kSeq, kWidth);
     fill(m);
@@ -202,7 +199,7 @@ TEST_CASE("heads that do not divide the columns are refused") {
         } catch (const std::invalid_argument& e) {
             message = e.what();
         }
-        CHECK(message == "heads is " + std::to_string(heads) +
-                             "; it must be at least 1 and divide the 10 columns of the matrix.");
+        CHECK(message ==
+              "heads is " + std::to_string(heads) + "; it must be at least 1 and divide the 10 columns of the matrix.");
     }
 }

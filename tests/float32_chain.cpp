@@ -43,11 +43,9 @@ class Chain {
         float cos, sin;
     };
     Entry entry(Index position, Index pair) const {
-        const Real angle =
-            to_float32(to_float32(Real::integer(position)) * frequencies_[support::size(pair)]);
+        const Real angle = to_float32(to_float32(Real::integer(position)) * frequencies_[support::size(pair)]);
         const RealCosSin exact = support::cos_sin(angle);
-        return {(to_float32(exact.cos) * magnitude_).to_float(),
-                (to_float32(exact.sin) * magnitude_).to_float()};
+        return {(to_float32(exact.cos) * magnitude_).to_float(), (to_float32(exact.sin) * magnitude_).to_float()};
     }
 
  private:
@@ -77,9 +75,8 @@ Config config_of(Index head_dim, double base, double factor, double m) {
 }
 
 void check_window(const Config& config, const Chain& chain, Index first, Index count) {
-    INFO("head_dim " << config.head_dim << ", base " << config.base << ", factor "
-                     << config.interpolation_factor << ", m " << config.attention_factor
-                     << ", positions from " << first);
+    INFO("head_dim " << config.head_dim << ", base " << config.base << ", factor " << config.interpolation_factor
+                     << ", m " << config.attention_factor << ", positions from " << first);
     CHECK(different_entries(CosSinCache<float>::float32_chain(config, count, first), chain) == 0);
 }
 
@@ -134,8 +131,8 @@ TEST_CASE("the float32 chain is as wrong as float32 angles are") {
         double at_least, at_most;
     };
     const Config config = config_of(128, 10000.0, 1.0, 1.0);
-    for (const Expected e : {Expected{4095, 3e-5, 5e-4}, Expected{1000000, 1e-3, 1e-1},
-                             Expected{(Index(1) << 24) + 1, 0.1, 2.0}}) {
+    for (const Expected e :
+         {Expected{4095, 3e-5, 5e-4}, Expected{1000000, 1e-3, 1e-1}, Expected{(Index(1) << 24) + 1, 0.1, 2.0}}) {
         const CosSinCache<float> table = CosSinCache<float>::float32_chain(config, 1, e.position);
         Real largest;
         for (Index i = 0; i < table.pairs(); ++i) {
@@ -143,8 +140,8 @@ TEST_CASE("the float32 chain is as wrong as float32 angles are") {
             const Real entry(static_cast<double>(table.cos_row(e.position)[i]));
             largest = support::max(largest, abs(entry - support::cos_sin(e.position, w).cos));
         }
-        std::printf("float32 chain at position %lld: largest error of cos %.3g\n",
-                    static_cast<long long>(e.position), largest.to_double());
+        std::printf("float32 chain at position %lld: largest error of cos %.3g\n", static_cast<long long>(e.position),
+                    largest.to_double());
         CHECK(Real(e.at_least) <= largest);
         CHECK(largest <= Real(e.at_most));
     }

@@ -56,9 +56,8 @@ std::vector<Integer> as(const std::vector<Index>& list) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("ids of every integer type", "", signed char, unsigned char, char, short, unsigned short,
-                   int, unsigned, long, unsigned long, long long, unsigned long long, std::int64_t,
-                   std::size_t) {
+TEMPLATE_TEST_CASE("ids of every integer type", "", signed char, unsigned char, char, short, unsigned short, int,
+                   unsigned, long, unsigned long, long long, unsigned long long, std::int64_t, std::size_t) {
     const std::vector<Index> shared = {5, 0, 127, 5};
     const std::vector<Index> per_entry = {1, 2, 3, 4, 100, 7, 7, 0, 64, 63, 62, 61};
     std::vector<Index> repeated;
@@ -69,8 +68,7 @@ TEMPLATE_TEST_CASE("ids of every integer type", "", signed char, unsigned char, 
     CHECK(same_bits(turned(all), turned_one_by_one(per_entry)));
     CHECK(same_bits(turned(rope::ids(all.data(), kBatch * kSeq)), turned_one_by_one(per_entry)));
     const std::vector<TestType> starts = {7, 0, 100};
-    CHECK(same_bits(turned(rope::start_at(starts)),
-                    turned_one_by_one({7, 8, 9, 10, 0, 1, 2, 3, 100, 101, 102, 103})));
+    CHECK(same_bits(turned(rope::start_at(starts)), turned_one_by_one({7, 8, 9, 10, 0, 1, 2, 3, 100, 101, 102, 103})));
     CHECK(same_bits(turned(rope::start_at(TestType(9))),
                     turned_one_by_one({9, 10, 11, 12, 9, 10, 11, 12, 9, 10, 11, 12})));
 }
@@ -102,8 +100,7 @@ TEST_CASE("unsigned ids beyond every table are seen as such") {
     const rope::Positions positions = huge;
     CHECK(positions[2] == std::numeric_limits<Index>::max());
     CHECK(positions.find_outside(0, 127) == 2);
-    CHECK(rope::start_at(std::numeric_limits<std::uint64_t>::max()).start() ==
-          std::numeric_limits<Index>::max());
+    CHECK(rope::start_at(std::numeric_limits<std::uint64_t>::max()).start() == std::numeric_limits<Index>::max());
 }
 
 TEST_CASE("ids of the entry, not of its neighbour") {

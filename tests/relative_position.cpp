@@ -57,8 +57,8 @@ Drawn draw() {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("scores depend on the distance only, for shifts up to a million", "", float, double,
-                   rope::half, rope::bfloat16) {
+TEMPLATE_TEST_CASE("scores depend on the distance only, for shifts up to a million", "", float, double, rope::half,
+                   rope::bfloat16) {
     const bool ok = rc::check("<R(m)q, R(n)k> == <R(m+s)q, R(n+s)k>", [] {
         const Drawn d = draw();
         const auto q = support::normal<TestType>(d.config.head_dim, d.seed);
@@ -67,8 +67,7 @@ TEMPLATE_TEST_CASE("scores depend on the distance only, for shifts up to a milli
         const Index n = *rc::gen::inRange<Index>(0, 10000);
         const Index shift = *rc::gen::inRange<Index>(0, 1000001);
         const double here = dot(turned(q, d.config, m, d.layout), turned(k, d.config, n, d.layout));
-        const double there =
-            dot(turned(q, d.config, m + shift, d.layout), turned(k, d.config, n + shift, d.layout));
+        const double there = dot(turned(q, d.config, m + shift, d.layout), turned(k, d.config, n + shift, d.layout));
         // Each of the four rotations is off by at most 4 u |x| per element (see apply.hpp), plus the store's
         // rounding, so by Cauchy and Schwarz the scores differ by at most 4 * 5 u |q| |k|.
         const double bound = 20.0 * kUnit<TestType> * std::sqrt(dot(q, q) * dot(k, k)) + 1e-12;
@@ -116,15 +115,12 @@ TEMPLATE_TEST_CASE("the inverse undoes, the transpose multiplies by m twice", ""
         const auto x = support::normal<TestType>(d.config.head_dim, d.seed);
         auto y = turned(x, d.config, position, d.layout);
         auto z = y;
-        rope::apply_inverse(d.layout, rope::view(y.data(), 1, 1, d.config.head_dim), cache,
-                            rope::start_at(position));
-        rope::apply_transpose(d.layout, rope::view(z.data(), 1, 1, d.config.head_dim), cache,
-                              rope::start_at(position));
+        rope::apply_inverse(d.layout, rope::view(y.data(), 1, 1, d.config.head_dim), cache, rope::start_at(position));
+        rope::apply_transpose(d.layout, rope::view(z.data(), 1, 1, d.config.head_dim), cache, rope::start_at(position));
         const double m2 = d.config.attention_factor * d.config.attention_factor;
         const double norm = std::sqrt(dot(x, x));
         for (std::size_t i = 0; i < x.size(); ++i) {
-            RC_ASSERT(std::fabs(support::to_double(y[i]) - support::to_double(x[i])) <=
-                      15.0 * kUnit<TestType> * norm);
+            RC_ASSERT(std::fabs(support::to_double(y[i]) - support::to_double(x[i])) <= 15.0 * kUnit<TestType> * norm);
             RC_ASSERT(std::fabs(support::to_double(z[i]) - m2 * support::to_double(x[i])) <=
                       15.0 * kUnit<TestType> * m2 * norm);
         }

@@ -160,8 +160,7 @@ TEMPLATE_TEST_CASE("widening and narrowing again gives every 16-bit value back",
     CHECK(wrong == 0);
 }
 
-TEMPLATE_TEST_CASE("floats narrow to the nearest, ties to even, around every possible tie", "", Half,
-                   Bfloat16) {
+TEMPLATE_TEST_CASE("floats narrow to the nearest, ties to even, around every possible tie", "", Half, Bfloat16) {
     NarrowingCheck<TestType> check;
     std::mt19937 random(16);
     for (std::uint32_t exponent = 0; exponent < 512; ++exponent) {  // signs included

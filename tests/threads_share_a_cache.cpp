@@ -38,7 +38,6 @@ TEST_CASE("threads with calls of their own, and one call on many threads") {
         for (std::thread& t : pool) t.join();
     };
     auto y = x;
-    rope::apply<rope::Layout::half_split>(rope::view(y.data(), 256, 3, 32), cache, rope::start_at(0),
-                                          on_threads);
+    rope::apply<rope::Layout::half_split>(rope::view(y.data(), 256, 3, 32), cache, rope::start_at(0), on_threads);
     REQUIRE(support::same_bits(y, want));
 }

@@ -16,8 +16,7 @@ using rope::Index;
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Vector = Eigen::VectorXd;
 
-constexpr Index kFeatures =
-    64;  // one head as wide as the model, so that both encodings turn by the same angles
+constexpr Index kFeatures = 64;  // one head as wide as the model, so that both encodings turn by the same angles
 constexpr Index kMaxPositions = 4096;
 
 /// A head with random projections of variance 1 / d, so that scores divided by sqrt(d) are of the order of 1.
@@ -32,16 +31,13 @@ Head random_head() {
         return Matrix(Eigen::Map<Matrix>(values.data(), rows, cols));
     };
     const double scale = 1.0 / std::sqrt(static_cast<double>(kFeatures));
-    return {scale * matrix(kFeatures, kFeatures, 1), scale * matrix(kFeatures, kFeatures, 2),
-            matrix(kFeatures, 1, 3), matrix(kFeatures, 1, 4)};
+    return {scale * matrix(kFeatures, kFeatures, 1), scale * matrix(kFeatures, kFeatures, 2), matrix(kFeatures, 1, 3),
+            matrix(kFeatures, 1, 4)};
 }
 
-double score(const Vector& q, const Vector& k) {
-    return q.dot(k) / std::sqrt(static_cast<double>(kFeatures));
-}
+double score(const Vector& q, const Vector& k) { return q.dot(k) / std::sqrt(static_cast<double>(kFeatures)); }
 
-double additive_score(const Head& head, const rope::SinusoidalEmbedding<double>& embedding, Index m,
-                      Index n) {
+double additive_score(const Head& head, const rope::SinusoidalEmbedding<double>& embedding, Index m, Index n) {
     Vector x_m = head.x_m, x_n = head.x_n;
     embedding.add(rope::embedding_view(x_m.data(), 1, 1, kFeatures), rope::start_at(m));
     embedding.add(rope::embedding_view(x_n.data(), 1, 1, kFeatures), rope::start_at(n));
@@ -70,8 +66,7 @@ double largest_change(Score&& score_at) {
 
 TEST_CASE("added embeddings: the score changes when both tokens move together") {
     const Head head = random_head();
-    const auto variant =
-        GENERATE(rope::SinusoidalVariant::interleaved, rope::SinusoidalVariant::concatenated);
+    const auto variant = GENERATE(rope::SinusoidalVariant::interleaved, rope::SinusoidalVariant::concatenated);
     const rope::SinusoidalEmbedding<double> embedding(kFeatures, kMaxPositions, variant);
     CHECK(largest_change([&](Index m, Index n) { return additive_score(head, embedding, m, n); }) > 0.1);
 }
@@ -86,9 +81,7 @@ TEST_CASE("RoPE: the score does not change when both tokens move together") {
     const auto interleaved = [&](Index m, Index n) {
         return rotary_score<rope::Layout::interleaved>(head, cache, m, n);
     };
-    const auto half_split = [&](Index m, Index n) {
-        return rotary_score<rope::Layout::half_split>(head, cache, m, n);
-    };
+    const auto half_split = [&](Index m, Index n) { return rotary_score<rope::Layout::half_split>(head, cache, m, n); };
     CHECK(largest_change(interleaved) < kTolerance);
     CHECK(largest_change(half_split) < kTolerance);
     // It does depend on the distance, or the test would say nothing.

@@ -15,40 +15,33 @@
 
 // Every function below takes
 //
-//   Layout      which features form a pair: apply<Layout::half_split>(...), or as a first argument when it is
-//   known only
-//               at run time: apply(layout, ...).
-//   tensors     x, q, k, in, out: a TensorView, or whatever ViewTraits turns into one (Eigen Tensor and
-//   TensorMap).
-//               Elements float, half and bfloat16 take a CosSinCache<float>, double takes a
-//               CosSinCache<double>. head_dim must be the table's; q and k share batch and seq and have their
-//               own numbers of heads.
+//   Layout      which features form a pair: apply<Layout::half_split>(...), or as a first argument when it is known
+//               only at run time: apply(layout, ...).
+//   tensors     x, q, k, in, out: a TensorView, or whatever ViewTraits turns into one (Eigen Tensor and TensorMap).
+//               Elements float, half and bfloat16 take a CosSinCache<float>, double takes a CosSinCache<double>.
+//               head_dim must be the table's; q and k share batch and seq and have their own numbers of heads.
 //   cache       the table that holds every position of the call. q and k may each have their own.
 //   positions   see Positions; by default 0, 1, 2, ... A list in braces needs the layout in angle brackets.
-//   executor    any callable executor(count, f) that calls f(begin, end) for pieces that cover 0 .. count - 1
-//   once each,
-//               in any order, on any threads, and returns when all are done. Default: the calling thread.
+//   executor    any callable executor(count, f) that calls f(begin, end) for pieces that cover 0 .. count - 1 once
+//               each, in any order, on any threads, and returns when all are done. Default: the calling thread.
 //
-// Only the features [rotary_offset, rotary_offset + rotary_dim) of each head turn. In place the others are
-// not touched; out of place they are copied.
+// Only the features [rotary_offset, rotary_offset + rotary_dim) of each head turn. In place the others are not
+// touched; out of place they are copied.
 //
-// Results      a' = fma(a, c, -(b*s)), b' = fma(b, c, a*s), computed in the table's type and rounded once
-// more if the
-//              elements are narrower. Error of a', the table's included: at most 1.01 u |a*c| + 2.01 u |b*s|
-//              + half an ulp of the result + 2^-149, where u = 2^-24 and |c|, |s| count as at least m * 2^-10
-//              (in double: 2^-53 and 2^-1074); likewise b'. Without fma in the machine, 2.01 u on both terms.
-//              The bits of a result do not depend on where the element lies, on the layout, on strides,
-//              batch, other heads, or on how the work is cut. NaN and infinity stay in their pair.
-// Aliasing     A written view has distinct addresses for distinct elements. in and out are the same view, or
-// share
+// Results      a' = fma(a, c, -(b*s)), b' = fma(b, c, a*s), computed in the table's type and rounded once more if the
+//              elements are narrower. Error of a', the table's included: at most 1.01 u |a*c| + 2.01 u |b*s| + half
+//              an ulp of the result + 2^-149, where u = 2^-24 and |c|, |s| count as at least m * 2^-10; likewise b'.
+//              In double u = 2^-53, the smallest step is 2^-1074, and 0.5 u (|a*c| + |b*s|) is added. Without fma in
+//              the machine, 2.01 u on both terms. The bits of a result do not depend on where the element lies, on the
+//              layout, on strides, batch or other heads, nor on how the work is cut. NaN and infinity stay in their
+//              pair.
+// Aliasing     A written view has distinct addresses for distinct elements. in and out are the same view, or share
 //              nothing; q and k share nothing (slices of one fused buffer are recognised).
-// Memory       No allocation. No byte outside the views is read or written, and nothing is written unless
-// every check
-//              has passed. Data need not be aligned beyond its element type. A null pointer is fine where
-//              there is nothing to touch.
+// Memory       No allocation. No byte outside the views is read or written, and nothing is written unless every check
+//              has passed. Data need not be aligned beyond its element type. A null pointer is fine where there is
+//              nothing to touch.
 // Threads      Calls on disjoint data may run at the same time and share caches.
-// Errors       std::invalid_argument for shapes, strides, pointers and counts; std::out_of_range for a
-// position that
+// Errors       std::invalid_argument for shapes, strides, pointers and counts; std::out_of_range for a position that
 //              the table does not hold. Without exceptions: see set_error_handler.
 // Source       Su et al., "RoFormer", arXiv:2104.09864, equation 34.
 
@@ -79,15 +72,13 @@ ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinCache<T>& q_cache, const Co
 
 /// Out of place. `out` has the extents of `in`; its type and strides are its own.
 template <Layout layout, class In, class Out, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_copy(In&& in, Out&& out, const CosSinCache<T>& cache,
-                                const Positions& positions = {}, Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::forward, positions, executor,
-                        detail::out_of_place(in, out, cache));
+ROPE_ABI inline void apply_copy(In&& in, Out&& out, const CosSinCache<T>& cache, const Positions& positions = {},
+                                Executor&& executor = {}) {
+    detail::run<layout>(detail::Direction::forward, positions, executor, detail::out_of_place(in, out, cache));
 }
 
-// ---- Undo: turns back by p * w_i and divides by m. With m other than 1, 1/m^2 rounded to T multiplies the
-// table's
-//      entries first, which adds 2 u |a*c/m| + 2 u |b*s/m| to the bound above. ----
+// ---- Undo: turns back by p * w_i and divides by m. With m other than 1, 1/m^2 rounded to T multiplies the table's
+//      entries first, which adds 2 u |a*c| + 2 u |b*s| to the bound above, c and s being those of the inverse. ----
 
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_inverse(X&& x, const CosSinCache<T>& cache, const Positions& positions = {},
@@ -112,12 +103,10 @@ ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinCache<T>& q_cache, 
 template <Layout layout, class In, class Out, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_inverse_copy(In&& in, Out&& out, const CosSinCache<T>& cache,
                                         const Positions& positions = {}, Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::inverse, positions, executor,
-                        detail::out_of_place(in, out, cache));
+    detail::run<layout>(detail::Direction::inverse, positions, executor, detail::out_of_place(in, out, cache));
 }
 
-// ---- Transpose: turns back by p * w_i and multiplies by m. The gradient with respect to x, given that of
-// apply's
+// ---- Transpose: turns back by p * w_i and multiplies by m. The gradient with respect to x, given that of apply's
 //      result. ----
 
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
@@ -127,16 +116,15 @@ ROPE_ABI inline void apply_transpose(X&& x, const CosSinCache<T>& cache, const P
 }
 
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinCache<T>& cache,
-                                     const Positions& positions = {}, Executor&& executor = {}) {
+ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinCache<T>& cache, const Positions& positions = {},
+                                     Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("q", q, cache),
                         detail::in_place("k", k, cache));
 }
 
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinCache<T>& q_cache,
-                                     const CosSinCache<T>& k_cache, const Positions& positions = {},
-                                     Executor&& executor = {}) {
+ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinCache<T>& q_cache, const CosSinCache<T>& k_cache,
+                                     const Positions& positions = {}, Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("q", q, q_cache),
                         detail::in_place("k", k, k_cache));
 }
@@ -144,8 +132,7 @@ ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinCache<T>& q_cache
 template <Layout layout, class In, class Out, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_transpose_copy(In&& in, Out&& out, const CosSinCache<T>& cache,
                                           const Positions& positions = {}, Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::transpose, positions, executor,
-                        detail::out_of_place(in, out, cache));
+    detail::run<layout>(detail::Direction::transpose, positions, executor, detail::out_of_place(in, out, cache));
 }
 
 // ---- Ask first: would the call with these arguments be accepted? Answers for apply, apply_inverse and
@@ -166,13 +153,12 @@ ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinCache<T>& cache, const Po
 template <class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinCache<T>& q_cache, const CosSinCache<T>& k_cache,
                              const Positions& positions = {}, Executor&& = {}) noexcept {
-    return detail::check_tensors(positions, detail::in_place("q", q, q_cache),
-                                 detail::in_place("k", k, k_cache));
+    return detail::check_tensors(positions, detail::in_place("q", q, q_cache), detail::in_place("k", k, k_cache));
 }
 
 template <class In, class Out, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline Status check_copy(In&& in, Out&& out, const CosSinCache<T>& cache,
-                                  const Positions& positions = {}, Executor&& = {}) noexcept {
+ROPE_ABI inline Status check_copy(In&& in, Out&& out, const CosSinCache<T>& cache, const Positions& positions = {},
+                                  Executor&& = {}) noexcept {
     return detail::check_tensors(positions, detail::out_of_place(in, out, cache));
 }
 

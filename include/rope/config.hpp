@@ -14,14 +14,14 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///     config.head_dim = 128;
 ///     config.base = 500000.0;  // "rope_theta"
 ///
-/// Pair i of position p turns by  p * base^(-2i / rotary_dim) / interpolation_factor  radians and is
-/// multiplied by attention_factor.  Source: Su et al., "RoFormer", arXiv:2104.09864; position interpolation:
-/// Chen et al., arXiv:2306.15595.
+/// Pair i of position p turns by  p * base^(-2i / rotary_dim) / interpolation_factor  radians and is multiplied by
+/// attention_factor.  Source: Su et al., "RoFormer", arXiv:2104.09864; position interpolation: Chen et al.,
+/// arXiv:2306.15595.
 struct Config {
     /// Features of one head; 1 .. 2^20.
     Index head_dim = 0;
-    /// Features that turn: even, 2 .. head_dim; 0 means all of head_dim, which must then be even. The rest of
-    /// the head passes through. (Partial rotary: head_dim * "partial_rotary_factor".)
+    /// Features that turn: even, 2 .. head_dim; 0 means all of head_dim, which must then be even. The rest of the
+    /// head passes through. (Partial rotary: head_dim * "partial_rotary_factor".)
     Index rotary_dim = 0;
     /// First feature of the slice that turns; 0 .. head_dim - rotary_dim.
     Index rotary_offset = 0;
@@ -33,8 +33,7 @@ struct Config {
     double attention_factor = 1.0;
 };
 
-/// Where the rotated slice lies in a head, for tables made from Frequencies, which know only the slice
-/// itself.
+/// Where the rotated slice lies in a head, for tables made from Frequencies, which know only the slice itself.
 struct HeadSlice {
     /// Features of one head; 0 means the slice is the head.
     Index head_dim = 0;
@@ -46,17 +45,15 @@ namespace detail {
 
 constexpr Index kMaxHeadDim = Index(1) << 20;
 
-ROPE_ABI inline Index rotary_dim(const Config& c) noexcept {
-    return c.rotary_dim != 0 ? c.rotary_dim : c.head_dim;
-}
+ROPE_ABI inline Index rotary_dim(const Config& c) noexcept { return c.rotary_dim != 0 ? c.rotary_dim : c.head_dim; }
 
 /// The slice [rotary_offset, rotary_offset + rotary_dim) must lie in the head and hold whole pairs.
 ROPE_ABI inline Status check_slice(Index head_dim, Index rotary_dim, Index rotary_offset) noexcept {
     if (head_dim < 1 || head_dim > kMaxHeadDim)
         return invalid("head_dim is ", head_dim, "; it must be from 1 to ", kMaxHeadDim, ".");
     if (rotary_dim < 2 || rotary_dim % 2 != 0 || rotary_dim > head_dim)
-        return invalid("rotary_dim is ", rotary_dim, "; it must be even, at least 2 and at most head_dim (",
-                       head_dim, "); a rotary_dim of 0 in a Config stands for head_dim.");
+        return invalid("rotary_dim is ", rotary_dim, "; it must be even, at least 2 and at most head_dim (", head_dim,
+                       "); a rotary_dim of 0 in a Config stands for head_dim.");
     if (rotary_offset < 0 || rotary_offset > head_dim - rotary_dim)
         return invalid("rotary_offset is ", rotary_offset, "; it must be from 0 to ", head_dim - rotary_dim,
                        ", so that ", rotary_dim, " rotated features fit into head_dim (", head_dim, ").");
@@ -67,8 +64,7 @@ ROPE_ABI inline Status check_slice(Index head_dim, Index rotary_dim, Index rotar
 
 /// Whether a Config can be used. The functions that take one call this first and throw its message.
 ROPE_ABI inline Status check(const Config& config) noexcept {
-    const Status slice =
-        detail::check_slice(config.head_dim, detail::rotary_dim(config), config.rotary_offset);
+    const Status slice = detail::check_slice(config.head_dim, detail::rotary_dim(config), config.rotary_offset);
     if (!slice.ok()) return slice;
     if (!detail::is_positive(config.base))
         return detail::invalid("base is ", config.base, "; it must be finite and above 0.");
@@ -76,8 +72,7 @@ ROPE_ABI inline Status check(const Config& config) noexcept {
         return detail::invalid("interpolation_factor is ", config.interpolation_factor,
                                "; it must be finite and above 0.");
     if (!detail::is_positive(config.attention_factor))
-        return detail::invalid("attention_factor is ", config.attention_factor,
-                               "; it must be finite and above 0.");
+        return detail::invalid("attention_factor is ", config.attention_factor, "; it must be finite and above 0.");
     return Status();
 }
 

@@ -22,16 +22,15 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///
 /// T is float, for data in float, half and bfloat16, or double, for data in double.
 ///
-/// Accuracy. Angles belong to the real formula: frequencies carry about 100 bits, phases are 128-bit fixed
-/// point. An entry is within 0.501 ulp of m*cos or m*sin in float, at every position below 2^31, and within
-/// 0.75 ulp in double below 2^22; ulp is that of max(|entry|, m * 2^-10). Beyond 2^31 the error grows with
-/// the position, to 0.51 ulp at 2^62 in float. Compile flags, -ffast-math included, do not change that.
+/// Accuracy. Angles belong to the real formula: frequencies carry about 100 bits, phases are 128-bit fixed point. An
+/// entry is within 0.501 ulp of m*cos or m*sin in float, at every position below 2^31, and within 0.75 ulp in double
+/// below 2^22; ulp is that of max(|entry|, m * 2^-10). Beyond 2^31 the error grows with the position, to 0.51 ulp at
+/// 2^62 in float. Compile flags, -ffast-math included, do not change that.
 ///
-/// Cost. sizeof(T) * rotary_dim * max_positions bytes; 64 MiB for 131072 positions of 128 features in float.
-/// Building takes about two nanoseconds per pair and position.
+/// Cost. sizeof(T) * rotary_dim * max_positions bytes; 64 MiB for 131072 positions of 128 features in float. Building
+/// takes about two nanoseconds per pair and position.
 ///
-/// Immutable once built: any number of threads may read it. Copies share the table and cost a reference
-/// count.
+/// Immutable once built: any number of threads may read it. Copies share the table and cost a reference count.
 template <class T = float>
 class CosSinCache {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
@@ -41,35 +40,31 @@ class CosSinCache {
     /// Largest error of an entry, in ulp of max(|entry|, m * 2^-10), over the positions stated above.
     static constexpr double kMaxUlpError = std::is_same_v<T, float> ? 0.501 : 0.75;
 
-    /// The table of a Config.
-    /// Throws std::invalid_argument when check(config) is not ok, when max_positions is below 1 or needs more
-    /// memory than there is, or when a position would lie outside -2^62 .. 2^62.
+    /// The table of a Config. Throws std::invalid_argument when check(config) is not ok, when max_positions is below
+    /// 1 or needs more memory than there is, or when a position would lie outside -2^62 .. 2^62.
     ROPE_ABI CosSinCache(const Config& config, Index max_positions, Index first_position = 0) {
         if (!detail::proceed(check(config))) return;
         const Frequencies f = frequencies(config);
-        if (!f.inv_freq.empty())
-            build(f, max_positions, {config.head_dim, config.rotary_offset}, first_position);
+        if (!f.inv_freq.empty()) build(f, max_positions, {config.head_dim, config.rotary_offset}, first_position);
     }
 
-    /// The table of given frequencies, which are not divided by anything. The slice says where in the head
-    /// the 2 * inv_freq.size() rotated features lie; by default they are the head. Throws as above, for
-    /// check(frequencies).
+    /// The table of given frequencies, which are not divided by anything. The slice says where in the head the 2 *
+    /// inv_freq.size() rotated features lie; by default they are the head. Throws as above, for check(frequencies).
     ROPE_ABI CosSinCache(const Frequencies& frequencies, Index max_positions, HeadSlice slice = {},
                          Index first_position = 0) {
         if (detail::proceed(check(frequencies))) build(frequencies, max_positions, slice, first_position);
     }
 
-    /// The table that eager float32 frameworks compute, for comparing with their models: 2i/d, its power of
-    /// base, the reciprocal, / factor, float(position) * frequency, cos and sin, * m, each rounded to float.
-    /// At position 10^6 it is wrong by 1.6e-2; each step here is correctly rounded, where theirs may differ
-    /// by an ulp. base, factor and m are rounded to float first. Throws as above.
-    ROPE_ABI static CosSinCache float32_chain(const Config& config, Index max_positions,
-                                              Index first_position = 0) {
+    /// The table that eager float32 frameworks compute, for comparing with their models: 2i/d, its power of base, the
+    /// reciprocal, / factor, float(position) * frequency, cos and sin, * m, each rounded to float. At position 10^6
+    /// it is wrong by 1.6e-2; each step here is correctly rounded, where theirs may differ by an ulp. base, factor
+    /// and m are rounded to float first. Throws as above.
+    ROPE_ABI static CosSinCache float32_chain(const Config& config, Index max_positions, Index first_position = 0) {
         static_assert(std::is_same_v<T, float>, "The float32 chain makes a float table.");
         CosSinCache cache;
         if (!detail::proceed(check(config))) return cache;
-        if (cache.allocate(detail::rotary_dim(config) / 2, max_positions,
-                           {config.head_dim, config.rotary_offset}, first_position)) {
+        if (cache.allocate(detail::rotary_dim(config) / 2, max_positions, {config.head_dim, config.rotary_offset},
+                           first_position)) {
             cache.attention_factor_ = static_cast<double>(static_cast<float>(config.attention_factor));
             detail::fill_float32_chain(config, first_position, max_positions, cache.table_.get());
         }
@@ -80,9 +75,9 @@ class CosSinCache {
     ROPE_ABI CosSinCache(const CosSinCache&) = default;
     ROPE_ABI CosSinCache& operator=(const CosSinCache&) = default;
 
-    /// Row of a position: pairs() entries m*cos(position * w_i), or m*sin(position * w_i), 64-byte aligned
-    /// when pairs() is a multiple of 16. Valid as long as a copy of the cache lives. Throws std::out_of_range
-    /// when the table does not hold the position.
+    /// Row of a position: pairs() entries m*cos(position * w_i), or m*sin(position * w_i), 64-byte aligned when
+    /// pairs() is a multiple of 16. Valid as long as a copy of the cache lives. Throws std::out_of_range when the
+    /// table does not hold the position.
     ROPE_ABI const T* cos_row(Index position) const { return row(position); }
     ROPE_ABI const T* sin_row(Index position) const {
         const T* cos = row(position);
@@ -108,8 +103,7 @@ class CosSinCache {
     ROPE_ABI const T* row(Index position) const {
         if (position < first_position_ || position > first_position_ + max_positions_ - 1) {
             detail::proceed(detail::out_of_range("position is ", position, "; this cache holds positions ",
-                                                 first_position_, " to ",
-                                                 first_position_ + max_positions_ - 1, "."));
+                                                 first_position_, " to ", first_position_ + max_positions_ - 1, "."));
             return nullptr;
         }
         return table_.get() + (position - first_position_) * 2 * pairs_;
@@ -127,30 +121,25 @@ class CosSinCache {
     }
 
     ROPE_ABI static Status no_memory(Index max_positions, Index pairs) noexcept {
-        return detail::invalid("max_positions is ", max_positions, "; a table of ", max_positions,
-                               " positions times ", 2 * pairs, " entries of ", sizeof(T),
+        return detail::invalid("max_positions is ", max_positions, "; a table of ", max_positions, " positions times ",
+                               2 * pairs, " entries of ", sizeof(T),
                                " bytes must fit into the memory that can be had here.");
     }
 
     /// Checks and sets the shape and gets the memory; false when refused and the handler returned.
     ROPE_ABI bool allocate(Index pairs, Index max_positions, HeadSlice slice, Index first_position) {
         constexpr Index most = std::numeric_limits<Index>::max();
-        if (!detail::proceed(detail::check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset)))
-            return false;
+        if (!detail::proceed(detail::check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return false;
         if (max_positions < 1)
-            return detail::proceed(
-                detail::invalid("max_positions is ", max_positions, "; it must be at least 1."));
+            return detail::proceed(detail::invalid("max_positions is ", max_positions, "; it must be at least 1."));
         const Index row_bytes = 2 * pairs * static_cast<Index>(sizeof(T));
         if (max_positions > most / 2 / row_bytes) return detail::proceed(no_memory(max_positions, pairs));
         if (first_position < -kLastPosition || first_position > kLastPosition - max_positions)
-            return detail::proceed(detail::invalid("first_position is ", first_position, "; the ",
-                                                   max_positions,
+            return detail::proceed(detail::invalid("first_position is ", first_position, "; the ", max_positions,
                                                    " positions from there must lie between -2^62 and 2^62."));
-        void* memory =
-            ::operator new(static_cast<std::size_t>(row_bytes * max_positions), kAlignment, std::nothrow);
+        void* memory = ::operator new(static_cast<std::size_t>(row_bytes * max_positions), kAlignment, std::nothrow);
         if (memory == nullptr) return detail::proceed(no_memory(max_positions, pairs));
-        table_ =
-            std::shared_ptr<T[]>(static_cast<T*>(memory), [](T* p) { ::operator delete(p, kAlignment); });
+        table_ = std::shared_ptr<T[]>(static_cast<T*>(memory), [](T* p) { ::operator delete(p, kAlignment); });
         max_positions_ = max_positions;
         first_position_ = first_position;
         pairs_ = pairs;

@@ -30,20 +30,18 @@ struct ElementTraits<Eigen::bfloat16> {
 /// The elements are const when the matrix is; note that Eigen passes constness of a Map on to its data.
 /// Throws std::invalid_argument when heads is below 1 or does not divide the columns.
 template <class Derived,
-          std::enable_if_t<std::is_base_of_v<Eigen::EigenBase<std::decay_t<Derived>>, std::decay_t<Derived>>,
-                           int> = 0>
+          std::enable_if_t<std::is_base_of_v<Eigen::EigenBase<std::decay_t<Derived>>, std::decay_t<Derived>>, int> = 0>
 ROPE_ABI inline auto view(Derived&& matrix, Index heads) {
     using Matrix = std::decay_t<Derived>;
     static_assert((int(Matrix::Flags) & int(Eigen::DirectAccessBit)) != 0,
                   "rope::view needs a matrix that lies in memory, not an expression: evaluate it first.");
-    static_assert(
-        std::is_lvalue_reference_v<Derived&&> || !std::is_base_of_v<Eigen::PlainObjectBase<Matrix>, Matrix>,
-        "rope::view does not own data: this matrix is a temporary and would be gone.");
+    static_assert(std::is_lvalue_reference_v<Derived&&> || !std::is_base_of_v<Eigen::PlainObjectBase<Matrix>, Matrix>,
+                  "rope::view does not own data: this matrix is a temporary and would be gone.");
     using Element = std::remove_reference_t<decltype(*matrix.data())>;
     TensorView<Element> v;
     if (heads < 1 || matrix.cols() % heads != 0) {
-        detail::proceed(detail::invalid("heads is ", heads, "; it must be at least 1 and divide the ",
-                                        matrix.cols(), " columns of the matrix."));
+        detail::proceed(detail::invalid("heads is ", heads, "; it must be at least 1 and divide the ", matrix.cols(),
+                                        " columns of the matrix."));
         return v;
     }
     v.data = matrix.data();
@@ -64,9 +62,8 @@ namespace detail {
 template <class Element, class Tensor>
 ROPE_ABI inline TensorView<Element> tensor_view(Element* data, const Tensor& tensor) noexcept {
     constexpr int rank = Tensor::NumDimensions;
-    static_assert(
-        rank == 3 || rank == 4,
-        "rope takes Eigen tensors of rank 3 [seq, heads, head_dim] or 4 [batch, seq, heads, head_dim].");
+    static_assert(rank == 3 || rank == 4,
+                  "rope takes Eigen tensors of rank 3 [seq, heads, head_dim] or 4 [batch, seq, heads, head_dim].");
     constexpr bool row_major = int(Tensor::Layout) == int(Eigen::RowMajor);
     Index extents[4] = {1, 1, 1, 1};
     Index strides[4] = {0, 0, 0, 1};
@@ -78,28 +75,31 @@ ROPE_ABI inline TensorView<Element> tensor_view(Element* data, const Tensor& ten
         strides[axis] = stride;
         stride *= extents[axis];
     }
-    return {data,       extents[0], extents[1], extents[2], extents[3],
-            strides[0], strides[1], strides[2], strides[3]};
+    return {data, extents[0], extents[1], extents[2], extents[3], strides[0], strides[1], strides[2], strides[3]};
 }
 
 }  // namespace detail
 
+// tensor_rank tells additive encodings that three axes are [batch, seq, d_model] to them.
+
 template <class T, int rank, int options, class I>
 struct ViewTraits<Eigen::Tensor<T, rank, options, I>> {
+    static constexpr int tensor_rank = rank;
     ROPE_ABI static TensorView<T> view(Eigen::Tensor<T, rank, options, I>& t) noexcept {
         return detail::tensor_view(t.data(), t);
     }
 };
 template <class T, int rank, int options, class I>
 struct ViewTraits<const Eigen::Tensor<T, rank, options, I>> {
+    static constexpr int tensor_rank = rank;
     ROPE_ABI static TensorView<const T> view(const Eigen::Tensor<T, rank, options, I>& t) noexcept {
         return detail::tensor_view(t.data(), t);
     }
 };
 template <class Plain, int options, template <class> class Pointer>
 struct ViewTraits<Eigen::TensorMap<Plain, options, Pointer>> {
-    using Element =
-        std::conditional_t<std::is_const_v<Plain>, const typename Plain::Scalar, typename Plain::Scalar>;
+    static constexpr int tensor_rank = Plain::NumDimensions;
+    using Element = std::conditional_t<std::is_const_v<Plain>, const typename Plain::Scalar, typename Plain::Scalar>;
     ROPE_ABI static TensorView<Element> view(const Eigen::TensorMap<Plain, options, Pointer>& t) noexcept {
         return detail::tensor_view(static_cast<Element*>(t.data()), t);
     }
@@ -112,8 +112,8 @@ struct ViewTraits<const Eigen::TensorMap<Plain, options, Pointer>>
 /// A table of a cache as an Eigen array of [max_positions, pairs], row 0 being first_position. Valid as long
 /// as a copy of the cache lives.
 template <class T>
-using TableMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>,
-                            Eigen::Unaligned, Eigen::OuterStride<>>;
+using TableMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, Eigen::Unaligned,
+                            Eigen::OuterStride<>>;
 
 template <class T>
 ROPE_ABI inline TableMap<T> cos_table(const CosSinCache<T>& cache) {

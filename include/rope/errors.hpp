@@ -23,13 +23,12 @@ enum class StatusCode : unsigned char {
     out_of_range       ///< a position that this table does not hold
 };
 
-/// The answer of every check(...): a code, and a sentence that names the argument, its value and what is
-/// allowed. Plain data of fixed size: making, copying and returning one allocates nothing.
+/// The answer of every check(...): a code, and a sentence that names the argument, its value and what is allowed.
+/// Plain data of fixed size: making, copying and returning one allocates nothing.
 class Status {
  public:
     ROPE_ABI Status() noexcept = default;
-    ROPE_ABI Status(StatusCode code, const detail::Message& message) noexcept
-        : message_(message), code_(code) {}
+    ROPE_ABI Status(StatusCode code, const detail::Message& message) noexcept : message_(message), code_(code) {}
 
     ROPE_ABI bool ok() const noexcept { return code_ == StatusCode::ok; }
     ROPE_ABI StatusCode code() const noexcept { return code_; }
@@ -42,10 +41,10 @@ class Status {
 };
 
 #if !ROPE_EXCEPTIONS
-/// Without exceptions (-fno-exceptions) a refused call hands its Status to this handler. The default prints
-/// the sentence to stderr and aborts. A handler of your own may return: the refused call then does nothing
-/// and returns, and an object under construction stays empty (a CosSinCache of zero positions). Not
-/// synchronised: set it before other threads use the library.
+/// Without exceptions (-fno-exceptions) a refused call hands its Status to this handler. The default prints the
+/// sentence to stderr and aborts. A handler of your own may return: the refused call then does nothing and returns,
+/// and an object under construction stays empty (a CosSinCache of zero positions). Not synchronised: set it before
+/// other threads use the library.
 using ErrorHandler = void (*)(const Status&);
 
 namespace detail {
@@ -68,8 +67,8 @@ ROPE_ABI inline ErrorHandler set_error_handler(ErrorHandler handler) noexcept {
 
 namespace detail {
 
-/// True when the call may go on. Otherwise throws std::invalid_argument or std::out_of_range, or, without
-/// exceptions, calls the handler and returns false.
+/// True when the call may go on. Otherwise throws std::invalid_argument or std::out_of_range, or, without exceptions,
+/// calls the handler and returns false.
 ROPE_ABI inline bool proceed(const Status& status) {
     if (status.ok()) return true;
 #if ROPE_EXCEPTIONS

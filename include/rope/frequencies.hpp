@@ -16,14 +16,13 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 /// The angle of pair i at position p is p * (inv_freq[i] + inv_freq_low[i]) radians; its magnitude is
-/// attention_factor. Made by frequencies(config), or filled in by hand: learned frequencies, a table from a
-/// model file, 0 for a pair that must not turn, negative for one that turns backwards.
+/// attention_factor. Made by frequencies(config), or filled in by hand: learned frequencies, a table from a model
+/// file, 0 for a pair that must not turn, negative for one that turns backwards.
 struct Frequencies {
     /// Radians per position, one per pair. Finite, magnitude at most 2^32.
     std::vector<double> inv_freq;
-    /// What rounding inv_freq to double cut off; added to it. Empty means zeros, else the size of inv_freq.
-    /// At position 2^31 - 1 the cut-off part is worth half of the 1.6e-7 that angles in plain double are
-    /// wrong.
+    /// What rounding inv_freq to double cut off; added to it. Empty means zeros, else the size of inv_freq. At
+    /// position 2^31 - 1 the cut-off part is worth half of the 1.6e-7 that angles in plain double are wrong.
     std::vector<double> inv_freq_low;
     /// Multiplies cos and sin. Finite and above zero.
     double attention_factor = 1.0;
@@ -36,9 +35,8 @@ constexpr double kMaxInvFreq = 4294967296.0;  // 2^32 radians: hundreds of milli
 ROPE_ABI inline Status check_inv_freq(const char* name, const double* values, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i)
         if (!is_finite(values[i]) || std::fabs(values[i]) > kMaxInvFreq)
-            return invalid(
-                name, "[", i, "] is ", values[i],
-                "; a frequency must be finite and of magnitude at most 2^32 radians per position.");
+            return invalid(name, "[", i, "] is ", values[i],
+                           "; a frequency must be finite and of magnitude at most 2^32 radians per position.");
     return Status();
 }
 
@@ -54,18 +52,16 @@ ROPE_ABI inline Status check(const Frequencies& f) noexcept {
         return detail::invalid("inv_freq_low has ", f.inv_freq_low.size(),
                                " entries; it must be empty or have as many as inv_freq (", pairs, ").");
     if (!detail::is_positive(f.attention_factor))
-        return detail::invalid("attention_factor is ", f.attention_factor,
-                               "; it must be finite and above 0.");
+        return detail::invalid("attention_factor is ", f.attention_factor, "; it must be finite and above 0.");
     const Status high = detail::check_inv_freq("inv_freq", f.inv_freq.data(), pairs);
-    return high.ok() ? detail::check_inv_freq("inv_freq_low", f.inv_freq_low.data(), f.inv_freq_low.size())
-                     : high;
+    return high.ok() ? detail::check_inv_freq("inv_freq_low", f.inv_freq_low.data(), f.inv_freq_low.size()) : high;
 }
 
 /// The frequencies of a Config: base^(-2i / rotary_dim) / interpolation_factor for pair i.
 ///
-/// inv_freq + inv_freq_low agrees with the real formula to 2^-95, relative; inv_freq alone is its nearest
-/// double. Throws std::invalid_argument when check(config) is not ok, or when a base near zero makes a
-/// frequency exceed 2^32 radians per position.
+/// inv_freq + inv_freq_low agrees with the real formula to 2^-95, relative; inv_freq alone is its nearest double.
+/// Throws std::invalid_argument when check(config) is not ok, or when a base near zero makes a frequency exceed 2^32
+/// radians per position.
 ROPE_ABI inline Frequencies frequencies(const Config& config) {
     Frequencies result;
     if (!detail::proceed(check(config))) return result;
@@ -77,8 +73,8 @@ ROPE_ABI inline Frequencies frequencies(const Config& config) {
     const detail::DoubleDouble log_base = detail::log({config.base, 0.0});
     const detail::DoubleDouble factor = {config.interpolation_factor, 0.0};
     for (Index i = 0; i < pairs; ++i) {
-        const detail::DoubleDouble exponent = detail::DoubleDouble{-static_cast<double>(i), 0.0} /
-                                              detail::DoubleDouble{static_cast<double>(pairs), 0.0};
+        const detail::DoubleDouble exponent =
+            detail::DoubleDouble{-static_cast<double>(i), 0.0} / detail::DoubleDouble{static_cast<double>(pairs), 0.0};
         const detail::DoubleDouble w = detail::exp(exponent * log_base) / factor;
         result.inv_freq[static_cast<std::size_t>(i)] = w.hi;
         result.inv_freq_low[static_cast<std::size_t>(i)] = w.lo;

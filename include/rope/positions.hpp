@@ -55,13 +55,11 @@ ROPE_ABI constexpr Index inner_stride(const C& c) noexcept {
 ///     nothing given             0, 1, 2, ... in every batch entry
 ///     start_at(n)               n, n+1, n+2, ... in every batch entry
 ///     start_at(list)            batch entry b has list[b], list[b]+1, ...; list has `batch` entries
-///     ids                       explicit position ids: `seq` of them, shared by the batch, or batch * seq of
-///     them,
+///     ids                       explicit position ids: `seq` of them, shared by the batch, or batch * seq of them,
 ///                               entry after entry. Any integer type, any order, repeats allowed.
 ///
-/// Lists are not copied: like std::string_view, a Positions made from a temporary container is good until the
-/// end of the full expression, so pass it straight to the call. When batch is 1 the two counts of ids are the
-/// same thing.
+/// Lists are not copied: like std::string_view, a Positions made from a temporary container is good until the end of
+/// the full expression, so pass it straight to the call. When batch is 1 the two counts of ids are the same thing.
 class Positions {
  public:
     /// How the positions were given.
@@ -71,8 +69,7 @@ class Positions {
     ROPE_ABI Positions() noexcept = default;
 
     template <class Container, std::enable_if_t<detail::is_integer_container<Container>, int> = 0>
-    ROPE_ABI Positions(
-        const Container& list) noexcept  // NOLINT(google-explicit-constructor): reads as a value
+    ROPE_ABI Positions(const Container& list) noexcept  // NOLINT(google-explicit-constructor): reads as a value
         : Positions(Kind::ids, list.data(), static_cast<Index>(list.size()), detail::inner_stride(list)) {}
 
     template <class Integer, std::enable_if_t<detail::is_position_integer<Integer>, int> = 0>
@@ -95,57 +92,38 @@ class Positions {
     /// The first entry of the list below `low` or above `high`, or count() when there is none.
     ROPE_ABI Index find_outside(Index low, Index high) const noexcept {
         switch (type_) {
-            case Type::i8:
-                return find_outside_as<std::int8_t>(low, high);
-            case Type::i16:
-                return find_outside_as<std::int16_t>(low, high);
-            case Type::i32:
-                return find_outside_as<std::int32_t>(low, high);
-            case Type::i64:
-                return find_outside_as<std::int64_t>(low, high);
-            case Type::u8:
-                return find_outside_as<std::uint8_t>(low, high);
-            case Type::u16:
-                return find_outside_as<std::uint16_t>(low, high);
-            case Type::u32:
-                return find_outside_as<std::uint32_t>(low, high);
-            default:
-                return find_outside_as<std::uint64_t>(low, high);
+            case Type::i8: return find_outside_as<std::int8_t>(low, high);
+            case Type::i16: return find_outside_as<std::int16_t>(low, high);
+            case Type::i32: return find_outside_as<std::int32_t>(low, high);
+            case Type::i64: return find_outside_as<std::int64_t>(low, high);
+            case Type::u8: return find_outside_as<std::uint8_t>(low, high);
+            case Type::u16: return find_outside_as<std::uint16_t>(low, high);
+            case Type::u32: return find_outside_as<std::uint32_t>(low, high);
+            default: return find_outside_as<std::uint64_t>(low, high);
         }
     }
 
-    /// Entry i of the list. Unsigned entries above the largest Index come back as the largest Index, which no
-    /// table holds.
+    /// Entry i of the list. Unsigned entries above the largest Index come back as the largest Index, which no table
+    /// holds.
     ROPE_ABI Index operator[](Index i) const noexcept {
         switch (type_) {
-            case Type::i8:
-                return entry<std::int8_t>(i);
-            case Type::i16:
-                return entry<std::int16_t>(i);
-            case Type::i32:
-                return entry<std::int32_t>(i);
-            case Type::i64:
-                return entry<std::int64_t>(i);
-            case Type::u8:
-                return entry<std::uint8_t>(i);
-            case Type::u16:
-                return entry<std::uint16_t>(i);
-            case Type::u32:
-                return entry<std::uint32_t>(i);
-            default:
-                return entry<std::uint64_t>(i);
+            case Type::i8: return entry<std::int8_t>(i);
+            case Type::i16: return entry<std::int16_t>(i);
+            case Type::i32: return entry<std::int32_t>(i);
+            case Type::i64: return entry<std::int64_t>(i);
+            case Type::u8: return entry<std::uint8_t>(i);
+            case Type::u16: return entry<std::uint16_t>(i);
+            case Type::u32: return entry<std::uint32_t>(i);
+            default: return entry<std::uint64_t>(i);
         }
     }
 
     /// The position of token s of batch entry b, in a call with seq tokens per entry.
     ROPE_ABI Index at(Index b, Index s, Index seq) const noexcept {
         switch (kind_) {
-            case Kind::start:
-                return start_ + s;
-            case Kind::start_per_entry:
-                return (*this)[b] + s;
-            default:
-                return (*this)[count_ == seq ? s : b * seq + s];
+            case Kind::start: return start_ + s;
+            case Kind::start_per_entry: return (*this)[b] + s;
+            default: return (*this)[count_ == seq ? s : b * seq + s];
         }
     }
 
@@ -166,10 +144,7 @@ class Positions {
 
     template <class Integer>
     ROPE_ABI static constexpr Type type_of() noexcept {
-        constexpr int log2_size = sizeof(Integer) == 1   ? 0
-                                  : sizeof(Integer) == 2 ? 1
-                                  : sizeof(Integer) == 4 ? 2
-                                                         : 3;
+        constexpr int log2_size = sizeof(Integer) == 1 ? 0 : sizeof(Integer) == 2 ? 1 : sizeof(Integer) == 4 ? 2 : 3;
         static_assert(sizeof(Integer) <= 8, "position ids have at most 64 bits");
         return static_cast<Type>(log2_size + (std::is_signed_v<Integer> ? 0 : 4));
     }
@@ -178,8 +153,7 @@ class Positions {
     ROPE_ABI Index entry(Index i) const noexcept {
         // Bytes, because `long` and `long long` are different types of the same bits.
         Integer value;
-        std::memcpy(&value,
-                    static_cast<const char*>(data_) + i * stride_ * static_cast<Index>(sizeof(Integer)),
+        std::memcpy(&value, static_cast<const char*>(data_) + i * stride_ * static_cast<Index>(sizeof(Integer)),
                     sizeof(Integer));
         if constexpr (std::is_unsigned_v<Integer> && sizeof(Integer) >= sizeof(Index)) {
             constexpr Integer most = static_cast<Integer>(std::numeric_limits<Index>::max());

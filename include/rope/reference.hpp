@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The rotation written three ways, slow and obvious, to check the fast one against. Needs Eigen.
 //
-// Nothing here is shared with the tables: cos and sin are the C library's, in long double. Where long double
-// has 64 bits of mantissa, they are within 2^-57 of the formula at every position below 2^31.
+// Nothing here is shared with the tables: cos and sin are the C library's, in long double. Where long double has 64
+// bits of mantissa, they are within 2^-57 of the formula at every position below 2^31.
 #pragma once
 
 #include <Eigen/Core>
@@ -27,8 +27,8 @@ ROPE_ABI inline Turn turn(const Frequencies& f, Index pair, Index position) {
     const std::size_t i = static_cast<std::size_t>(pair);
     const long double w = static_cast<long double>(f.inv_freq[i]);
     const long double low = f.inv_freq_low.empty() ? 0.0L : static_cast<long double>(f.inv_freq_low[i]);
-    // position * w would round to 64 bits and be wrong by 2^-33 radians at position 2^31. The upper 24 bits
-    // of w times the position are exact; the rest is a second, small angle.
+    // position * w would round to 64 bits and be wrong by 2^-33 radians at position 2^31. The upper 24 bits of w
+    // times the position are exact; the rest is a second, small angle.
     const long double upper = static_cast<long double>(static_cast<float>(f.inv_freq[i]));
     const long double p = static_cast<long double>(position);
     const long double t1 = p * upper;
@@ -52,9 +52,9 @@ ROPE_ABI inline PairIndex pair_index(Layout layout, Index pair, Index pairs) noe
 ///     | R(a,a)  R(a,b) |       | cos t  -sin t |
 ///     | R(b,a)  R(b,b) |  = m  | sin t   cos t |
 ///
-/// and 1 on the diagonal for the features that pass through. Entries are within 2^-53 of the formula up to
-/// position 4096. The slice says where in the head the rotated features lie; by default they are the head.
-/// Throws std::invalid_argument when check(frequencies) is not ok or the slice does not fit.
+/// and 1 on the diagonal for the features that pass through. Entries are within 2^-53 of the formula up to position
+/// 4096. The slice says where in the head the rotated features lie; by default they are the head. Throws
+/// std::invalid_argument when check(frequencies) is not ok or the slice does not fit.
 ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Frequencies& f, Index position,
                                                 HeadSlice slice = {}) {
     if (!detail::proceed(check(f))) return {};
@@ -93,18 +93,16 @@ ROPE_ABI inline bool has_head_dim(const Eigen::VectorXd& x, const Config& config
     return rope::detail::proceed(check(config)) &&
            rope::detail::proceed(x.size() == config.head_dim
                                      ? Status()
-                                     : rope::detail::invalid("x has ", x.size(),
-                                                             " features; it must have head_dim (",
+                                     : rope::detail::invalid("x has ", x.size(), " features; it must have head_dim (",
                                                              config.head_dim, ") of them."));
 }
 
 }  // namespace detail_reference
 
-/// One head turned as the papers write it: pair i is the complex number x_a + i x_b, times m e^(i t).
-/// Throws std::invalid_argument when x does not have head_dim features or check(config) is not ok.
+/// One head turned as the papers write it: pair i is the complex number x_a + i x_b, times m e^(i t). Throws
+/// std::invalid_argument when x does not have head_dim features or check(config) is not ok.
 template <Layout layout>
-ROPE_ABI inline Eigen::VectorXd rotate_complex(const Eigen::VectorXd& x, const Config& config,
-                                               Index position) {
+ROPE_ABI inline Eigen::VectorXd rotate_complex(const Eigen::VectorXd& x, const Config& config, Index position) {
     if (!detail_reference::has_head_dim(x, config)) return x;
     const Frequencies f = frequencies(config);
     const Index pairs = static_cast<Index>(f.inv_freq.size());
@@ -122,11 +120,10 @@ ROPE_ABI inline Eigen::VectorXd rotate_complex(const Eigen::VectorXd& x, const C
     return y;
 }
 
-/// One head turned as model code writes it: x * cos + rotate(x) * sin, where rotate(x) is (-x_b, x_a) in each
-/// pair and cos and sin are spread over the features. Throws as above.
+/// One head turned as model code writes it: x * cos + rotate(x) * sin, where rotate(x) is (-x_b, x_a) in each pair
+/// and cos and sin are spread over the features. Throws as above.
 template <Layout layout>
-ROPE_ABI inline Eigen::VectorXd rotate_cos_sin(const Eigen::VectorXd& x, const Config& config,
-                                               Index position) {
+ROPE_ABI inline Eigen::VectorXd rotate_cos_sin(const Eigen::VectorXd& x, const Config& config, Index position) {
     if (!detail_reference::has_head_dim(x, config)) return x;
     const Frequencies f = frequencies(config);
     const Index pairs = static_cast<Index>(f.inv_freq.size());

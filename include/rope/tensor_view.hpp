@@ -11,12 +11,11 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-/// A non-owning view of numbers as [batch, seq, heads, head_dim], with any strides, counted in elements:
-/// element (b, s, h, i) is data[b*batch_stride + s*seq_stride + h*head_stride + i*feature_stride].
+/// A non-owning view of numbers as [batch, seq, heads, head_dim], with any strides, counted in elements: element (b,
+/// s, h, i) is data[b*batch_stride + s*seq_stride + h*head_stride + i*feature_stride].
 ///
-/// Strides may be negative. An axis of extent 1 may have any stride; in a view that is written, distinct
-/// elements must have distinct addresses. Fast where feature_stride is 1, correct elsewhere. T is const for
-/// read-only data.
+/// Strides may be negative. An axis of extent 1 may have any stride; in a view that is written, distinct elements
+/// must have distinct addresses. Fast where feature_stride is 1, correct elsewhere. T is const for read-only data.
 ///
 /// Plain data: fill the fields by hand, or use view(...), view_heads_first(...) and the slices below.
 template <class T>
@@ -34,8 +33,8 @@ struct TensorView {
         return {data, batch, seq, heads, head_dim, batch_stride, seq_stride, head_stride, feature_stride};
     }
 
-    /// Batch entries, tokens, heads or features first .. first + count - 1. Throws std::invalid_argument when
-    /// they do not all exist.
+    /// Batch entries, tokens, heads or features first .. first + count - 1. Throws std::invalid_argument when they do
+    /// not all exist.
     ROPE_ABI TensorView slice_batch(Index first, Index count) const {
         return slice("batch entries", &TensorView::batch, batch_stride, first, count);
     }
@@ -56,9 +55,8 @@ struct TensorView {
         TensorView result = *this;
         result.*extent = 0;
         if (first < 0 || count < 0 || first > size || count > size - first) {
-            detail::proceed(detail::invalid("The slice takes ", count, " ", what, " from ", first,
-                                            " on; the view has ", size,
-                                            " of them, and first and count must not be negative."));
+            detail::proceed(detail::invalid("The slice takes ", count, " ", what, " from ", first, " on; the view has ",
+                                            size, " of them, and first and count must not be negative."));
             return result;
         }
         result.*extent = count;
@@ -91,8 +89,8 @@ ROPE_ABI constexpr TensorView<T> view(T* ptr, Index seq, Index heads, Index head
     return view(ptr, 1, seq, heads, head_dim);
 }
 
-/// A contiguous [batch, heads, seq, head_dim] buffer: the order in which many frameworks hold q, k and v
-/// after their transpose. The result is a [batch, seq, heads, head_dim] view of it.
+/// A contiguous [batch, heads, seq, head_dim] buffer: the order in which many frameworks hold q, k and v after their
+/// transpose. The result is a [batch, seq, heads, head_dim] view of it.
 template <class T>
 ROPE_ABI constexpr TensorView<T> view_heads_first(T* ptr, Index batch, Index heads, Index seq,
                                                   Index head_dim) noexcept {
@@ -100,15 +98,15 @@ ROPE_ABI constexpr TensorView<T> view_heads_first(T* ptr, Index batch, Index hea
     return {ptr, batch, seq, heads, head_dim, detail::clamped_product(heads, head), head_dim, head, 1};
 }
 
-/// How a tensor of another library is seen as a TensorView. Specialise it to make your own tensor type
-/// acceptable to every operation:
+/// How a tensor of another library is seen as a TensorView. Specialise it to make your own tensor type acceptable to
+/// every operation:
 ///
 ///     template <> struct rope::ViewTraits<my::Tensor> {
 ///         static rope::TensorView<float> view(my::Tensor& t) { return rope::view(t.ptr(), ...); }
 ///     };
 ///
-/// A const tensor is looked up as `const my::Tensor` and must give a TensorView<const T>. <rope/eigen.hpp>
-/// does so for Eigen's Tensor and TensorMap of rank 3 and 4.
+/// A const tensor is looked up as `const my::Tensor` and must give a TensorView<const T>. <rope/eigen.hpp> does so
+/// for Eigen's Tensor and TensorMap of rank 3 and 4.
 template <class Tensor>
 struct ViewTraits {
     static constexpr bool is_missing = true;
@@ -130,11 +128,10 @@ inline constexpr bool has_view_traits<Traits, std::enable_if_t<Traits::is_missin
 
 template <class Tensor>
 ROPE_ABI inline auto as_view(Tensor& x) {
-    static_assert(
-        has_view_traits<ViewTraits<Tensor>>,
-        "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), "
-        "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with <rope/eigen.hpp> "
-        "included), or specialise rope::ViewTraits for its type.");
+    static_assert(has_view_traits<ViewTraits<Tensor>>,
+                  "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), "
+                  "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with <rope/eigen.hpp> "
+                  "included), or specialise rope::ViewTraits for its type.");
     return ViewTraits<Tensor>::view(x);
 }
 

@@ -10,14 +10,14 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-/// Every extent, stride and position. Signed, so that differences of positions and negative positions are
-/// ordinary numbers.
+/// Every extent, stride and position. Signed, so that differences of positions and negative positions are ordinary
+/// numbers.
 using Index = std::ptrdiff_t;
 
 /// Which two features of the rotated slice x[0 .. rotary_dim) form pair i, for i = 0 .. rotary_dim/2 - 1.
 ///
-/// A model's weights are trained for one of the two, and the wrong one gives fluent nonsense, not an error.
-/// The choice is not stored in most model files:
+/// A model's weights are trained for one of the two, and the wrong one gives fluent nonsense, not an error. The
+/// choice is not stored in most model files:
 ///   interleaved   the original Llama, GPT-J, GLM, Mesh Transformer; GGUF's NORM architectures
 ///   half_split    GPT-NeoX, and Hugging Face's Llama, Qwen, Gemma, Phi; GGUF's NEOX architectures
 enum class Layout : unsigned char {
@@ -25,8 +25,8 @@ enum class Layout : unsigned char {
     half_split    ///< pair i is (x[i], x[i + rotary_dim/2]): "rotate_half"
 };
 
-/// IEEE 754 binary16, as stored in memory. It has no arithmetic: data in half precision is computed in float
-/// and rounded once, to nearest even, at the store. NaN stays NaN; magnitudes from 65520 on become infinity.
+/// IEEE 754 binary16, as stored in memory. It has no arithmetic: data in half precision is computed in float and
+/// rounded once, to nearest even, at the store. NaN stays NaN; magnitudes from 65520 on become infinity.
 struct half {
     std::uint16_t bits;
 };

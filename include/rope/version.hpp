@@ -7,14 +7,14 @@
 #define ROPE_VERSION_PATCH 0
 #define ROPE_VERSION_STRING "0.1.0"
 
-// The inline namespace that everything lives in, so that two versions can be linked into one program.
-// Programs write rope::apply and never see it.
+// The inline namespace that everything lives in, so that two versions can be linked into one program. Programs write
+// rope::apply and never see it.
 #define ROPE_VERSION_NAMESPACE v0_1
 
-// Every function of the library carries ROPE_ABI. Programs link translation units that were compiled with
-// different -m flags; an inline function or a template then becomes one weak symbol with several bodies, and
-// the linker may keep the body that the oldest machine cannot run. The tag makes the instruction set (and the
-// way errors leave a function) part of the symbol's name. Types carry no tag: they may cross units.
+// Every function of the library carries ROPE_ABI. Programs link translation units that were compiled with different
+// -m flags; an inline function or a template then becomes one weak symbol with several bodies, and the linker may
+// keep the body that the oldest machine cannot run. The tag makes the instruction set (and the way errors leave a
+// function) part of the symbol's name. Types carry no tag: they may cross units.
 #if defined(__AVX512F__)
 #    define ROPE_ABI_MACHINE "avx512"
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)

@@ -45,9 +45,8 @@ ROPE_ABI constexpr void require_element_for_table() noexcept {
     if constexpr (!std::is_void_v<Storage>) {
         static_assert(sizeof(Storage) == sizeof(Element) && std::is_trivially_copyable_v<Element>,
                       "A type and its rope::ElementTraits storage must have the same size and bits.");
-        static_assert(
-            std::is_same_v<Storage, double> == std::is_same_v<T, double>,
-            "double data needs a CosSinCache<double>; float, half and bfloat16 data a CosSinCache<float>.");
+        static_assert(std::is_same_v<Storage, double> == std::is_same_v<T, double>,
+                      "double data needs a CosSinCache<double>; float, half and bfloat16 data a CosSinCache<float>.");
     }
 }
 
@@ -87,8 +86,7 @@ ROPE_ABI inline Status check_tensors(const Positions& positions, const Arguments
     return check_call(tensors, static_cast<int>(sizeof...(Arguments)), positions);
 }
 
-/// A view of the same bits under the library's own name for them, so that kernels exist once per storage
-/// type.
+/// A view of the same bits under the library's own name for them, so that kernels exist once per storage type.
 template <class Storage, class T>
 ROPE_ABI inline TensorView<Storage> stored(const TensorView<T>& v) noexcept {
     return {reinterpret_cast<Storage*>(v.data),
@@ -103,8 +101,7 @@ ROPE_ABI inline TensorView<Storage> stored(const TensorView<T>& v) noexcept {
 }
 
 template <class In, class Out, class T>
-ROPE_ABI inline auto make_task(Direction direction, const Positions& positions,
-                               const Argument<In, Out, T>& a) {
+ROPE_ABI inline auto make_task(Direction direction, const Positions& positions, const Argument<In, Out, T>& a) {
     using InStorage = typename ElementTraits<In>::storage;
     using OutStorage = typename ElementTraits<Out>::storage;
     const CosSinCache<T>& cache = a.cache;

@@ -18,8 +18,8 @@
 #    define ROPE_INDEPENDENT_ITERATIONS
 #endif
 
-// Whether this unit is compiled for a machine with fused multiply-add. It decides between two classes of
-// bits: with fma, every element has the same bits on every machine; without, on every machine without.
+// Whether this unit is compiled for a machine with fused multiply-add. It decides between two classes of bits: with
+// fma, every element has the same bits on every machine; without, on every machine without.
 #if defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__aarch64__) || defined(_M_ARM64)
 #    define ROPE_HAS_FMA 1
 #else
@@ -30,8 +30,8 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// a * b + c: rounded once where the machine can, else the product and the sum are rounded, and a machine
-/// without fma gives the compiler nothing to contract them to.
+/// a * b + c: rounded once where the machine can, else the product and the sum are rounded, and a machine without fma
+/// gives the compiler nothing to contract them to.
 template <class T>
 ROPE_ABI inline T multiply_add(T a, T b, T c) noexcept {
 #if ROPE_HAS_FMA
@@ -48,8 +48,7 @@ ROPE_ABI inline float float_from(bfloat16 x) noexcept {
     return bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
 }
 
-/// Exact. Subnormal halves are made by one exact subtraction of normal floats, so flush-to-zero does not lose
-/// them.
+/// Exact. Subnormal halves are made by one exact subtraction of normal floats, so flush-to-zero does not lose them.
 ROPE_ABI inline float float_from(half x) noexcept {
     const std::uint32_t magnitude = static_cast<std::uint32_t>(x.bits & 0x7fffu) << 13;
     const std::uint32_t exponent = magnitude & 0x0f800000u;
@@ -74,8 +73,8 @@ ROPE_ABI inline half half_from(float x) noexcept {
     const std::uint32_t magnitude = bits & 0x7fffffffu;
     // Normal halves: drop 13 bits, nearest even, and move the exponent's bias. A carry may reach infinity.
     const std::uint32_t normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
-    // Below 2^-14: adding 0.5 aligns the last bit of the float with the last bit of a subnormal half, so the
-    // addition itself rounds to nearest even.
+    // Below 2^-14: adding 0.5 aligns the last bit of the float with the last bit of a subnormal half, so the addition
+    // itself rounds to nearest even.
     const std::uint32_t subnormal = bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
     const std::uint32_t nan = 0x7e00u | (magnitude >> 13 & 0x3ffu);
     const std::uint32_t finite = magnitude < (113u << 23) ? subnormal : normal;
@@ -85,8 +84,7 @@ ROPE_ABI inline half half_from(float x) noexcept {
 }
 
 // ---- load and store: the only places that know how an element lies in memory ----
-// Elements are read and written as bytes of the right size, so an array of any type with these bits may be
-// passed.
+// Elements are read and written as bytes of the right size, so an array of any type with these bits may be passed.
 
 template <class Compute, class Storage>
 struct Element {  // float and double in their own arithmetic

@@ -20,9 +20,7 @@ ROPE_ABI inline To bit_cast(const From& from) noexcept {
 }
 
 /// Neither infinite nor NaN. std::isfinite is the constant `true` under -ffast-math; this is not.
-ROPE_ABI inline bool is_finite(double x) noexcept {
-    return (bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) != 0x7ff;
-}
+ROPE_ABI inline bool is_finite(double x) noexcept { return (bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) != 0x7ff; }
 
 /// Finite and above zero.
 ROPE_ABI inline bool is_positive(double x) noexcept { return is_finite(x) && x > 0.0; }

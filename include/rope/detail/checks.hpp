@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Everything that is checked before a byte is written. Views come here with their types erased, so this is
-// compiled once per program, not once per element type.
+// Everything that is checked before a byte is written. Views come here with their types erased, so this is compiled
+// once per program, not once per element type.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,7 @@ ROPE_ABI inline AnyView erased(const char* name, const TensorView<T>& v) noexcep
 /// What a call needs to know of a table.
 struct TableShape {
     Index head_dim, first_position, max_positions;
+    const char* name = "cache";  // as messages call it
 };
 
 /// One tensor of a call: where it is read, where it is written, and its table.
@@ -61,8 +62,8 @@ ROPE_ABI inline bool is_empty(const AnyView& v) noexcept {
     return false;
 }
 
-/// The bytes that a view touches, as offsets [begin, end) from its data pointer, over the axes whose stride
-/// in bytes is below `limit`. Valid once check_extents has passed.
+/// The bytes that a view touches, as offsets [begin, end) from its data pointer, over the axes whose stride in bytes
+/// is below `limit`. Valid once check_extents has passed.
 struct Span {
     Index begin, end;
 };
@@ -81,8 +82,7 @@ ROPE_ABI inline Status check_extents(const AnyView& v) noexcept {
     constexpr Index most = std::numeric_limits<Index>::max();
     for (int axis = 0; axis < 4; ++axis)
         if (v.extents[axis] < 0)
-            return invalid(v.name, ".", kAxisNames[axis], " is ", v.extents[axis],
-                           "; it must not be negative.");
+            return invalid(v.name, ".", kAxisNames[axis], " is ", v.extents[axis], "; it must not be negative.");
     if (is_empty(v)) return Status();
     Index elements = 1;
     Index reach = 0;  // largest offset, in elements
@@ -94,10 +94,9 @@ ROPE_ABI inline Status check_extents(const AnyView& v) noexcept {
         const bool reach_fits =
             extent == 1 || (stride >= -room && stride <= room && magnitude(stride) <= room / (extent - 1));
         if (!product_fits || !reach_fits)
-            return invalid(v.name, " has extents [", v.extents[0], ", ", v.extents[1], ", ", v.extents[2],
-                           ", ", v.extents[3], "] and strides [", v.strides[0], ", ", v.strides[1], ", ",
-                           v.strides[2], ", ", v.strides[3],
-                           "]; together they must not exceed what memory can hold (", most, " bytes).");
+            return invalid(v.name, " has extents [", v.extents[0], ", ", v.extents[1], ", ", v.extents[2], ", ",
+                           v.extents[3], "] and strides [", v.strides[0], ", ", v.strides[1], ", ", v.strides[2], ", ",
+                           v.strides[3], "]; together they must not exceed what memory can hold (", most, " bytes).");
         elements *= extent;
         if (extent > 1) reach += magnitude(stride) * (extent - 1);
     }
@@ -106,9 +105,8 @@ ROPE_ABI inline Status check_extents(const AnyView& v) noexcept {
     return Status();
 }
 
-/// Distinct elements have distinct addresses: taken by ascending stride, each axis steps over all that the
-/// smaller ones reach. (Interleavings that are injective without being nested so do not occur and are
-/// refused.)
+/// Distinct elements have distinct addresses: taken by ascending stride, each axis steps over all that the smaller
+/// ones reach. (Interleavings that are injective without being nested so do not occur and are refused.)
 ROPE_ABI inline Status check_no_self_overlap(const AnyView& v) noexcept {
     if (is_empty(v)) return Status();
     bool done[4] = {};
@@ -116,8 +114,7 @@ ROPE_ABI inline Status check_no_self_overlap(const AnyView& v) noexcept {
     for (int round = 0; round < 4; ++round) {
         int next = -1;
         for (int axis = 0; axis < 4; ++axis)
-            if (!done[axis] && (next < 0 || magnitude(v.strides[axis]) < magnitude(v.strides[next])))
-                next = axis;
+            if (!done[axis] && (next < 0 || magnitude(v.strides[axis]) < magnitude(v.strides[next]))) next = axis;
         done[next] = true;
         if (v.extents[next] < 2) continue;
         const Index stride = magnitude(v.strides[next]);
@@ -138,9 +135,8 @@ ROPE_ABI inline bool is_same_view(const AnyView& a, const AnyView& b) noexcept {
     return true;
 }
 
-/// Whether two views can be shown to share no byte: either their spans do not meet, or both repeat with a
-/// common stride (the row of a fused QKV buffer, the head that two feature slices share) and lie apart within
-/// it.
+/// Whether two views can be shown to share no byte: either their spans do not meet, or both repeat with a common
+/// stride (the row of a fused QKV buffer, the head that two feature slices share) and lie apart within it.
 ROPE_ABI inline bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
     if (is_empty(a) || is_empty(b)) return true;
     constexpr Index everything = std::numeric_limits<Index>::max();
@@ -176,72 +172,65 @@ ROPE_ABI inline bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
 }
 
 /// The number of positions fits the call, and each of them is in the table.
-ROPE_ABI inline Status check_positions(const Positions& p, Index batch, Index seq,
-                                       const TableShape& table) noexcept {
+ROPE_ABI inline Status check_positions(const Positions& p, Index batch, Index seq, const TableShape& table) noexcept {
     const Index low = table.first_position;
     const Index high = low + table.max_positions - 1;
     if (p.kind() == Positions::Kind::start) {
         if (batch == 0 || seq == 0) return Status();
         if (p.start() < low || p.start() > high || seq - 1 > high - p.start())
-            return out_of_range("positions start at ", p.start(), " and there are ", seq,
-                                " tokens; this cache holds positions ", low, " to ", high, ".");
+            return out_of_range("positions start at ", p.start(), " and there are ", seq, " tokens; this ", table.name,
+                                " holds positions ", low, " to ", high, ".");
         return Status();
     }
     const bool starts = p.kind() == Positions::Kind::start_per_entry;
     if (starts && p.count() != batch)
-        return invalid("positions has ", p.count(), " starts; there must be one per batch entry (", batch,
-                       ").");
+        return invalid("positions has ", p.count(), " starts; there must be one per batch entry (", batch, ").");
     if (!starts && p.count() != seq && p.count() != clamped_product(batch, seq))
         return invalid("positions has ", p.count(), " ids; there must be seq (", seq, ") or batch * seq (",
                        clamped_product(batch, seq), ") of them.");
     if (p.count() == 0 || seq == 0) return Status();
-    if (p.data() == nullptr)
-        return invalid("positions is a null pointer; it must point to ", p.count(), " integers.");
+    if (p.data() == nullptr) return invalid("positions is a null pointer; it must point to ", p.count(), " integers.");
     // The last start that leaves room for seq tokens; below `low` when none does.
     const Index last = !starts ? high : seq > table.max_positions ? low - 1 : high - (seq - 1);
     const Index outside = p.find_outside(low, last);
     if (outside == p.count()) return Status();
     if (starts)
-        return out_of_range("positions[", outside, "] is ", p[outside], ", the start of ", seq,
-                            " tokens; this cache holds positions ", low, " to ", high, ".");
-    return out_of_range("positions[", outside, "] is ", p[outside], "; this cache holds positions ", low,
+        return out_of_range("positions[", outside, "] is ", p[outside], ", the start of ", seq, " tokens; this ",
+                            table.name, " holds positions ", low, " to ", high, ".");
+    return out_of_range("positions[", outside, "] is ", p[outside], "; this ", table.name, " holds positions ", low,
                         " to ", high, ".");
 }
 
 /// All checks of one call on one or two tensors, in the order in which a reader would want to hear of them.
-ROPE_ABI inline Status check_call(const CheckedTensor* tensors, int count,
-                                  const Positions& positions) noexcept {
+ROPE_ABI inline Status check_call(const CheckedTensor* tensors, int count, const Positions& positions) noexcept {
     const CheckedTensor& first = tensors[0];
     for (int i = 0; i < count; ++i) {
         const CheckedTensor& t = tensors[i];
         if (const Status s = check_extents(t.in); !s.ok()) return s;
         if (const Status s = t.in_place ? Status() : check_extents(t.out); !s.ok()) return s;
         if (t.in.extents[3] != t.table.head_dim)
-            return invalid(t.in.name, ".head_dim is ", t.in.extents[3],
-                           "; its cache was made for a head_dim of ", t.table.head_dim, ".");
+            return invalid(t.in.name, ".head_dim is ", t.in.extents[3], "; its cache was made for a head_dim of ",
+                           t.table.head_dim, ".");
         for (int axis = 0; axis < 4; ++axis)
             if (t.out.extents[axis] != t.in.extents[axis])
-                return invalid(t.out.name, ".", kAxisNames[axis], " is ", t.out.extents[axis],
-                               "; it must be that of ", t.in.name, " (", t.in.extents[axis], ").");
+                return invalid(t.out.name, ".", kAxisNames[axis], " is ", t.out.extents[axis], "; it must be that of ",
+                               t.in.name, " (", t.in.extents[axis], ").");
         for (int axis = 0; axis < 2; ++axis)
             if (t.in.extents[axis] != first.in.extents[axis])
-                return invalid(t.in.name, ".", kAxisNames[axis], " is ", t.in.extents[axis],
-                               "; it must be that of ", first.in.name, " (", first.in.extents[axis], ").");
+                return invalid(t.in.name, ".", kAxisNames[axis], " is ", t.in.extents[axis], "; it must be that of ",
+                               first.in.name, " (", first.in.extents[axis], ").");
         if (const Status s = check_no_self_overlap(t.out); !s.ok()) return s;
         if (!t.in_place && !is_same_view(t.in, t.out) && !is_disjoint(t.in, t.out))
-            return invalid(
-                t.in.name, " and ", t.out.name,
-                " are different views that may share elements; they must be the same view (pointer, type, "
-                "extents and strides) or be shown to share none by their strides.");
+            return invalid(t.in.name, " and ", t.out.name,
+                           " are different views that may share elements; they must be the same view (pointer, type, "
+                           "extents and strides) or be shown to share none by their strides.");
     }
     if (count == 2 && !is_disjoint(tensors[0].out, tensors[1].out))
-        return invalid(
-            tensors[0].out.name, " and ", tensors[1].out.name,
-            " may share elements, which would turn twice; two views that are written must be shown to share "
-            "none by their strides.");
+        return invalid(tensors[0].out.name, " and ", tensors[1].out.name,
+                       " may share elements, which would turn twice; two views that are written must be shown to share "
+                       "none by their strides.");
     for (int i = 0; i < count; ++i)
-        if (const Status s =
-                check_positions(positions, first.in.extents[0], first.in.extents[1], tensors[i].table);
+        if (const Status s = check_positions(positions, first.in.extents[0], first.in.extents[1], tensors[i].table);
             !s.ok())
             return s;
     return Status();

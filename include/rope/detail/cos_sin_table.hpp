@@ -35,8 +35,8 @@ ROPE_ABI inline void assign(DoubleDouble& to, DoubleDouble x) noexcept { to = x;
 ROPE_ABI inline float rounded(double x) noexcept { return static_cast<float>(x); }
 ROPE_ABI inline double rounded(DoubleDouble x) noexcept { return x.hi; }
 
-/// cos and sin of the sum of two angles, in double. The products are spelled out so that no compiler flag
-/// changes their rounding.
+/// cos and sin of the sum of two angles, in double. The products are spelled out so that no compiler flag changes
+/// their rounding.
 ROPE_ABI inline CosSin<double> operator*(CosSin<double> a, CosSin<double> b) noexcept {
     return {multiply_add(a.cos, b.cos, -(a.sin * b.sin)), multiply_add(a.sin, b.cos, a.cos * b.sin)};
 }
@@ -48,14 +48,13 @@ struct WorkingRow {
     Work* sin;
 };
 
-/// One row of the table: the angles of `coarse` and of `fine` added.
+/// One row of the table: the angles of `coarse` and of `fine` added. (No pragma asks for vectors here: floats and
+/// doubles do not alias, and the double-double loop cannot become vectors.)
 template <class T, class Work>
 ROPE_ABI inline void write_row(T* cos_out, T* sin_out, WorkingRow<Work> coarse, WorkingRow<Work> fine,
                                Index pairs) noexcept {
-    ROPE_INDEPENDENT_ITERATIONS
     for (Index i = 0; i < pairs; ++i) {
-        const CosSin<Work> sum =
-            CosSin<Work>{coarse.cos[i], coarse.sin[i]} * CosSin<Work>{fine.cos[i], fine.sin[i]};
+        const CosSin<Work> sum = CosSin<Work>{coarse.cos[i], coarse.sin[i]} * CosSin<Work>{fine.cos[i], fine.sin[i]};
         cos_out[i] = rounded(sum.cos);
         sin_out[i] = rounded(sum.sin);
     }
@@ -64,20 +63,18 @@ ROPE_ABI inline void write_row(T* cos_out, T* sin_out, WorkingRow<Work> coarse, 
 /// n / d rounded towards minus infinity, for d > 0.
 ROPE_ABI inline Index floor_divide(Index n, Index d) noexcept { return n / d - (n % d < 0 ? 1 : 0); }
 
-/// Writes rows first, first + 1, ..., first + count - 1 to out: per row `pairs` cosines, then `pairs` sines,
-/// each multiplied by the attention factor and rounded once.
+/// Writes rows first, first + 1, ..., first + count - 1 to out: per row `pairs` cosines, then `pairs` sines, each
+/// multiplied by the attention factor and rounded once.
 ///
-/// The angle of position p is the sum of two: of a coarse row, for the multiple of kFineRows at or below p,
-/// and of one of kFineRows fine rows; so an entry costs two products. Fine rows, and coarse rows within an
-/// anchor's reach, are walked in double-double, to an error below 2^-90; at the anchors, angles are computed
-/// afresh. All three are fixed multiples of positions, so an entry's bits depend on its position alone, not
-/// on where the table begins or ends. False when the working memory (about kFineRows rows in Work) cannot be
-/// had.
+/// The angle of position p is the sum of two: of a coarse row, for the multiple of kFineRows at or below p, and of
+/// one of kFineRows fine rows; so an entry costs two products. Fine rows, and coarse rows within an anchor's reach,
+/// are walked in double-double, to an error below 2^-90; at the anchors, angles are computed afresh. All three are
+/// fixed multiples of positions, so an entry's bits depend on its position alone, not on where the table begins or
+/// ends. False when the working memory (about kFineRows rows in Work) cannot be had.
 template <class T>
 ROPE_ABI inline bool fill_cos_sin_table(const Frequencies& f, Index first, Index count, T* out) {
     using Work = typename WorkingType<T>::type;
-    constexpr Index kFineRows =
-        128;  // 128 KiB for 64 pairs in float: stays in L2 while the table streams out
+    constexpr Index kFineRows = 128;  // 128 KiB for 64 pairs in float: stays in L2 while the table streams out
     constexpr Index kAnchorBlocks = 64;
 
     struct Walk {  // of one pair
@@ -122,8 +119,7 @@ ROPE_ABI inline bool fill_cos_sin_table(const Frequencies& f, Index first, Index
 
     set_step(kFineRows);
     const WorkingRow<Work> coarse = row(fine_rows);
-    for (Index block = floor_divide(first_block, kAnchorBlocks) * kAnchorBlocks; block <= last_block;
-         ++block, step()) {
+    for (Index block = floor_divide(first_block, kAnchorBlocks) * kAnchorBlocks; block <= last_block; ++block, step()) {
         if (block % kAnchorBlocks == 0) start_at(block * kFineRows);
         if (block < first_block) continue;
         put_row(coarse, {f.attention_factor, 0.0});
@@ -151,10 +147,9 @@ ROPE_ABI inline CosSin<float> cos_sin_nearest(float angle) noexcept {
     return {round_to_float(exact.cos), round_to_float(exact.sin)};
 }
 
-/// As fill_cos_sin_table, but with every step rounded to float32 as eager frameworks do: e = 2i/d, base^e,
-/// its reciprocal, / factor, position * frequency, cos and sin, * attention factor. Products and quotients of
-/// two floats are computed in double and rounded, which gives the nearest float and leaves -ffast-math no
-/// choice.
+/// As fill_cos_sin_table, but with every step rounded to float32 as eager frameworks do: e = 2i/d, base^e, its
+/// reciprocal, / factor, position * frequency, cos and sin, * attention factor. Products and quotients of two floats
+/// are computed in double and rounded, which gives the nearest float and leaves -ffast-math no choice.
 ROPE_ABI inline void fill_float32_chain(const Config& config, Index first, Index count, float* out) {
     const Index pairs = rotary_dim(config) / 2;
     const auto divided = [](float a, float b) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Double-double arithmetic: a number is the unevaluated sum hi + lo, |lo| <= ulp(hi)/2, about 106 bits.
-// Used where a table is made, never where data is rotated.
-// Source: Dekker (1971); Hida, Li and Bailey, "Library for double-double and quad-double arithmetic" (2007).
+// Double-double arithmetic: a number is the unevaluated sum hi + lo, |lo| <= ulp(hi)/2, about 106 bits. Used where a
+// table is made, never where data is rotated. Source: Dekker (1971); Hida, Li and Bailey, "Library for double-double
+// and quad-double arithmetic" (2007).
 #pragma once
 
 #include <cmath>
@@ -19,9 +19,8 @@ struct DoubleDouble {
     double lo = 0.0;
 };
 
-/// x, but the compiler no longer knows how it was computed. Error-free transformations such as (a + b) - a -
-/// b are zero to a compiler under -ffast-math; with every rounded intermediate opaque there is nothing to
-/// simplify.
+/// x, but the compiler no longer knows how it was computed. Error-free transformations such as (a + b) - a - b are
+/// zero to a compiler under -ffast-math; with every rounded intermediate opaque there is nothing to simplify.
 ROPE_ABI inline double opaque(double x) noexcept {
 #if defined(__GNUC__) && defined(__SSE2__)
     __asm__("" : "+x"(x));
@@ -114,8 +113,8 @@ inline constexpr DoubleDouble kInverseFactorial[] = {
 };
 inline constexpr int kFactorials = static_cast<int>(sizeof(kInverseFactorial) / sizeof(kInverseFactorial[0]));
 
-/// sum of x^n / n! over n = first, first + step, ... below 28, with x^n replaced by power^(n / step).
-/// The three series below differ only in where they start, how they step and the sign of power.
+/// sum of x^n / n! over n = first, first + step, ... below 28, with x^n replaced by power^(n / step). The three
+/// series below differ only in where they start, how they step and the sign of power.
 ROPE_ABI inline DoubleDouble factorial_series(DoubleDouble power, int first, int step) noexcept {
     int n = first + (kFactorials - 1 - first) / step * step;
     DoubleDouble sum = kInverseFactorial[n];
@@ -156,8 +155,8 @@ ROPE_ABI inline DoubleDouble pow(DoubleDouble base, DoubleDouble exponent) noexc
 
 /// hi + lo rounded once to float, to nearest even. float(hi) alone would round twice.
 ROPE_ABI inline float round_to_float(DoubleDouble x) noexcept {
-    // Round to odd first: if lo is not zero, an even hi moves one step towards lo. No odd 53-bit number is a
-    // tie between two floats, so the second rounding sees on which side the sum lies.
+    // Round to odd first: if lo is not zero, an even hi moves one step towards lo. No odd 53-bit number is a tie
+    // between two floats, so the second rounding sees on which side the sum lies.
     std::uint64_t bits = bit_cast<std::uint64_t>(x.hi);
     if (x.lo != 0.0 && bits % 2 == 0) {
         const bool away_from_zero = (x.lo > 0.0) == (x.hi > 0.0);

@@ -35,25 +35,35 @@ struct Row {
     const Compute* sin;
 };
 
-/// Turns `count` pairs of one head. The two features of pair i lie at i * step and i * step + distance, times
-/// the view's feature stride; x and y are equal or do not meet.
+/// Where the two features of pair i lie, counted in elements from the first feature of a run of pairs: at i * step
+/// and at i * step + distance.
+struct PairShape {
+    Index step, distance;
+};
+
+/// The shape of a layout where features are `stride` apart.
+template <Layout layout>
+ROPE_ABI constexpr PairShape pair_shape(Index pairs, Index stride = 1) noexcept {
+    return layout == Layout::interleaved ? PairShape{2 * stride, stride} : PairShape{stride, pairs * stride};
+}
+
+/// Turns `count` pairs of one head: load, rotate, store. x and y are equal or do not meet.
 template <class In, class Out, class Compute>
-ROPE_ABI inline void rotate_pairs(const In* x, Index x_step, Index x_distance, Out* y, Index y_step,
-                                  Index y_distance, Row<Compute> row, Index count) noexcept {
+ROPE_ABI inline void rotate_pairs(const In* x, PairShape x_shape, Out* y, PairShape y_shape, Row<Compute> row,
+                                  Index count) noexcept {
     ROPE_INDEPENDENT_ITERATIONS
     for (Index i = 0; i < count; ++i) {
-        const Pair<Compute> pair = {Element<Compute, In>::load(x + i * x_step),
-                                    Element<Compute, In>::load(x + i * x_step + x_distance)};
+        const Pair<Compute> pair = {Element<Compute, In>::load(x + i * x_shape.step),
+                                    Element<Compute, In>::load(x + i * x_shape.step + x_shape.distance)};
         const Pair<Compute> turned = rotate(pair, row.cos[i], row.sin[i]);
-        Element<Compute, Out>::store(y + i * y_step, turned.a);
-        Element<Compute, Out>::store(y + i * y_step + y_distance, turned.b);
+        Element<Compute, Out>::store(y + i * y_shape.step, turned.a);
+        Element<Compute, Out>::store(y + i * y_shape.step + y_shape.distance, turned.b);
     }
 }
 
 /// Copies features that do not turn. The same type is copied as bits.
 template <class Compute, class In, class Out>
-ROPE_ABI inline void copy_features(const In* x, Index x_stride, Out* y, Index y_stride,
-                                   Index count) noexcept {
+ROPE_ABI inline void copy_features(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept {
     if constexpr (std::is_same_v<In, Out>) {
         if (x_stride == 1 && y_stride == 1) {
             if (count > 0) std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(In));
@@ -78,8 +88,7 @@ ROPE_ABI inline void rotate_token(const Task<In, Out, Compute>& task, Index b, I
     const Index position = task.positions.at(b, s, in.seq);
     const Compute* const table_row = task.table + (position - task.first_position) * 2 * pairs;
 
-    // A row is used as it stands in the table, or scaled piece by piece into a buffer small enough for the
-    // stack.
+    // A row is used as it stands in the table, or scaled piece by piece into a buffer small enough for the stack.
     constexpr Index kScaledPairs = 128;
     Compute scaled[2 * kScaledPairs];
     const bool scale = task.cos_scale != Compute(1) || task.sin_scale != Compute(1);
@@ -94,19 +103,16 @@ ROPE_ABI inline void rotate_token(const Task<In, Out, Compute>& task, Index b, I
             }
             row = {scaled, scaled + kScaledPairs};
         }
-        constexpr bool interleaved = layout == Layout::interleaved;
-        const Index step = interleaved ? 2 : 1;
-        const Index distance = interleaved ? 1 : pairs;
-        const Index start = task.rotary_offset + i * step;
+        const PairShape unit = pair_shape<layout>(pairs);
+        const Index start = task.rotary_offset + i * unit.step;
         for (Index h = first_head; h < last_head; ++h) {
             const In* const x = x0 + h * in.head_stride + start * in.feature_stride;
             Out* const y = y0 + h * out.head_stride + start * out.feature_stride;
-            if (in.feature_stride == 1 &&
-                out.feature_stride == 1) {  // constants for the compiler to vectorise with
-                rotate_pairs(x, step, distance, y, step, distance, row, count);
+            if (in.feature_stride == 1 && out.feature_stride == 1) {  // constant steps, for the compiler to vectorise
+                rotate_pairs(x, unit, y, unit, row, count);
             } else {
-                rotate_pairs(x, step * in.feature_stride, distance * in.feature_stride, y,
-                             step * out.feature_stride, distance * out.feature_stride, row, count);
+                rotate_pairs(x, pair_shape<layout>(pairs, in.feature_stride), y,
+                             pair_shape<layout>(pairs, out.feature_stride), row, count);
             }
         }
     }
@@ -128,8 +134,8 @@ ROPE_ABI inline Index count_heads(const Task<In, Out, Compute>& task) noexcept {
     return task.in.batch * task.in.seq * task.in.heads;
 }
 
-/// Turns heads begin .. end - 1 of that numbering. Tokens are walked in the order of the output's memory, so
-/// a [seq, batch, ...] buffer streams as well as a [batch, seq, ...] one.
+/// Turns heads begin .. end - 1 of that numbering. Tokens are walked in the order of the output's memory, so a [seq,
+/// batch, ...] buffer streams as well as a [batch, seq, ...] one.
 template <Layout layout, class In, class Out, class Compute>
 ROPE_ABI inline void rotate_heads(const Task<In, Out, Compute>& task, Index begin, Index end) noexcept {
     const Index heads = task.in.heads;
@@ -142,8 +148,8 @@ ROPE_ABI inline void rotate_heads(const Task<In, Out, Compute>& task, Index begi
         const Index last_head = end - begin < heads - first_head ? first_head + (end - begin) : heads;
         const Index outer_index = token / inner;
         const Index inner_index = token % inner;
-        rotate_token<layout>(task, batch_outside ? outer_index : inner_index,
-                             batch_outside ? inner_index : outer_index, first_head, last_head);
+        rotate_token<layout>(task, batch_outside ? outer_index : inner_index, batch_outside ? inner_index : outer_index,
+                             first_head, last_head);
         begin += last_head - first_head;
     }
 }

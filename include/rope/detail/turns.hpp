@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Angles as fractions of a turn, in 128-bit fixed point. Reduction modulo one turn is then what integers do
-// by themselves when they overflow: exact, at every position, whatever the floating-point flags.
+// Angles as fractions of a turn, in 128-bit fixed point. Reduction modulo one turn is then what integers do by
+// themselves when they overflow: exact, at every position, whatever the floating-point flags.
 #pragma once
 
 #include <cstdint>
@@ -36,16 +36,14 @@ ROPE_ABI inline Turns wide_product(std::uint64_t a, std::uint64_t b) noexcept {
 
 /// count whole steps of an angle, modulo one turn.
 ROPE_ABI inline Turns operator*(Turns step, std::int64_t count) noexcept {
-    const std::uint64_t n =
-        count < 0 ? 0 - static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
+    const std::uint64_t n = count < 0 ? 0 - static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
     Turns product = wide_product(step.lo, n);
     product.hi += step.hi * n;
     return count < 0 ? -product : product;
 }
 
-/// radians / (2 pi), modulo one turn, for |radians| < 2^96. Error below 2^-96 * max(1, |radians| * 2^-64)
-/// turns and, for |radians| <= 2^32, below 2^-127: the double is taken as exact and multiplied by 320 bits of
-/// 1/(2 pi).
+/// radians / (2 pi), modulo one turn, for |radians| < 2^96. Error below 2^-96 * max(1, |radians| * 2^-64) turns and,
+/// for |radians| <= 2^32, below 2^-127: the double is taken as exact and multiplied by 320 bits of 1/(2 pi).
 ROPE_ABI inline Turns turns_from_radians(double radians) noexcept {
     const std::uint64_t bits = bit_cast<std::uint64_t>(radians);
     const int biased = static_cast<int>(bits >> 52 & 0x7ff);
@@ -67,9 +65,7 @@ ROPE_ABI inline Turns turns_from_radians(double radians) noexcept {
     if (shift >= 384) return {};
     const int word = shift / 64;
     const int bit = shift % 64;
-    const auto at = [&](int i) {
-        return bit == 0 ? product[i] : product[i] >> bit | product[i + 1] << (64 - bit);
-    };
+    const auto at = [&](int i) { return bit == 0 ? product[i] : product[i] >> bit | product[i + 1] << (64 - bit); };
     const Turns turns = {at(word + 1), at(word)};
     return radians < 0.0 ? -turns : turns;
 }
@@ -108,14 +104,10 @@ ROPE_ABI inline CosSin<DoubleDouble> cos_sin(Turns angle) noexcept {
     const DoubleDouble odd = x * factorial_series(minus_x2, 1, 2);
     const DoubleDouble s = negative ? -odd : odd;
     switch (quarter & 3) {
-        case 0:
-            return {c, s};
-        case 1:
-            return {-s, c};
-        case 2:
-            return {-c, -s};
-        default:
-            return {s, -c};
+        case 0: return {c, s};
+        case 1: return {-s, c};
+        case 2: return {-c, -s};
+        default: return {s, -c};
     }
 }
 

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+# How long it takes to compile a unit that includes a header, at -O2, and how much of that the header adds.
+# cmake -DCOMPILER=... -DINCLUDES=folder;folder -DWORK=folder -P compile_time.cmake
+set(rounds 5)
+set(units empty core rope eigen)
+set(title_empty "nothing")
+set(title_core "<rope/core.hpp>")
+set(title_rope "<rope/rope.hpp>")
+set(title_eigen "<Eigen/Core>")
+
+set(flags -std=c++17 -O2)
+foreach(folder IN LISTS INCLUDES)
+  list(APPEND flags -isystem ${folder})
+endforeach()
+foreach(unit IN LISTS units)
+  set(text "")
+  if(NOT unit STREQUAL empty)
+    set(text "#include ${title_${unit}}\n")
+  endif()
+  file(WRITE ${WORK}/${unit}.cpp "${text}")
+endforeach()
+
+# One unit after the other in each round, so that a slow moment of the machine falls on all of them.
+foreach(round RANGE 1 ${rounds})
+  foreach(unit IN LISTS units)
+    string(TIMESTAMP begin "%s%f")
+    execute_process(COMMAND ${COMPILER} ${flags} -c ${WORK}/${unit}.cpp -o ${WORK}/${unit}.o
+                    RESULT_VARIABLE result ERROR_VARIABLE message)
+    string(TIMESTAMP end "%s%f")
+    if(NOT result EQUAL 0)
+      message(FATAL_ERROR "A unit that includes ${title_${unit}} does not compile:\n${message}")
+    endif()
+    math(EXPR time "(${end} - ${begin}) / 1000")
+    list(APPEND times_${unit} ${time})
+  endforeach()
+endforeach()
+
+set(report "\nCompiling a unit that includes one header, -O2: milliseconds, median of ${rounds}\n\n")
+math(EXPR middle "${rounds} / 2")
+foreach(unit IN LISTS units)
+  list(SORT times_${unit} COMPARE NATURAL)
+  list(GET times_${unit} ${middle} median)
+  string(LENGTH "${title_${unit}}${median}" length)
+  math(EXPR gap "24 - ${length}")
+  string(REPEAT " " ${gap} spaces)
+  string(APPEND report "${title_${unit}}${spaces}${median}\n")
+endforeach()
+execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${report}")

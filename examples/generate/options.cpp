@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "options.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <stdexcept>
+#include <system_error>
+
+namespace llama {
+namespace {
+
+[[noreturn]] void refuse(const std::string& name, const std::string& value, const std::string& allowed) {
+    throw std::runtime_error("The value of " + name + " is \"" + value + "\"; it must be " + allowed + ".");
+}
+
+/// A whole number: digits alone, with nothing around them.
+template <class Integer>
+Integer whole_number(const std::string& name, const std::string& value, Integer least) {
+    constexpr Integer most = std::numeric_limits<Integer>::max();
+    Integer number = 0;
+    const char* const end = value.data() + value.size();
+    const std::from_chars_result result = std::from_chars(value.data(), end, number);
+    if (result.ec != std::errc() || result.ptr != end || number < least)
+        refuse(name, value, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    return number;
+}
+
+/// A finite decimal number. strtof alone would also accept spaces in front, hexadecimal digits, "inf" and "nan".
+float decimal_number(const std::string& name, const std::string& value, float least, float most,
+                     const std::string& allowed) {
+    char* end = nullptr;
+    const float number = std::strtof(value.c_str(), &end);
+    const bool whole = !value.empty() && value.find_first_not_of("+-.0123456789eE") == std::string::npos &&
+                       end == value.c_str() + value.size();
+    if (!whole || !std::isfinite(number) || number < least || number > most) refuse(name, value, allowed);
+    return number;
+}
+
+}  // namespace
+
+const char* const kHelp =
+    "generate: continues a text with a Llama model in the llama2.c format.\n"
+    "\n"
+    "  --model FILE       weights, llama2.c version 0 (required)\n"
+    "  --tokenizer FILE   vocabulary, llama2.c tokenizer.bin (required)\n"
+    "  --prompt TEXT      what the text begins with (default: nothing)\n"
+    "  --steps N          positions to fill, the prompt's included (default: 256)\n"
+    "  --temperature T    0: always the most likely token; higher is more varied (default: 1)\n"
+    "  --top-p P          draw from the most likely tokens that together have\n"
+    "                     probability P, above 0 and at most 1 (default: 0.9)\n"
+    "  --seed S           seed of the random numbers (default: 0)\n"
+    "  --help             print this and stop\n"
+    "\n"
+    "The text goes to standard output, times and notes to standard error.\n";
+
+Options parse_options(int argc, const char* const* argv) {
+    Options options;
+    for (int i = 1; i < argc; ++i) {
+        const std::string name = argv[i];
+        const auto value = [&]() -> std::string {
+            if (++i == argc) throw std::runtime_error("The option " + name + " needs a value after it.");
+            return argv[i];
+        };
+        if (name == "--help") {
+            options.help = true;
+            return options;
+        }
+        if (name == "--model") {
+            options.model = value();
+        } else if (name == "--tokenizer") {
+            options.tokenizer = value();
+        } else if (name == "--prompt") {
+            options.prompt = value();
+        } else if (name == "--steps") {
+            options.steps = whole_number<int>(name, value(), 1);
+        } else if (name == "--temperature") {
+            options.temperature = decimal_number(name, value(), 0.0f, std::numeric_limits<float>::max(),
+                                                 "a finite number that is 0 or more");
+        } else if (name == "--top-p") {
+            options.top_p = decimal_number(name, value(), std::numeric_limits<float>::min(), 1.0f,
+                                           "a number above 0 and at most 1");
+        } else if (name == "--seed") {
+            options.seed = whole_number<std::uint64_t>(name, value(), 0);
+        } else {
+            throw std::runtime_error("There is no option \"" + name + "\"; --help lists them all.");
+        }
+    }
+    if (options.model.empty()) throw std::runtime_error("The option --model is missing; it names the weights.");
+    if (options.tokenizer.empty())
+        throw std::runtime_error("The option --tokenizer is missing; it names the vocabulary.");
+    return options;
+}
+
+}  // namespace llama

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "transformer.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+
+namespace llama {
+namespace {
+
+/// How fast the pairs of a head turn: Llama's base of 10000, over the whole head.
+rope::Config rope_config(const Shape& shape) {
+    rope::Config config;
+    config.head_dim = shape.head_dim();
+    config.base = 10000.0;
+    return config;
+}
+
+/// The rows of one layer in a weight that holds all layers, `rows` each.
+auto layer_of(const Weight& weight, Index layer, Index rows) { return weight.middleRows(layer * rows, rows); }
+
+/// Scales every row of x to a mean square of 1 and every column by its weight.
+template <class Row>
+void rms_norm(const Matrix& x, const Row& weight, Matrix& out) {
+    constexpr float epsilon = 1e-5f;
+    for (Index t = 0; t < x.rows(); ++t) {
+        const float mean_square = x.row(t).squaredNorm() / static_cast<float>(x.cols());
+        out.row(t) = x.row(t).cwiseProduct(weight) / std::sqrt(mean_square + epsilon);
+    }
+}
+
+/// Turns scores into weights that sum to 1. The largest is subtracted first, so that exp cannot overflow.
+template <class Row>
+void softmax(Row&& scores) {
+    scores.array() = (scores.array() - scores.maxCoeff()).exp();
+    scores /= scores.sum();
+}
+
+}  // namespace
+
+Transformer::Transformer(const Model& model, Index max_positions)
+    : model_(model), cos_sin_(rope_config(model.shape), max_positions) {
+    for (Index layer = 0; layer < model.shape.n_layers; ++layer) {
+        keys_.emplace_back(max_positions, model.shape.kv_dim());
+        values_.emplace_back(max_positions, model.shape.kv_dim());
+    }
+}
+
+const Eigen::VectorXf& Transformer::forward(const std::vector<int>& tokens) {
+    const Index seq = static_cast<Index>(tokens.size());
+    if (seq < 1 || seq > cos_sin_.max_positions() - position_)
+        throw std::out_of_range("The transformer got " + std::to_string(seq) + " tokens at position " +
+                                std::to_string(position_) + "; it needs at least 1 and holds " +
+                                std::to_string(cos_sin_.max_positions()) + " positions.");
+    x_.resize(seq, model_.shape.dim);
+    normed_.resize(seq, model_.shape.dim);
+    for (Index t = 0; t < seq; ++t) x_.row(t) = model_.token_embedding.row(tokens[static_cast<std::size_t>(t)]);
+
+    for (Index layer = 0; layer < model_.shape.n_layers; ++layer) {
+        rms_norm(x_, model_.rms_att.row(layer), normed_);
+        attention(layer);
+        rms_norm(x_, model_.rms_ffn.row(layer), normed_);
+        feed_forward(layer);
+    }
+
+    rms_norm(x_, model_.rms_final.row(0), normed_);
+    logits_.noalias() = model_.output * normed_.row(seq - 1).transpose();
+    position_ += seq;
+    return logits_;
+}
+
+/// x += attention(normed): every token gathers values from itself and from the tokens before it.
+void Transformer::attention(Index layer) {
+    const Shape& shape = model_.shape;
+    const Index seq = x_.rows(), head_dim = shape.head_dim(), kv_dim = shape.kv_dim();
+    const Index seen = position_ + seq;
+    Matrix& keys = keys_[static_cast<std::size_t>(layer)];
+    Matrix& values = values_[static_cast<std::size_t>(layer)];
+    auto new_keys = keys.middleRows(position_, seq);
+    auto new_values = values.middleRows(position_, seq);
+
+    query_.noalias() = normed_ * layer_of(model_.wq, layer, shape.dim).transpose();
+    new_keys.noalias() = normed_ * layer_of(model_.wk, layer, kv_dim).transpose();
+    new_values.noalias() = normed_ * layer_of(model_.wv, layer, kv_dim).transpose();
+
+    // The one call of the library: queries and new keys, each seen as [seq, heads, head_dim] with its own
+    // number of heads, turn in place, the keys inside the cache itself.
+    rope_time_.time([&] {
+        rope::apply<rope::Layout::interleaved>(rope::view(query_, shape.n_heads),
+                                               rope::view(new_keys, shape.n_kv_heads), cos_sin_,
+                                               rope::start_at(position_));
+    });
+
+    query_ /= std::sqrt(static_cast<float>(head_dim));
+    mixed_.resize(seq, shape.dim);
+    const Index queries_per_key = shape.n_heads / shape.n_kv_heads;
+    for (Index head = 0; head < shape.n_heads; ++head) {
+        const Index kv_head = head / queries_per_key;
+        const auto head_query = query_.middleCols(head * head_dim, head_dim);
+        const auto head_keys = keys.block(0, kv_head * head_dim, seen, head_dim);
+        const auto head_values = values.block(0, kv_head * head_dim, seen, head_dim);
+
+        scores_.noalias() = head_query * head_keys.transpose();
+        for (Index t = 0; t < seq; ++t) {
+            const Index visible = position_ + t + 1;
+            softmax(scores_.row(t).head(visible));
+            scores_.row(t).tail(seen - visible).setZero();  // tokens that come later
+        }
+        mixed_.middleCols(head * head_dim, head_dim).noalias() = scores_ * head_values;
+    }
+    x_.noalias() += mixed_ * layer_of(model_.wo, layer, shape.dim).transpose();
+}
+
+/// x += w2 * (silu(w1 * normed) * (w3 * normed)), the SwiGLU block.
+void Transformer::feed_forward(Index layer) {
+    const Shape& shape = model_.shape;
+    gate_.noalias() = normed_ * layer_of(model_.w1, layer, shape.hidden_dim).transpose();
+    up_.noalias() = normed_ * layer_of(model_.w3, layer, shape.hidden_dim).transpose();
+    gate_.array() *= gate_.array().logistic() * up_.array();
+    x_.noalias() += gate_ * layer_of(model_.w2, layer, shape.dim).transpose();
+}
+
+}  // namespace llama

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// The additive encodings that rotary embedding is compared with: a row of a table is added to every token.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include "config.hpp"
+#include "errors.hpp"
+#include "frequencies.hpp"
+#include "positions.hpp"
+#include "tensor_view.hpp"
+#include "types.hpp"
+
+#include "detail/add_rows.hpp"
+#include "detail/apply_impl.hpp"
+#include "detail/checks.hpp"
+#include "detail/cos_sin_table.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+/// A contiguous [batch, seq, d_model] buffer, as the tokens of a model before their projection to heads.
+template <class T>
+ROPE_ABI constexpr TensorView<T> embedding_view(T* ptr, Index batch, Index seq, Index d_model) noexcept {
+    return view(ptr, batch, seq, 1, d_model);
+}
+
+/// What additive encodings share: a table [max_positions, d_model], and add. Made as one of the two below.
+///
+/// T is float, for data in float, half and bfloat16, or double, for data in double.
+///
+/// x of add and check is [batch, seq, d_model]: embedding_view(ptr, batch, seq, d_model), an Eigen Tensor or TensorMap
+/// of rank 3, or any other tensor that apply accepts with heads * head_dim == d_model; element (h, j) is then feature
+/// h * head_dim + j.
+///
+/// Results      x + row, computed in T and rounded once more if the elements are narrower: in float and double the
+///              nearest number to the sum of x and the entry. Independent of strides and of how the work is cut.
+/// Aliasing     Distinct elements of x have distinct addresses, and x shares none with the table.
+///
+/// Positions, executor, memory, threads and errors are those of apply; see there.
+template <class T>
+class AdditiveEmbedding {
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
+                  "A table is float (it serves float, half and bfloat16 data) or double.");
+
+ public:
+    /// Adds to every token the row of its position, in place.
+    template <class X, class Executor = detail::CallingThread>
+    ROPE_ABI void add(X&& x, const Positions& positions = {}, Executor&& executor = {}) const {
+        const auto v = embedding(x);
+        if (!detail::proceed(check_view(v, positions))) return;
+        using Storage = typename ElementTraits<std::remove_reference_t<decltype(*v.data)>>::storage;
+        const auto stored = detail::stored<Storage>(v);
+        const Index count = v.batch * v.seq * v.heads;
+        if (count == 0) return;
+        executor(count, [&](Index begin, Index end) { detail::add_rows(stored, table_.get(), positions, begin, end); });
+    }
+
+    /// Whether add would accept these arguments. Never throws; see Status.
+    template <class X, class Executor = detail::CallingThread>
+    ROPE_ABI Status check(X&& x, const Positions& positions = {}, Executor&& = {}) const noexcept {
+        return check_view(embedding(x), positions);
+    }
+
+    /// The d_model entries of a position, valid as long as the table. Throws std::out_of_range when the table
+    /// does not hold the position.
+    ROPE_ABI const T* row(Index position) const {
+        if (position >= 0 && position < max_positions_) return table_.get() + position * d_model_;
+        detail::proceed(detail::out_of_range("position is ", position, "; this embedding holds positions 0 to ",
+                                             max_positions_ - 1, "."));
+        return nullptr;
+    }
+
+    ROPE_ABI Index max_positions() const noexcept { return max_positions_; }
+    ROPE_ABI Index d_model() const noexcept { return d_model_; }
+    /// Memory of the table.
+    ROPE_ABI std::size_t bytes() const noexcept {
+        return static_cast<std::size_t>(max_positions_) * static_cast<std::size_t>(d_model_) * sizeof(T);
+    }
+
+ protected:
+    ROPE_ABI AdditiveEmbedding() = default;
+    // Declared so that there is no moving, and no embedding is ever left empty.
+    ROPE_ABI AdditiveEmbedding(const AdditiveEmbedding&) = default;
+    ROPE_ABI AdditiveEmbedding& operator=(const AdditiveEmbedding&) = default;
+
+    /// Checks the shape and gets the memory, uninitialised; false when refused and the handler returned.
+    ROPE_ABI bool allocate(Index max_positions, Index d_model) {
+        if (d_model < 1 || d_model > detail::kMaxHeadDim)
+            return detail::proceed(
+                detail::invalid("d_model is ", d_model, "; it must be from 1 to ", detail::kMaxHeadDim, "."));
+        if (max_positions < 1)
+            return detail::proceed(detail::invalid("max_positions is ", max_positions, "; it must be at least 1."));
+        constexpr Index most = std::numeric_limits<Index>::max();
+        const Index row_bytes = d_model * static_cast<Index>(sizeof(T));
+        void* const memory =
+            max_positions > most / 2 / row_bytes
+                ? nullptr
+                : ::operator new(static_cast<std::size_t>(row_bytes * max_positions), kAlignment, std::nothrow);
+        if (memory == nullptr) return refuse_memory(max_positions, d_model);
+        table_ = std::shared_ptr<T[]>(static_cast<T*>(memory), [](T* p) { ::operator delete(p, kAlignment); });
+        max_positions_ = max_positions;
+        d_model_ = d_model;
+        return true;
+    }
+
+    ROPE_ABI bool refuse_memory(Index max_positions, Index d_model) {
+        *this = AdditiveEmbedding();
+        return detail::proceed(detail::invalid("max_positions is ", max_positions, "; a table of ", max_positions,
+                                               " positions times ", d_model, " entries of ", sizeof(T),
+                                               " bytes must fit into the memory that can be had here."));
+    }
+
+    ROPE_ABI T* table() const noexcept { return table_.get(); }
+
+ private:
+    template <class X>
+    ROPE_ABI static auto embedding(X& x) noexcept {
+        const auto v = detail::as_embedding(x);
+        using Element = std::remove_reference_t<decltype(*v.data)>;
+        detail::require_writable<Element>();
+        using Storage = typename ElementTraits<std::remove_const_t<Element>>::storage;
+        constexpr bool types_match =
+            std::is_void_v<Storage> || std::is_same_v<Storage, double> == std::is_same_v<T, double>;
+        static_assert(types_match,
+                      "double data needs an embedding of T = double; float, half and bfloat16 data one of T = float.");
+        if constexpr (types_match) detail::require_element_for_table<Element, T>();
+        return v;
+    }
+
+    template <class Element>
+    ROPE_ABI Status check_view(const TensorView<Element>& v, const Positions& positions) const noexcept {
+        const detail::AnyView x = detail::erased("x", v);
+        if (const Status s = detail::check_extents(x); !s.ok()) return s;
+        if (detail::clamped_product(v.heads, v.head_dim) != d_model_)
+            return detail::invalid("x has ", v.heads, " heads of head_dim ", v.head_dim,
+                                   "; together they must be the d_model of this embedding (", d_model_, ").");
+        if (const Status s = detail::check_no_self_overlap(x); !s.ok()) return s;
+        if (!detail::is_disjoint(x, detail::erased("", embedding_view(table(), 1, max_positions_, d_model_))))
+            return detail::invalid("x may share elements with the table of ", max_positions_, " positions times ",
+                                   d_model_, " entries that is added to it; it must not.");
+        return detail::check_positions(positions, v.batch, v.seq, {d_model_, 0, max_positions_, "embedding"});
+    }
+
+    static constexpr std::align_val_t kAlignment{64};
+
+    std::shared_ptr<T[]> table_;
+    Index max_positions_ = 0;
+    Index d_model_ = 0;
+};
+
+/// Where the sines and cosines of a sinusoidal row lie. The pairs i = 0 .. d_model/2 - 1 have the angles of
+/// RoPE.
+enum class SinusoidalVariant : unsigned char {
+    interleaved,  ///< row[2i] = sin, row[2i + 1] = cos: Vaswani et al.
+    concatenated  ///< row[i] = sin, row[i + d_model/2] = cos: tensor2tensor and many after it
+};
+
+/// Sines and cosines of position * base^(-2i / d_model).
+/// Source: Vaswani et al., "Attention Is All You Need", arXiv:1706.03762, section 3.5.
+///
+/// Entries have the accuracy of CosSinCache. Immutable once built: any number of threads may read it. Copies
+/// share the table.
+template <class T = float>
+class SinusoidalEmbedding : public AdditiveEmbedding<T> {
+ public:
+    using Variant = SinusoidalVariant;
+
+    /// Throws std::invalid_argument when d_model is odd or not in 2 .. 2^20, when max_positions is below 1 or
+    /// needs more memory than there is, or when base is not finite and above 0.
+    ROPE_ABI SinusoidalEmbedding(Index d_model, Index max_positions, Variant variant = Variant::interleaved,
+                                 double base = 10000.0) {
+        if (d_model < 2 || d_model % 2 != 0 || d_model > detail::kMaxHeadDim) {
+            detail::proceed(
+                detail::invalid("d_model is ", d_model, "; it must be even and from 2 to ", detail::kMaxHeadDim, "."));
+            return;
+        }
+        Config config;
+        config.head_dim = d_model;
+        config.base = base;
+        const Frequencies f = frequencies(config);
+        if (f.inv_freq.empty() || !this->allocate(max_positions, d_model)) return;
+        const std::size_t row_size = static_cast<std::size_t>(d_model);
+        const std::unique_ptr<T[]> cos_sin(new (std::nothrow) T[row_size]);
+        if (!cos_sin || !detail::fill_cos_sin_table(f, 0, max_positions, this->table())) {
+            this->refuse_memory(max_positions, d_model);
+            return;
+        }
+        const Index pairs = d_model / 2;
+        const bool interleaved = variant == Variant::interleaved;
+        for (Index p = 0; p < max_positions; ++p) {
+            T* const row = this->table() + p * d_model;
+            std::memcpy(cos_sin.get(), row, row_size * sizeof(T));
+            for (Index i = 0; i < pairs; ++i) {
+                row[interleaved ? 2 * i : i] = cos_sin[static_cast<std::size_t>(pairs + i)];
+                row[interleaved ? 2 * i + 1 : pairs + i] = cos_sin[static_cast<std::size_t>(i)];
+            }
+        }
+    }
+};
+
+/// A trained row per position, as in GPT-2 and BERT.
+///
+/// Copies have their own weights. Writing weights() while another thread adds is a race.
+template <class T = float>
+class LearnedEmbedding : public AdditiveEmbedding<T> {
+ public:
+    /// Copies max_positions rows of d_model weights. Throws std::invalid_argument when weights is null, when
+    /// either number is below 1, when d_model is above 2^20, or when the table needs more memory than there
+    /// is.
+    ROPE_ABI LearnedEmbedding(const T* weights, Index max_positions, Index d_model) {
+        if (weights == nullptr) {
+            detail::proceed(detail::invalid("weights is a null pointer; it must point to max_positions * d_model (",
+                                            max_positions, " * ", d_model, ") numbers."));
+            return;
+        }
+        if (this->allocate(max_positions, d_model)) std::memcpy(this->table(), weights, this->bytes());
+    }
+
+    ROPE_ABI LearnedEmbedding(const LearnedEmbedding& other) : AdditiveEmbedding<T>() { *this = other; }
+    ROPE_ABI LearnedEmbedding& operator=(const LearnedEmbedding& other) {
+        if (other.weights() == nullptr) {  // an empty one, left by an error handler that returned
+            AdditiveEmbedding<T>::operator=(other);
+        } else if (this != &other) {
+            const LearnedEmbedding copy(other.weights(), other.max_positions(), other.d_model());
+            AdditiveEmbedding<T>::operator=(copy);
+        }
+        return *this;
+    }
+
+    /// [max_positions, d_model], row after row, for training.
+    ROPE_ABI T* weights() noexcept { return this->table(); }
+    ROPE_ABI const T* weights() const noexcept { return this->table(); }
+};
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+// The classic mistakes of a rotary embedding, each written as a change of the right rule, and the search for
+// the one that explains a wrong result. For <rope/testing.hpp>.
+#pragma once
+
+#include <Eigen/Core>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "../config.hpp"
+#include "../frequencies.hpp"
+#include "../reference.hpp"
+#include "../types.hpp"
+#include "arithmetic.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace testing {
+namespace detail_testing {
+
+using PairOfDoubles = rope::detail::Pair<double>;
+
+/// One call: what went in, what came out, what should have, and how far from that it may be. One column per
+/// head, the heads of a token side by side.
+struct Sample {
+    Eigen::MatrixXd before, after, right, allowed;
+    std::vector<Index> positions;
+    Index heads;
+};
+
+/// How far a right result may be from the formula. See <rope/testing.hpp> for the derivation.
+struct Limits {
+    double rounding;       // Options::tolerance * u, u the unit roundoff of the arithmetic
+    double narrow;         // unit roundoff of a 16-bit element type, otherwise 0
+    double tiny;           // what the smallest numbers of the element type cannot express
+    double epsilon;        // of the element type, the unit in which errors are told
+    double angle_epsilon;  // Options::angle_epsilon
+    double m;              // attention factor
+
+    /// Error of a rotated feature in units of m (|a| + |b|), apart from `tiny`. t is the size of the angle.
+    ROPE_ABI double relative(double t) const noexcept {
+        return (rounding + angle_epsilon * t) * (1.0 + narrow) + narrow;
+    }
+    /// The same for the dense matrix and its product: three roundings to double, and the error of the
+    /// reference's angle. That one is far smaller, except where -ffast-math puts the x87 instructions, which
+    /// reduce angles by 66 bits of pi, in the place of the C library, or where long double is double.
+    ROPE_ABI static double of_reference(double t) noexcept {
+        constexpr bool wide = std::numeric_limits<long double>::digits >= 64;
+        return 3 * 0x1p-53 + (wide ? 0x1p-66 : 0x1p-52) * t;
+    }
+    /// Largest difference between a rotated feature and the dense matrix's answer, where sum = |a| + |b|.
+    ROPE_ABI double feature(double expected, double sum, double t) const noexcept {
+        const double computed = m * sum * (rounding + angle_epsilon * t + of_reference(t));
+        return computed + narrow * (std::fabs(expected) + computed) + tiny;
+    }
+};
+
+/// |t| of a pair, close enough to say how wrong an angle may be.
+ROPE_ABI inline double angle_size(const Frequencies& f, Index pair, Index position) {
+    return std::fabs(static_cast<double>(position) * f.inv_freq[static_cast<std::size_t>(pair)]);
+}
+
+/// Everything that decides a rotation. The right one, or one that a mistake makes of it.
+struct Rule {
+    Layout layout;
+    Frequencies frequencies;
+    HeadSlice slice;
+    /// How wrong an angle may be, as a part of itself. Above zero, the angle is read off the result.
+    double angle_slack = 0.0;
+    Index (*position)(const Sample&, Index token) = nullptr;
+    PairOfDoubles (*turn)(PairOfDoubles x, double c, double s) = nullptr;
+};
+
+struct Hypothesis {
+    const char* name;
+    const char* meaning;  // a whole sentence
+    /// Makes the mistake. False when it cannot be made here. config is null when the frequencies were given.
+    bool (*make)(Rule& rule, const Config* config);
+};
+
+/// Frequencies base^(i * exponent) / factor for i = 0 .. pairs - 1.
+ROPE_ABI inline void set_powers(Rule& rule, const Config& config, Index pairs, double exponent) {
+    Frequencies& f = rule.frequencies;
+    f.inv_freq_low.clear();
+    f.inv_freq.clear();
+    for (Index i = 0; i < pairs; ++i)
+        f.inv_freq.push_back(std::pow(config.base, static_cast<double>(i) * exponent) / config.interpolation_factor);
+}
+
+ROPE_ABI inline double extent(Index n) noexcept { return static_cast<double>(n); }
+
+/// The mistakes, from the particular to the general: the first that fits is named, so one that explains much
+/// stands after those it would hide.
+ROPE_ABI inline const auto& hypotheses() noexcept {
+    static constexpr Hypothesis table[] = {
+        {"no rotation", "Every feature came back as it went in.",
+         [](Rule& rule, const Config*) {
+             rule.turn = [](PairOfDoubles x, double, double) { return x; };
+             return true;
+         }},
+        {"other layout",
+         "Interleaved pairs (x[2i], x[2i+1]) were turned where half-split pairs (x[i], x[i + rotary_dim/2]) "
+         "were meant, or the reverse.",
+         [](Rule& rule, const Config*) {
+             rule.layout = rule.layout == Layout::interleaved ? Layout::half_split : Layout::interleaved;
+             return true;
+         }},
+        {"sign of sin", "Every pair was turned backwards: a cos + b sin, b cos - a sin, which is the inverse rotation.",
+         [](Rule& rule, const Config*) {
+             rule.turn = [](PairOfDoubles x, double c, double s) { return rope::detail::rotate(x, c, -s); };
+             return true;
+         }},
+        {"cos and sin swapped", "The sine stood where the cosine belongs, and the reverse.",
+         [](Rule& rule, const Config*) {
+             rule.turn = [](PairOfDoubles x, double c, double s) { return rope::detail::rotate(x, s, c); };
+             return true;
+         }},
+        {"first half overwritten",
+         "The second feature of each pair was computed from the first one's new value instead of its old "
+         "one.",
+         [](Rule& rule, const Config*) {
+             rule.turn = [](PairOfDoubles x, double c, double s) {
+                 const double a = x.a * c - x.b * s;
+                 return PairOfDoubles{a, a * s + x.b * c};
+             };
+             return true;
+         }},
+        {"attention factor missing", "Results were not multiplied by the attention factor m.",
+         [](Rule& rule, const Config*) {
+             rule.frequencies.attention_factor = 1.0;
+             return true;
+         }},
+        {"attention factor twice", "Results were multiplied by m^2 instead of m.",
+         [](Rule& rule, const Config*) {
+             rule.frequencies.attention_factor *= rule.frequencies.attention_factor;
+             return true;
+         }},
+        {"interpolation factor ignored", "Angles were not divided by interpolation_factor.",
+         [](Rule& rule, const Config* config) {
+             if (config == nullptr) return false;
+             Config plain = *config;
+             plain.interpolation_factor = 1.0;
+             set_powers(rule, plain, rope::detail::rotary_dim(plain) / 2,
+                        -2.0 / extent(rope::detail::rotary_dim(plain)));
+             return true;
+         }},
+        {"exponent 2i instead of i",
+         "Pair i turned by base^(-4i/rotary_dim) instead of base^(-2i/rotary_dim) radians per position: the "
+         "index of the feature stood where the index of the pair belongs.",
+         [](Rule& rule, const Config* config) {
+             if (config == nullptr) return false;
+             set_powers(rule, *config, rope::detail::rotary_dim(*config) / 2,
+                        -4.0 / extent(rope::detail::rotary_dim(*config)));
+             return true;
+         }},
+        {"head_dim in the exponent",
+         "Pair i turned by base^(-2i/head_dim) instead of base^(-2i/rotary_dim) radians per position.",
+         [](Rule& rule, const Config* config) {
+             if (config == nullptr) return false;
+             set_powers(rule, *config, rope::detail::rotary_dim(*config) / 2, -2.0 / extent(config->head_dim));
+             return true;
+         }},
+        {"base 10000", "Frequencies belong to a base of 10000, which is not the base that was configured.",
+         [](Rule& rule, const Config* config) {
+             if (config == nullptr) return false;
+             Config usual = *config;
+             usual.base = 10000.0;
+             set_powers(rule, usual, rope::detail::rotary_dim(usual) / 2,
+                        -2.0 / extent(rope::detail::rotary_dim(usual)));
+             return true;
+         }},
+        {"slice ignored", "The whole head was rotated, not just rotary_dim features of it.",
+         [](Rule& rule, const Config* config) {
+             if (config == nullptr || config->head_dim % 2 != 0) return false;
+             rule.slice.rotary_offset = 0;
+             set_powers(rule, *config, config->head_dim / 2, -2.0 / extent(config->head_dim));
+             return true;
+         }},
+        {"offset ignored", "The first features of the head were rotated, not those from rotary_offset on.",
+         [](Rule& rule, const Config*) {
+             rule.slice.rotary_offset = 0;
+             return true;
+         }},
+        {"position one too large", "Tokens were rotated as if they stood at position + 1.",
+         [](Rule& rule, const Config*) {
+             rule.position = [](const Sample& s, Index token) {
+                 return s.positions[static_cast<std::size_t>(token)] + 1;
+             };
+             return true;
+         }},
+        {"position one too small", "Tokens were rotated as if they stood at position - 1.",
+         [](Rule& rule, const Config*) {
+             rule.position = [](const Sample& s, Index token) {
+                 return s.positions[static_cast<std::size_t>(token)] - 1;
+             };
+             return true;
+         }},
+        {"first token's position for all", "Every token was rotated at the position of the first one.",
+         [](Rule& rule, const Config*) {
+             rule.position = [](const Sample& s, Index) { return s.positions.front(); };
+             return true;
+         }},
+        {"token index as position", "Tokens were rotated at 0, 1, 2, ... and the given positions were not read.",
+         [](Rule& rule, const Config*) {
+             rule.position = [](const Sample&, Index token) { return token; };
+             return true;
+         }},
+        {"angle in double",
+         "Angles are right to double precision only, which double elements show at large positions; "
+         "Options::angle_epsilon = 0x1p-51 allows it.",
+         [](Rule& rule, const Config*) {
+             rule.angle_slack = 0x1p-47;  // a frequency made by repeated products loses some bits more
+             return true;
+         }},
+        {"angle in float32",
+         "Angles are right to float32 precision only: wrong by hundredths of a radian at position 10^6. "
+         "Compute position * frequency in double. Where a model was trained so, Options::angle_epsilon = "
+         "0x1p-20 allows it.",
+         [](Rule& rule, const Config*) {
+             rule.angle_slack = 0x1p-18;
+             return true;
+         }},
+        {"angle in 16 bits",
+         "Angles are right to two or three digits only, as if positions or frequencies were kept in bfloat16 "
+         "or half.",
+         [](Rule& rule, const Config*) {
+             rule.angle_slack = 0x1p-6;
+             return true;
+         }},
+        {"other frequencies",
+         "Pairs, magnitude and position 0 are right, and all heads of a token agree, but the pairs turn at "
+         "other frequencies: another base, another schedule, or a scaling that was lost.",
+         [](Rule& rule, const Config*) {
+             rule.angle_slack = 0x1p60;
+             return true;
+         }},
+    };
+    return table;
+}
+
+/// cos and sin of a pair of a token, times m: those of the rule or, where the rule leaves slack, of the
+/// nearest angle that the heads of the result show together.
+ROPE_ABI inline PairOfDoubles cos_sin_of(const Rule& rule, const Sample& sample, Index token, Index pair) {
+    const Index position = rule.position(sample, token);
+    const reference::Turn turn = reference::turn(rule.frequencies, pair, position);
+    const PairOfDoubles given = {static_cast<double>(turn.cos), static_cast<double>(turn.sin)};
+    if (!(rule.angle_slack > 0.0)) return given;
+    const Index pairs = static_cast<Index>(rule.frequencies.inv_freq.size());
+    const reference::PairIndex at = reference::pair_index(rule.layout, pair, pairs);
+    double dot = 0.0;
+    double cross = 0.0;
+    for (Index column = token * sample.heads; column < (token + 1) * sample.heads; ++column) {
+        const auto before = sample.before.col(column).segment(rule.slice.rotary_offset, 2 * pairs);
+        const auto after = sample.after.col(column).segment(rule.slice.rotary_offset, 2 * pairs);
+        const PairOfDoubles turned = rule.turn({before[at.a], before[at.b]}, given.a, given.b);
+        dot += turned.a * after[at.a] + turned.b * after[at.b];
+        cross += turned.a * after[at.b] - turned.b * after[at.a];
+    }
+    const double most = rule.angle_slack * angle_size(rule.frequencies, pair, position);
+    const double more = std::clamp(std::atan2(cross, dot), -most, most);
+    return rope::detail::rotate(given, std::cos(more), std::sin(more));
+}
+
+/// How well a rule explains the features that are wrong.
+struct Explanation {
+    double squares_right = 0.0;  // of what they differ from the right ones
+    double squares_rule = 0.0;   // of what they differ from the rule's
+    Index places = 0;            // tokens and pairs, or features outside the slice, that are wrong
+
+    ROPE_ABI void add(const Sample& sample, const Eigen::MatrixXd& expected, Index feature, Index token) {
+        bool wrong = false;
+        for (Index h = 0; h < sample.heads; ++h) {
+            const Index column = token * sample.heads + h;
+            const double from_right = sample.after(feature, column) - sample.right(feature, column);
+            if (std::fabs(from_right) <= sample.allowed(feature, column)) continue;
+            const double from_rule = sample.after(feature, column) - expected(feature, h);
+            squares_right += from_right * from_right;
+            squares_rule += from_rule * from_rule;
+            wrong = true;
+        }
+        places += wrong ? 1 : 0;
+    }
+};
+
+/// Whether every feature of the sample is what the rule gives, and the wrong ones are closer to that
+/// than to what is right. Twice the bound is allowed, and, unless angles are what is in question, angles in
+/// plain double: a mistaken computation has its own roundings.
+ROPE_ABI inline bool fits(const Rule& rule, const Sample& sample, const Limits& limits) {
+    const Index pairs = static_cast<Index>(rule.frequencies.inv_freq.size());
+    const double m = rule.frequencies.attention_factor;
+    const Index heads = sample.heads;
+    Explanation explanation;
+    Eigen::MatrixXd expected, room;
+    for (Index token = 0; token < static_cast<Index>(sample.positions.size()); ++token) {
+        expected = sample.before.middleCols(token * heads, heads);
+        room = Eigen::MatrixXd::Zero(expected.rows(), heads);
+        const Index position = rule.position(sample, token);
+        for (Index i = 0; i < pairs; ++i) {
+            const reference::PairIndex at = reference::pair_index(rule.layout, i, pairs);
+            const Index a = rule.slice.rotary_offset + at.a;
+            const Index b = rule.slice.rotary_offset + at.b;
+            const PairOfDoubles turn = cos_sin_of(rule, sample, token, i);
+            const double t = angle_size(rule.frequencies, i, position);
+            const double angle_error = rule.angle_slack > 0.0 ? 0.0 : 0x1p-48 * t;
+            const double relative = 2 * limits.relative(t) + limits.of_reference(t) + angle_error;
+            for (Index h = 0; h < heads; ++h) {
+                const PairOfDoubles x = {expected(a, h), expected(b, h)};
+                const PairOfDoubles y = rule.turn(x, turn.a, turn.b);
+                expected(a, h) = y.a;
+                expected(b, h) = y.b;
+                room(a, h) = room(b, h) =
+                    relative * std::max(m, 1.0) * (std::fabs(x.a) + std::fabs(x.b)) + 2 * limits.tiny;
+            }
+        }
+        const auto after = sample.after.middleCols(token * heads, heads);
+        if (((after - expected).cwiseAbs().array() > room.array()).any()) return false;
+        for (Index f = 0; f < expected.rows(); ++f) explanation.add(sample, expected, f, token);
+    }
+    // An angle that is read off the result explains any one pair, so it must explain several.
+    const Index places_needed = rule.angle_slack > 0.0 ? 3 : 1;
+    return explanation.places >= places_needed && explanation.squares_rule <= 0.5 * explanation.squares_right;
+}
+
+/// The mistake that fits a wrong sample, or null. The sample's numbers are finite.
+ROPE_ABI inline const Hypothesis* find_mistake(Rule right, const Config* config, const Sample& sample,
+                                               const Limits& limits) {
+    right.position = [](const Sample& s, Index token) { return s.positions[static_cast<std::size_t>(token)]; };
+    right.turn = [](PairOfDoubles x, double c, double s) { return rope::detail::rotate(x, c, s); };
+    for (const Hypothesis& hypothesis : hypotheses()) {
+        Rule rule = right;
+        if (hypothesis.make(rule, config) && fits(rule, sample, limits)) return &hypothesis;
+    }
+    return nullptr;
+}
+
+}  // namespace detail_testing
+}  // namespace testing
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

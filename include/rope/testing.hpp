@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// Checks of any function that rotates, for an engine's own unit tests: what is measured, how large it may be,
+// where the worst case lies, and which classic mistake explains it. No test framework; needs Eigen.
+//
+//     auto rotate = [&](float* x, rope::Index seq, rope::Index heads, const rope::Index* positions) {
+//         my_engine_rope(x, seq, heads, positions);  // in place, [seq, heads, head_dim], contiguous
+//     };
+//     const rope::testing::Report report =
+//         rope::testing::measure(rotate, rope::Layout::half_split, config);
+//     if (!report.ok()) std::puts(rope::testing::to_string(report).c_str());
+//
+// Slow and obvious: a call takes milliseconds. It allocates. Nothing is shared between calls, so any number
+// of threads may measure at once. The same Options give the same data with every compiler and standard
+// library.
+#pragma once
+
+#include <Eigen/Core>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "config.hpp"
+#include "errors.hpp"
+#include "frequencies.hpp"
+#include "reference.hpp"
+#include "types.hpp"
+
+#include "detail/arithmetic.hpp"
+#include "detail/testing_hypotheses.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace testing {
+
+/// What the rotation should be: a Config, or frequencies and the slice of the head that they turn (by default
+/// the head). Some mistakes can only be named when the Config is known.
+struct Model {
+    ROPE_ABI Model(const Config& c)  // NOLINT(google-explicit-constructor): a Config is a model
+        : frequencies(rope::frequencies(c)), slice{c.head_dim, c.rotary_offset}, config(c), has_config(true) {}
+    ROPE_ABI Model(Frequencies f, HeadSlice s = {})  // NOLINT(google-explicit-constructor)
+        : frequencies(static_cast<Frequencies&&>(f)), slice(s) {
+        if (slice.head_dim == 0) slice.head_dim = 2 * static_cast<Index>(frequencies.inv_freq.size());
+    }
+
+    Frequencies frequencies;
+    HeadSlice slice;
+    Config config;
+    bool has_config = false;
+};
+
+/// What to measure with. The defaults suit an engine whose table reaches past position 10^6.
+struct Options {
+    /// Tokens and heads of the measured buffer; 1 .. 4096 each. A diagnosis that concerns angles gains from more heads:
+    /// with one, a wrong angle is hard to tell from a wrong element, and bfloat16 shows float32 angles only just.
+    Index seq = 16;
+    Index heads = 3;
+    std::uint64_t seed = 1;
+    /// Largest position that the rotation is called with; 1 .. 2^31 - 1.
+    Index max_position = 1000000;
+    /// One position per token, 0 .. max_position; then `seq` is not read. Empty: 3, max_position, 0, 1, 2 and
+    /// others small and large.
+    std::vector<Index> positions;
+    /// By how much the positions of q and k move together, each at least 1; those that would pass
+    /// max_position are left out, and the largest that does not is added.
+    std::vector<Index> shifts = {1, 64, 1000, 4096, 131071};
+    /// The rounding that each result may have, in units of u m (|a| + |b|): u is 2^-24 for float, half and
+    /// bfloat16, 2^-53 for double. cos, sin and product rounded once each and the sum once make at most 3. An
+    /// engine that computes in bfloat16 itself needs 4 * 2^16. Above 0, at most 2^24.
+    double tolerance = 4.0;
+    /// How wrong an angle may be, as a part of itself; 0 .. 1. The default asks for angles that belong to the
+    /// real formula. 0x1p-51 suits angles in double (double elements show the difference), 0x1p-20 those of
+    /// float32, for engines that follow a model trained with them.
+    double angle_epsilon = 0.0;
+};
+
+/// Where a worst case lies. -1 where something does not apply.
+struct Place {
+    Index token = -1, position = -1, head = -1;
+    Index feature = -1;    ///< of the head, 0 .. head_dim - 1
+    Index pair = -1;       ///< that the feature belongs to; -1 outside the rotated slice
+    Index key_token = -1;  ///< scores: the key's token, where `token` is the query's
+    Index shift = -1;      ///< scores: by how much the positions moved
+};
+
+/// One thing measured. value, bound, expected, got and where belong to the worst case: the one where
+/// value / bound is largest.
+struct Measurement {
+    double value = 0.0;    ///< 1e200 stands for a result that is not finite
+    double bound = 0.0;    ///< what value may be at most
+    double largest = 0.0;  ///< the largest value anywhere, bounds not considered
+    /// value in epsilons (2^-23, 2^-52, 2^-10, 2^-7 for float, double, half, bfloat16) of what it is measured
+    /// against: m (|a| + |b|) for features, m^2 (|q_a| + |q_b|) (|k_a| + |k_b|) summed over pairs for scores.
+    double epsilons = 0.0;
+    double expected = 0.0, got = 0.0;
+    Place where;
+    bool measured = false;
+
+    ROPE_ABI bool ok() const noexcept { return !measured || value <= bound; }
+};
+
+/// Everything measured. In the bounds, r = (tolerance u + angle_epsilon |t|)(1 + n) + n: t is the angle, n
+/// the unit roundoff of a 16-bit element (2^-11 for half, 2^-8 for bfloat16), which rounds each result once
+/// more, and otherwise 0.
+struct Report {
+    /// Rotated features against reference::rotation_matrix. Bound: m (|a| + |b|) (tolerance u + angle_epsilon
+    /// |t|), and half an ulp of the result for half and bfloat16 (at most n of it), and the smallest number
+    /// of the type. The reference's own error, 3 * 2^-53 + 2^-66 |t| of m (|a| + |b|)
+    /// where long double has 64 bits, is added; only double elements see it.
+    Measurement dense;
+    /// <R(p + s) q, R(p' + s) k> minus the same with s = 0, over pairs of tokens near position 0 (at most 16)
+    /// and all shifts s. Bound: 4 sqrt(2) r m^2 (|q_a| + |q_b|) (|k_a| + |k_b|), summed over pairs: two
+    /// scores, each with an error in q and in k. Features outside the slice cancel and are left out.
+    Measurement scores;
+    /// |R x| / (m |x|) minus 1 of each head's rotated slice. Bound: 2 r, since |a| + |b| is at most sqrt(2)
+    /// times the norm of the pair.
+    Measurement norms;
+    /// x, rotated and rotated back, against x; only when the inverse was given. Bound: 3 (r + u) (|a| + |b|):
+    /// 2 sqrt(2) r for the two rotations, and the rounding of 1/m. With m so far from 1 that a 16-bit type
+    /// overflows or underflows, expect a failure.
+    Measurement inverse;
+    /// Features outside the slice, and 64 elements before (token -1) and after (token seq) the buffer, whose
+    /// bits changed: their number. Bound: 0.
+    Measurement outside;
+    /// Each token rotated in a call of its own against the same token in the batch. Bound: twice that of
+    /// `dense`, what two right answers may differ. 0 means the same bits.
+    Measurement alone;
+
+    /// Name of the classic mistake that explains every wrong value of `dense` or `outside`, one of those in
+    /// <rope/detail/testing_hypotheses.hpp>, or "none of the known mistakes", or "not finite". Empty when
+    /// both are right.
+    std::string mistake;
+    /// The same as a sentence.
+    std::string diagnosis;
+    /// What was rotated: layout, element type, shape, slice, m, positions.
+    std::string subject;
+    /// False when the arguments were refused and nothing was measured.
+    bool complete = false;
+
+    ROPE_ABI bool ok() const noexcept {
+        return complete && dense.ok() && scores.ok() && norms.ok() && inverse.ok() && outside.ok() && alone.ok();
+    }
+};
+
+/// Whether measure(...) can be called with these. head_dim is at most 4096 here, as the dense matrix has its
+/// square.
+ROPE_ABI inline Status check(const Model& model, const Options& options) noexcept;
+
+/// Measures a rotation. `rotate(x, seq, heads, positions)` turns the contiguous [seq, heads, head_dim] buffer at x in
+/// place; token i stands at positions[i], from 0 to options.max_position. It is called with the whole batch, with one
+/// token at a time and with min(seq, 16) tokens, always with options.heads heads. T is the element type: float, double,
+/// half, bfloat16, or one with ElementTraits. x has the alignment that operator new gives.
+///
+/// Throws std::invalid_argument when check(model, options) is not ok; what the rotation throws passes through. Without
+/// exceptions, a refused call gives a Report that is not complete, and so not ok.
+template <class T = float, class Rotate>
+ROPE_ABI inline Report measure(Rotate&& rotate, Layout layout, const Model& model, const Options& options = {});
+
+/// The same, and the rotation's own inverse, which is called in the same way.
+template <class T = float, class Rotate, class Inverse>
+ROPE_ABI inline Report measure(Rotate&& rotate, Inverse&& inverse, Layout layout, const Model& model,
+                               const Options& options = {});
+
+/// The report as text of several lines, each ending in '\n'.
+ROPE_ABI inline std::string to_string(const Report& report);
+
+}  // namespace testing
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "detail/testing_impl.hpp"

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// expect: double data needs a CosSinCache<double>; float, half and bfloat16 data a CosSinCache<float>.
+#include <rope/rope.hpp>
+
+void user(double* q, const rope::CosSinCache<float>& cache) {
+    rope::apply<rope::Layout::half_split>(rope::view(q, 1, 1, 8), cache);
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// expect: double data needs a CosSinCache<double>; float, half and bfloat16 data a CosSinCache<float>.
+#include <rope/rope.hpp>
+
+void user(float* q, double* out, const rope::CosSinCache<float>& cache) {
+    rope::apply_copy<rope::Layout::half_split>(rope::view(q, 1, 1, 8), rope::view(out, 1, 1, 8), cache);
+}

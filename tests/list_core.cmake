@@ -1,8 +1,0 @@
-rope_test(apply_matches_dense_matrix)
-rope_test(bits_do_not_depend_on_place)
-rope_test(relative_position)
-rope_test(eigen_views)
-rope_test(positions_of_every_kind)
-rope_test(no_allocation)
-rope_test(threads_share_a_cache)
-rope_test(bad_input_is_refused)

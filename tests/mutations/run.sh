@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Breaks the library once per line of list.txt and runs the test named there, which must then fail. The unbroken library
+# must pass all of those tests first.
+#   tests/mutations/run.sh [NAME...]      all mutations, or those named; CXX and JOBS are read from the environment
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+export CXX=${CXX:-g++}
+export work
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+eigen=$(for d in /usr/include/eigen3 /usr/local/include/eigen3; do [ -d "$d" ] && echo "$d" && break; done)
+export flags="-std=c++17 -O1 -march=x86-64-v3 -Itests -isystem $eigen"
+export RC_PARAMS=seed=20261121
+
+# build_and_run INCLUDE TEST PROGRAM: 0 when the test passes, 1 when it fails, 2 when it does not compile.
+build_and_run() {
+    $CXX $flags -I"$1" "tests/$2.cpp" "$work/main.o" -lrapidcheck -lmpfr -lgmp -pthread -o "$3" >"$3.log" 2>&1 || return 2
+    timeout 300 "$3" >"$3.log" 2>&1 && return 0 || return 1
+}
+
+# try NAME FILE TEST SED: one line of output; 0 when the mutation is caught.
+try() {
+    local name=$1 file=$2 test=$3 script=$4 status=0
+    local include=$work/$name
+    cp -r include "$include"
+    sed -i "$script" "$include/rope/$file"
+    if cmp -s "include/rope/$file" "$include/rope/$file"; then
+        echo "STALE   $name: the sed script changes nothing in $file"
+        return 1
+    fi
+    build_and_run "$include" "$test" "$work/$name.program" || status=$?
+    rm -rf "$include"
+    case $status in
+        1) echo "caught  $name, by $test" ;;
+        0) echo "MISSED  $name: $test passes" && return 1 ;;
+        *) echo "BROKEN  $name does not compile:" && head -5 "$work/$name.program.log" && return 1 ;;
+    esac
+}
+check_unbroken() {
+    build_and_run include "$1" "$work/unbroken.$1" && echo "passes  $1, unbroken" && return 0
+    echo "FAILED  $1 without any mutation" && tail -5 "$work/unbroken.$1.log" && return 1
+}
+export -f build_and_run try check_unbroken
+
+$CXX $flags -c tests/support/main.cpp -o "$work/main.o"
+lines=$(grep -v '^#' tests/mutations/list.txt)
+if [ $# -gt 0 ]; then lines=$(for name in "$@"; do grep "^$name |" <<<"$lines"; done); fi
+jobs=${JOBS:-$(nproc)}
+cut -d'|' -f3 <<<"$lines" | tr -d ' ' | sort -u | xargs -P "$jobs" -I{} bash -c 'check_unbroken {}' || { echo "mutations: the unbroken tests must pass first"; exit 1; }
+
+failed=0
+while IFS= read -r line; do
+    name=$(cut -d'|' -f1 <<<"$line" | tr -d ' ')
+    file=$(cut -d'|' -f2 <<<"$line" | tr -d ' ')
+    test=$(cut -d'|' -f3 <<<"$line" | tr -d ' ')
+    script=$(cut -d'|' -f4- <<<"$line" | sed 's/^ //')
+    printf '%s\0%s\0%s\0%s\0' "$name" "$file" "$test" "$script"
+done <<<"$lines" | xargs -0 -n 4 -P "$jobs" bash -c 'try "$@"' try || failed=1
+count=$(wc -l <<<"$lines")
+[ "$failed" -eq 0 ] || { echo "mutations: not all of $count caught"; exit 1; }
+echo "mutations: all $count caught"

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// Built with -fno-exceptions -fno-rtti, without a test framework: a refused call hands its sentence to the handler, and
+// if the handler returns, does nothing. With the argument "abort" it makes one bad call and must not come back.
+#include <rope/rope.hpp>
+#include <rope/testing.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "support/data.hpp"
+
+namespace {
+
+int checks = 0;
+int failures = 0;
+std::string last_message;
+int calls = 0;
+
+void expect(bool ok, const char* what) {
+    ++checks;
+    if (ok) return;
+    ++failures;
+    std::printf("FAILED: %s\n", what);
+}
+
+void remember(const rope::Status& status) {
+    last_message = status.message();
+    ++calls;
+}
+
+void refuses(const char* sentence, const char* what) {
+    expect(calls == 1 && last_message == sentence, what);
+    if (last_message != sentence) std::printf("  said: %s\n", last_message.c_str());
+    calls = 0;
+    last_message.clear();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    constexpr auto kLayout = rope::Layout::half_split;
+    rope::Config config;
+    config.head_dim = 8;
+    const rope::CosSinCache<float> cache(config, 16);
+    std::vector<float> x = support::normal<float>(2 * 3 * 8, 1);
+    const std::vector<float> before = x;
+    const std::vector<int> past = {0, 16};
+    if (argc > 1 && std::strcmp(argv[1], "abort") == 0) {
+        rope::apply<kLayout>(rope::view(x.data(), 2, 3, 8), cache, past);
+        std::printf("apply returned\n");
+        return 0;
+    }
+
+    expect(rope::set_error_handler(remember) == nullptr, "there was no handler before");
+    rope::apply<kLayout>(rope::view(x.data(), 2, 3, 8), cache, past);
+    refuses("positions[1] is 16; this cache holds positions 0 to 15.", "apply");
+    rope::apply<kLayout>(rope::view(x.data(), 2, 3, 8), rope::view(x.data(), 2, 3, 8), cache);
+    refuses(
+        "q and k may share elements, which would turn twice; two views that are written must be shown to share none by "
+        "their strides.",
+        "q and k");
+    expect(x == before, "nothing is written");
+
+    config.head_dim = 7;
+    const rope::CosSinCache<float> odd(config, 16);
+    refuses(
+        "rotary_dim is 7; it must be even, at least 2 and at most head_dim (7); a rotary_dim of 0 in a Config stands "
+        "for head_dim.",
+        "a table of an odd head_dim");
+    expect(odd.max_positions() == 0 && odd.bytes() == 0, "the table is empty");
+    expect(rope::CosSinCache<float>::float32_chain(config, 4).max_positions() == 0, "so is the float32 chain");
+    calls = 0;
+    rope::apply<kLayout>(rope::view(x.data(), 2, 3, 8), odd);
+    refuses("x.head_dim is 8; its cache was made for a head_dim of 0.", "an empty table is refused");
+    expect(odd.cos_row(0) == nullptr && odd.sin_row(0) == nullptr && calls == 2, "rows of an empty table");
+    calls = 0;
+    config.head_dim = 8;
+    const rope::CosSinCache<float> none(config, 0);
+    refuses("max_positions is 0; it must be at least 1.", "no positions");
+    const rope::CosSinCache<double> huge(config, std::numeric_limits<rope::Index>::max());
+    expect(calls == 1 && huge.max_positions() == 0, "a table beyond memory");
+    calls = 0;
+    const rope::CosSinCache<double> far(config, 4, std::numeric_limits<rope::Index>::max());
+    expect(calls == 1 && far.max_positions() == 0, "positions beyond 2^62");
+    calls = 0;
+    const rope::CosSinCache<double> slice(rope::frequencies(config), 4, rope::HeadSlice{6, 0});
+    expect(calls == 1 && slice.max_positions() == 0, "a slice that does not fit");
+    calls = 0;
+    expect(rope::view(x.data(), 2, 3, 8).slice_tokens(1, 2).seq == 0 && calls == 1, "a slice of a view");
+    calls = 0;
+    config.base = 1e-300;
+    expect(rope::frequencies(config).inv_freq.empty() && calls == 1, "frequencies out of range");
+    calls = 0;
+    expect(rope::reference::rotation_matrix<kLayout>(config, 3).size() == 0, "the dense matrix of the same");
+    calls = 0;
+    Eigen::MatrixXf m(2, 10);
+    expect(rope::view(m, 3).data == nullptr && calls == 1, "heads that do not divide the columns");
+    calls = 0;
+
+    // And what is right works as ever.
+    rope::apply<kLayout>(rope::view(x.data(), 2, 3, 8), cache, rope::start_at(3));
+    expect(calls == 0 && x != before, "a right call turns");
+    expect(rope::set_error_handler(nullptr) == remember, "the handler is handed back");
+    std::printf("%d checks, %d failed\n", checks, failures);
+    return failures == 0 && checks > 20 ? 0 : 1;
+}
