@@ -257,10 +257,9 @@ void print_rotary_against_additive(const std::list<Contest>& contests) {
 
 void print_baselines(const std::list<Contest>& contests) {
     if (!any_has_run(contests)) return;
-    std::printf("\nRoPE as it is commonly written: microseconds per call, and as a multiple of rope::apply\n\n%-36s",
-                "");
+    std::printf("\nRoPE as it is commonly written: median microseconds, and as a multiple of rope::apply\n\n%-35s", "");
     for (const Contest& c : contests)
-        if (c.has_run()) std::printf(" %-19s", c.name().substr(c.name().find('[')).c_str());
+        if (c.has_run()) std::printf(" %18s", c.name().substr(c.name().find('[')).c_str());
     for (std::size_t i = 0; i < contests.front().size(); ++i) {
         std::printf("\n%-35s", contests.front().name(i).c_str());
         for (const Contest& c : contests)

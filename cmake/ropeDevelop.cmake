@@ -9,6 +9,11 @@ add_library(rope_develop INTERFACE)
 target_link_libraries(rope_develop INTERFACE rope::rope)
 target_compile_options(rope_develop INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
 
+# -ffast-math goes here and not into CMAKE_CXX_FLAGS: given to the linker it would make the whole process flush subnormal
+# numbers to zero, which no compiled code can undo.
+set(ROPE_DEVELOP_OPTIONS "" CACHE STRING "Further compile options for the project's own programs")
+target_compile_options(rope_develop INTERFACE ${ROPE_DEVELOP_OPTIONS})
+
 # A program of the project: rope_program(NAME source...)
 function(rope_program name)
   add_executable(${name} ${ARGN})

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -145,4 +147,30 @@ TEST_CASE("the float32 chain is as wrong as float32 angles are") {
         CHECK(Real(e.at_least) <= largest);
         CHECK(largest <= Real(e.at_most));
     }
+}
+
+TEST_CASE("what float32 cannot hold is refused") {
+    const auto refuses = [](double base, double factor, const std::string& sentence) {
+        rope::Config config;
+        config.head_dim = 8;
+        config.base = base;
+        config.interpolation_factor = factor;
+        std::string message;
+        try {
+            (void)rope::CosSinCache<float>::float32_chain(config, 4);
+        } catch (const std::invalid_argument& e) {
+            message = e.what();
+        }
+        CHECK(message == sentence);
+    };
+    const std::string allowed = "; rounded to float it must be finite and above 0.";
+    refuses(1e300, 1.0, "base is 1e+300" + allowed);
+    refuses(1e-300, 1.0, "base is 1e-300" + allowed);
+    refuses(1e4, 1e-300, "interpolation_factor is 1e-300" + allowed);
+    refuses(1e4, 1e300, "interpolation_factor is 1e+300" + allowed);
+    const std::string most =
+        " in float; a frequency must be finite and of magnitude at most 2^32 radians per position.";
+    refuses(1e4, 0x1p-33, "inv_freq[0] is 8589934592" + most);
+    refuses(0x1p-48, 1.0, "inv_freq[3] is 68719476736" + most);
+    refuses(1e4, 0x1p-32, "");
 }

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -20,6 +19,7 @@
 #include "detail/apply_impl.hpp"
 #include "detail/checks.hpp"
 #include "detail/cos_sin_table.hpp"
+#include "detail/table_memory.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -96,14 +96,8 @@ class AdditiveEmbedding {
                 detail::invalid("d_model is ", d_model, "; it must be from 1 to ", detail::kMaxHeadDim, "."));
         if (max_positions < 1)
             return detail::proceed(detail::invalid("max_positions is ", max_positions, "; it must be at least 1."));
-        constexpr Index most = std::numeric_limits<Index>::max();
-        const Index row_bytes = d_model * static_cast<Index>(sizeof(T));
-        void* const memory =
-            max_positions > most / 2 / row_bytes
-                ? nullptr
-                : ::operator new(static_cast<std::size_t>(row_bytes * max_positions), kAlignment, std::nothrow);
-        if (memory == nullptr) return refuse_memory(max_positions, d_model);
-        table_ = std::shared_ptr<T[]>(static_cast<T*>(memory), [](T* p) { ::operator delete(p, kAlignment); });
+        table_ = detail::table_memory<T>(max_positions, d_model);
+        if (table_ == nullptr) return refuse_memory(max_positions, d_model);
         max_positions_ = max_positions;
         d_model_ = d_model;
         return true;
@@ -147,15 +141,12 @@ class AdditiveEmbedding {
         return detail::check_positions(positions, v.batch, v.seq, {d_model_, 0, max_positions_, "embedding"});
     }
 
-    static constexpr std::align_val_t kAlignment{64};
-
     std::shared_ptr<T[]> table_;
     Index max_positions_ = 0;
     Index d_model_ = 0;
 };
 
-/// Where the sines and cosines of a sinusoidal row lie. The pairs i = 0 .. d_model/2 - 1 have the angles of
-/// RoPE.
+/// Where the sines and cosines of a sinusoidal row lie. Pair i, of d_model/2, has the angle of RoPE.
 enum class SinusoidalVariant : unsigned char {
     interleaved,  ///< row[2i] = sin, row[2i + 1] = cos: Vaswani et al.
     concatenated  ///< row[i] = sin, row[i + d_model/2] = cos: tensor2tensor and many after it
@@ -211,8 +202,7 @@ template <class T = float>
 class LearnedEmbedding : public AdditiveEmbedding<T> {
  public:
     /// Copies max_positions rows of d_model weights. Throws std::invalid_argument when weights is null, when
-    /// either number is below 1, when d_model is above 2^20, or when the table needs more memory than there
-    /// is.
+    /// either number is below 1, when d_model is above 2^20, or when the table needs more memory than there is.
     ROPE_ABI LearnedEmbedding(const T* weights, Index max_positions, Index d_model) {
         if (weights == nullptr) {
             detail::proceed(detail::invalid("weights is a null pointer; it must point to max_positions * d_model (",

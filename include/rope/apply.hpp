@@ -34,7 +34,7 @@
 //              In double u = 2^-53, the smallest step is 2^-1074, and 0.5 u (|a*c| + |b*s|) is added. Without fma in
 //              the machine, 2.01 u on both terms. The bits of a result do not depend on where the element lies, on the
 //              layout, on strides, batch or other heads, nor on how the work is cut. NaN and infinity stay in their
-//              pair.
+//              pair. (In a process that flushes subnormals to zero, as one linked with -ffast-math does, those are lost.)
 // Aliasing     A written view has distinct addresses for distinct elements. in and out are the same view, or share
 //              nothing; q and k share nothing (slices of one fused buffer are recognised).
 // Memory       No allocation. No byte outside the views is read or written, and nothing is written unless every check

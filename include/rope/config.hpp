@@ -29,7 +29,8 @@ struct Config {
     double base = 10000.0;
     /// Divides every angle, after any schedule: position interpolation. Finite and above zero.
     double interpolation_factor = 1.0;
-    /// Magnitude m: stands on cos and on sin of q and of k alike, so scores get m^2. Finite and above zero.
+    /// Magnitude m: stands on cos and on sin of q and of k alike, so scores get m^2. From 2^-32 to 2^32, so that m^2 and
+    /// 1/m^2 are floats.
     double attention_factor = 1.0;
 };
 
@@ -60,6 +61,11 @@ ROPE_ABI inline Status check_slice(Index head_dim, Index rotary_dim, Index rotar
     return Status();
 }
 
+ROPE_ABI inline Status check_attention_factor(double m) noexcept {
+    if (is_finite(m) && m >= 0x1p-32 && m <= 0x1p32) return Status();
+    return invalid("attention_factor is ", m, "; it must be from 2^-32 to 2^32.");
+}
+
 }  // namespace detail
 
 /// Whether a Config can be used. The functions that take one call this first and throw its message.
@@ -71,9 +77,7 @@ ROPE_ABI inline Status check(const Config& config) noexcept {
     if (!detail::is_positive(config.interpolation_factor))
         return detail::invalid("interpolation_factor is ", config.interpolation_factor,
                                "; it must be finite and above 0.");
-    if (!detail::is_positive(config.attention_factor))
-        return detail::invalid("attention_factor is ", config.attention_factor, "; it must be finite and above 0.");
-    return Status();
+    return detail::check_attention_factor(config.attention_factor);
 }
 
 }  // namespace ROPE_VERSION_NAMESPACE

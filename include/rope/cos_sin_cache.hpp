@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <new>
 #include <type_traits>
+#include <utility>
 
 #include "config.hpp"
 #include "errors.hpp"
@@ -14,6 +14,7 @@
 #include "types.hpp"
 
 #include "detail/cos_sin_table.hpp"
+#include "detail/table_memory.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -56,13 +57,13 @@ class CosSinCache {
     }
 
     /// The table that eager float32 frameworks compute, for comparing with their models: 2i/d, its power of base, the
-    /// reciprocal, / factor, float(position) * frequency, cos and sin, * m, each rounded to float. At position 10^6
-    /// it is wrong by 1.6e-2; each step here is correctly rounded, where theirs may differ by an ulp. base, factor
-    /// and m are rounded to float first. Throws as above.
+    /// reciprocal, / factor, float(position) * frequency, cos and sin, * m, each rounded to float. At position 10^6 it
+    /// is wrong by up to 2.9e-2; each step here is correctly rounded, where theirs may differ by an ulp. base, factor
+    /// and m are rounded to float first. Throws as above, and when base, factor or a frequency does not survive that.
     ROPE_ABI static CosSinCache float32_chain(const Config& config, Index max_positions, Index first_position = 0) {
         static_assert(std::is_same_v<T, float>, "The float32 chain makes a float table.");
         CosSinCache cache;
-        if (!detail::proceed(check(config))) return cache;
+        if (!detail::proceed(detail::check_float32_chain(config))) return cache;
         if (cache.allocate(detail::rotary_dim(config) / 2, max_positions, {config.head_dim, config.rotary_offset},
                            first_position)) {
             cache.attention_factor_ = static_cast<double>(static_cast<float>(config.attention_factor));
@@ -128,18 +129,15 @@ class CosSinCache {
 
     /// Checks and sets the shape and gets the memory; false when refused and the handler returned.
     ROPE_ABI bool allocate(Index pairs, Index max_positions, HeadSlice slice, Index first_position) {
-        constexpr Index most = std::numeric_limits<Index>::max();
         if (!detail::proceed(detail::check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return false;
         if (max_positions < 1)
             return detail::proceed(detail::invalid("max_positions is ", max_positions, "; it must be at least 1."));
-        const Index row_bytes = 2 * pairs * static_cast<Index>(sizeof(T));
-        if (max_positions > most / 2 / row_bytes) return detail::proceed(no_memory(max_positions, pairs));
+        std::shared_ptr<T[]> memory = detail::table_memory<T>(max_positions, 2 * pairs);
+        if (memory == nullptr) return detail::proceed(no_memory(max_positions, pairs));
         if (first_position < -kLastPosition || first_position > kLastPosition - max_positions)
             return detail::proceed(detail::invalid("first_position is ", first_position, "; the ", max_positions,
                                                    " positions from there must lie between -2^62 and 2^62."));
-        void* memory = ::operator new(static_cast<std::size_t>(row_bytes * max_positions), kAlignment, std::nothrow);
-        if (memory == nullptr) return detail::proceed(no_memory(max_positions, pairs));
-        table_ = std::shared_ptr<T[]>(static_cast<T*>(memory), [](T* p) { ::operator delete(p, kAlignment); });
+        table_ = std::move(memory);
         max_positions_ = max_positions;
         first_position_ = first_position;
         pairs_ = pairs;
@@ -148,7 +146,6 @@ class CosSinCache {
         return true;
     }
 
-    static constexpr std::align_val_t kAlignment{64};
     static constexpr Index kLastPosition = std::numeric_limits<Index>::max() / 2 + 1;  // 2^62
 
     std::shared_ptr<T[]> table_;

@@ -24,7 +24,7 @@ struct Frequencies {
     /// What rounding inv_freq to double cut off; added to it. Empty means zeros, else the size of inv_freq. At
     /// position 2^31 - 1 the cut-off part is worth half of the 1.6e-7 that angles in plain double are wrong.
     std::vector<double> inv_freq_low;
-    /// Multiplies cos and sin. Finite and above zero.
+    /// Multiplies cos and sin. From 2^-32 to 2^32.
     double attention_factor = 1.0;
 };
 
@@ -51,15 +51,15 @@ ROPE_ABI inline Status check(const Frequencies& f) noexcept {
     if (!f.inv_freq_low.empty() && f.inv_freq_low.size() != pairs)
         return detail::invalid("inv_freq_low has ", f.inv_freq_low.size(),
                                " entries; it must be empty or have as many as inv_freq (", pairs, ").");
-    if (!detail::is_positive(f.attention_factor))
-        return detail::invalid("attention_factor is ", f.attention_factor, "; it must be finite and above 0.");
-    const Status high = detail::check_inv_freq("inv_freq", f.inv_freq.data(), pairs);
-    return high.ok() ? detail::check_inv_freq("inv_freq_low", f.inv_freq_low.data(), f.inv_freq_low.size()) : high;
+    if (const Status s = detail::check_attention_factor(f.attention_factor); !s.ok()) return s;
+    if (const Status s = detail::check_inv_freq("inv_freq", f.inv_freq.data(), pairs); !s.ok()) return s;
+    return detail::check_inv_freq("inv_freq_low", f.inv_freq_low.data(), f.inv_freq_low.size());
 }
 
 /// The frequencies of a Config: base^(-2i / rotary_dim) / interpolation_factor for pair i.
 ///
-/// inv_freq + inv_freq_low agrees with the real formula to 2^-95, relative; inv_freq alone is its nearest double.
+/// inv_freq + inv_freq_low agrees with the real formula to 2^-95, relative (and 2^-1074); inv_freq alone is the nearest
+/// double to that sum.
 /// Throws std::invalid_argument when check(config) is not ok, or when a base near zero makes a frequency exceed 2^32
 /// radians per position.
 ROPE_ABI inline Frequencies frequencies(const Config& config) {

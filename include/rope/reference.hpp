@@ -7,7 +7,8 @@
 
 #include <Eigen/Core>
 
-#include <cmath>
+#include <math.h>  // NOLINT(modernize-deprecated-headers): ::cosl and ::sinl, which have addresses
+
 #include <complex>
 
 #include "config.hpp"
@@ -18,6 +19,17 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace reference {
+
+/// The C library's cos and sin, called through a pointer that the compiler cannot see through: under -ffast-math g++
+/// would put the processor's own instructions in their place, which are wrong by 2^-66 of the angle.
+ROPE_ABI inline long double cos(long double x) {
+    long double (*volatile function)(long double) = &::cosl;
+    return function(x);
+}
+ROPE_ABI inline long double sin(long double x) {
+    long double (*volatile function)(long double) = &::sinl;
+    return function(x);
+}
 
 /// m*cos(t) and m*sin(t) of t = position * w, w = inv_freq + inv_freq_low, for one pair.
 struct Turn {
@@ -34,8 +46,7 @@ ROPE_ABI inline Turn turn(const Frequencies& f, Index pair, Index position) {
     const long double t1 = p * upper;
     const long double t2 = p * ((w - upper) + low);
     const long double m = static_cast<long double>(f.attention_factor);
-    return {m * (std::cos(t1) * std::cos(t2) - std::sin(t1) * std::sin(t2)),
-            m * (std::sin(t1) * std::cos(t2) + std::cos(t1) * std::sin(t2))};
+    return {m * (cos(t1) * cos(t2) - sin(t1) * sin(t2)), m * (sin(t1) * cos(t2) + cos(t1) * sin(t2))};
 }
 
 /// The two features of pair i within the rotated slice.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: double data needs a CosSinCache<double>; float, half and bfloat16 data a CosSinCache<float>.
+// expect: double data needs a CosSinCache<double>
 #include <rope/rope.hpp>
 
 void user(float* q, double* out, const rope::CosSinCache<float>& cache) {

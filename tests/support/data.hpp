@@ -33,7 +33,7 @@ T from_double(double x) {
     Storage bits;
     rope::detail::Element<Compute, Storage>::store(&bits, static_cast<Compute>(x));
     T result;
-    std::memcpy(&result, &bits, sizeof(result));
+    std::memcpy(static_cast<void*>(&result), &bits, sizeof(result));
     return result;
 }
 

@@ -147,28 +147,54 @@ ROPE_ABI inline CosSin<float> cos_sin_nearest(float angle) noexcept {
     return {round_to_float(exact.cos), round_to_float(exact.sin)};
 }
 
-/// As fill_cos_sin_table, but with every step rounded to float32 as eager frameworks do: e = 2i/d, base^e, its
-/// reciprocal, / factor, position * frequency, cos and sin, * attention factor. Products and quotients of two floats
-/// are computed in double and rounded, which gives the nearest float and leaves -ffast-math no choice.
-ROPE_ABI inline void fill_float32_chain(const Config& config, Index first, Index count, float* out) {
+/// a / b and a * b, each the nearest float. In double they are right to more bits than decide the rounding of a float;
+/// `opaque` keeps -ffast-math from noticing that and computing in float, by a reciprocal.
+ROPE_ABI inline float nearest_quotient(float a, float b) noexcept {
+    return static_cast<float>(opaque(static_cast<double>(a) / static_cast<double>(b)));
+}
+ROPE_ABI inline float nearest_product(float a, float b) noexcept {
+    return static_cast<float>(opaque(static_cast<double>(a) * static_cast<double>(b)));
+}
+
+/// The frequency of a pair as eager frameworks compute it in float32, every step rounded: e = 2i/d, base^e, its
+/// reciprocal, / factor.
+ROPE_ABI inline float float32_frequency(const Config& config, Index pair) noexcept {
+    const float base = static_cast<float>(config.base);
+    const float e = nearest_quotient(static_cast<float>(2 * pair), static_cast<float>(rotary_dim(config)));
+    const float power = round_to_float(pow({static_cast<double>(base), 0.0}, {static_cast<double>(e), 0.0}));
+    return nearest_quotient(nearest_quotient(1.0f, power), static_cast<float>(config.interpolation_factor));
+}
+
+/// A Config that is right in double may be zero or infinite in float.
+ROPE_ABI inline Status check_float32_chain(const Config& config) noexcept {
+    if (const Status s = check(config); !s.ok()) return s;
+    const auto in_float = [](double x) { return is_positive(static_cast<double>(static_cast<float>(x))); };
+    if (!in_float(config.base))
+        return invalid("base is ", config.base, "; rounded to float it must be finite and above 0.");
+    if (!in_float(config.interpolation_factor))
+        return invalid("interpolation_factor is ", config.interpolation_factor,
+                       "; rounded to float it must be finite and above 0.");
+    for (Index i = 0; i < rotary_dim(config) / 2; ++i) {
+        const double w = static_cast<double>(float32_frequency(config, i));
+        if (const Status s = check_inv_freq("inv_freq", &w, 1); !s.ok())
+            return invalid("inv_freq[", i, "] is ", w,
+                           " in float; a frequency must be finite and of magnitude at most 2^32 radians per position.");
+    }
+    return Status();
+}
+
+/// As fill_cos_sin_table, but with every step rounded to float32: the frequency, float(position) * frequency, cos and
+/// sin, * attention factor. The Config must have passed check_float32_chain.
+ROPE_ABI inline void fill_float32_chain(const Config& config, Index first, Index count, float* out) noexcept {
     const Index pairs = rotary_dim(config) / 2;
-    const auto divided = [](float a, float b) {
-        return static_cast<float>(static_cast<double>(a) / static_cast<double>(b));
-    };
-    const auto times = [](float a, float b) {
-        return static_cast<float>(static_cast<double>(a) * static_cast<double>(b));
-    };
-    const DoubleDouble log_base = log({static_cast<double>(static_cast<float>(config.base)), 0.0});
-    const float factor = static_cast<float>(config.interpolation_factor);
     const float magnitude = static_cast<float>(config.attention_factor);
     for (Index i = 0; i < pairs; ++i) {
-        const float e = divided(static_cast<float>(2 * i), static_cast<float>(2 * pairs));
-        const float power = round_to_float(exp(DoubleDouble{static_cast<double>(e), 0.0} * log_base));
-        const float frequency = divided(divided(1.0f, power), factor);
+        const float frequency = float32_frequency(config, i);
         for (Index j = 0; j < count; ++j) {
-            const CosSin<float> entry = cos_sin_nearest(times(static_cast<float>(first + j), frequency));
-            out[2 * pairs * j + i] = times(entry.cos, magnitude);
-            out[2 * pairs * j + pairs + i] = times(entry.sin, magnitude);
+            const float angle = nearest_product(static_cast<float>(first + j), frequency);
+            const CosSin<float> entry = cos_sin_nearest(angle);
+            out[2 * pairs * j + i] = nearest_product(entry.cos, magnitude);
+            out[2 * pairs * j + pairs + i] = nearest_product(entry.sin, magnitude);
         }
     }
 }

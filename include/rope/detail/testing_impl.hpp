@@ -193,11 +193,15 @@ ROPE_ABI inline void compare(const Setup& s, const Sample& sample, const Compari
 }
 
 ROPE_ABI inline void measure_norms(const Setup& s, const Sample& sample, Measurement& result) {
+    // Squares are summed in long double; their own rounding is allowed for.
+    const double summing =
+        static_cast<double>(2 * s.pairs) * static_cast<double>(std::numeric_limits<long double>::epsilon());
     const auto norm_of = [&s](const Eigen::MatrixXd& x, Index column) {
-        double squares = 0.0;
+        long double squares = 0.0L;
         for (Index i = 0; i < s.pairs; ++i)
-            squares += x(s.a(i), column) * x(s.a(i), column) + x(s.b(i), column) * x(s.b(i), column);
-        return std::sqrt(squares);
+            for (const Index f : {s.a(i), s.b(i)})
+                squares += static_cast<long double>(x(f, column)) * static_cast<long double>(x(f, column));
+        return static_cast<double>(std::sqrt(squares));
     };
     for (Index column = 0; column < sample.after.cols(); ++column) {
         const Index token = column / sample.heads;
@@ -207,7 +211,7 @@ ROPE_ABI inline void measure_norms(const Setup& s, const Sample& sample, Measure
         double relative = 0.0;
         for (Index i = 0; i < s.pairs; ++i) relative = std::max(relative, s.limits.relative(s.angle(i, position)));
         const double tiny = s.limits.tiny * std::sqrt(static_cast<double>(2 * s.pairs));
-        note(result, norm, got, std::fabs(got - norm) / norm, 2 * relative + tiny / norm, s.limits.epsilon,
+        note(result, norm, got, std::fabs(got - norm) / norm, 2 * relative + summing + tiny / norm, s.limits.epsilon,
              {token, position, column % sample.heads});
     }
 }

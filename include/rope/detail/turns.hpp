@@ -42,8 +42,8 @@ ROPE_ABI inline Turns operator*(Turns step, std::int64_t count) noexcept {
     return count < 0 ? -product : product;
 }
 
-/// radians / (2 pi), modulo one turn, for |radians| < 2^96. Error below 2^-96 * max(1, |radians| * 2^-64) turns and,
-/// for |radians| <= 2^32, below 2^-127: the double is taken as exact and multiplied by 320 bits of 1/(2 pi).
+/// radians / (2 pi), modulo one turn, for |radians| < 2^96. Error below 2^-127 turns: the double is taken as exact and
+/// multiplied by 320 bits of 1/(2 pi).
 ROPE_ABI inline Turns turns_from_radians(double radians) noexcept {
     const std::uint64_t bits = bit_cast<std::uint64_t>(radians);
     const int biased = static_cast<int>(bits >> 52 & 0x7ff);
