@@ -14,28 +14,14 @@
 // library.
 #pragma once
 
-#include <Eigen/Core>
-
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <limits>
-#include <random>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "config.hpp"
 #include "errors.hpp"
 #include "frequencies.hpp"
-#include "reference.hpp"
 #include "types.hpp"
-
-#include "detail/arithmetic.hpp"
-#include "detail/testing_hypotheses.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -176,4 +162,5 @@ ROPE_ABI inline std::string to_string(const Report& report);
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/testing_impl.hpp"
+#include "detail/testing_measure.hpp"
+#include "detail/testing_report.hpp"

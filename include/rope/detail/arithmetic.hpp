@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "../types.hpp"
 #include "bits.hpp"
@@ -87,33 +88,26 @@ ROPE_ABI inline half half_from(float x) noexcept {
 // Elements are read and written as bytes of the right size, so an array of any type with these bits may be passed.
 
 template <class Compute, class Storage>
-struct Element {  // float and double in their own arithmetic
-    static_assert(sizeof(Compute) == sizeof(Storage), "");
-    ROPE_ABI static Compute load(const Storage* p) noexcept { return *p; }
-    ROPE_ABI static void store(Storage* p, Compute x) noexcept { *p = x; }
-};
-template <>
-struct Element<float, half> {
-    ROPE_ABI static float load(const half* p) noexcept {
-        half x;
-        std::memcpy(&x, p, sizeof(x));
-        return float_from(x);
+struct Element {
+    ROPE_ABI static Compute load(const Storage* p) noexcept {
+        if constexpr (std::is_same_v<Compute, Storage>) {
+            return *p;
+        } else {
+            Storage x;
+            std::memcpy(&x, p, sizeof(x));
+            return float_from(x);
+        }
     }
-    ROPE_ABI static void store(half* p, float value) noexcept {
-        const half x = half_from(value);
-        std::memcpy(p, &x, sizeof(x));
-    }
-};
-template <>
-struct Element<float, bfloat16> {
-    ROPE_ABI static float load(const bfloat16* p) noexcept {
-        bfloat16 x;
-        std::memcpy(&x, p, sizeof(x));
-        return float_from(x);
-    }
-    ROPE_ABI static void store(bfloat16* p, float value) noexcept {
-        const bfloat16 x = bfloat16_from(value);
-        std::memcpy(p, &x, sizeof(x));
+    ROPE_ABI static void store(Storage* p, Compute value) noexcept {
+        if constexpr (std::is_same_v<Compute, Storage>) {
+            *p = value;
+        } else if constexpr (std::is_same_v<Storage, half>) {
+            const half x = half_from(value);
+            std::memcpy(p, &x, sizeof(x));
+        } else {
+            const bfloat16 x = bfloat16_from(value);
+            std::memcpy(p, &x, sizeof(x));
+        }
     }
 };
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// What a refused call says, and two numbers that are refused everywhere.
+#pragma once
+
+#include <rope/core.hpp>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace support {
+
+/// What a call says when it refuses, and of which kind the exception was.
+struct Refusal {
+    std::string message;
+    rope::StatusCode code;
+};
+template <class Call>
+Refusal refusal(Call&& call) {
+    try {
+        call();
+    } catch (const std::invalid_argument& e) {
+        return {e.what(), rope::StatusCode::invalid_argument};
+    } catch (const std::out_of_range& e) {
+        return {e.what(), rope::StatusCode::out_of_range};
+    }
+    return {"(accepted)", rope::StatusCode::ok};
+}
+
+/// Bit patterns: under -ffast-math the compiler may assume that these do not exist.
+inline double nan_value() { return rope::detail::bit_cast<double>(std::uint64_t(0x7ff8000000000000)); }
+inline double infinity() { return rope::detail::bit_cast<double>(std::uint64_t(0x7ff0000000000000)); }
+
+}  // namespace support
