@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# cmake -DHOW=subdirectory|fetch|package -DSOURCE=... -DBUILD=... -DWORK=... -DCOMPILER=... -DVERSION=...
+# cmake -DHOW=subdirectory|fetch|package -DSOURCE=... -DBUILD=... -DWORK=... -DCOMPILER=... -DGENERATOR=... -DVERSION=...
 #       -P consumption.cmake
 # Builds tests/consumption, a user's project, against the source folder or against a fresh install, and runs it.
 function(run)
@@ -25,7 +25,7 @@ if(HOW STREQUAL "package")
     endif()
   endforeach()
 endif()
-run(${CMAKE_COMMAND} -S ${SOURCE}/tests/consumption -B ${WORK}/build -DHOW=${HOW} -DROPE=${rope}
+run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE}/tests/consumption -B ${WORK}/build -DHOW=${HOW} -DROPE=${rope}
     -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 foreach(program user_core user_eigen)

@@ -19,7 +19,6 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace testing {
-
 namespace detail_testing {
 
 ROPE_ABI inline std::size_t size(Index n) noexcept { return static_cast<std::size_t>(n); }
