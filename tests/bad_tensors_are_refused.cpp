@@ -246,6 +246,21 @@ TEST_CASE("positions") {
              "positions start at 0 and there are 4 tokens; this cache holds positions 0 to 2.", out);
 }
 
+TEST_CASE("the stride of an axis of one element is never taken") {
+    for (const Index any : {Index(0), Index(-7), kMost, -kMost - 1}) {
+        Buffers b;
+        std::vector<float> plain = b.data;
+        rope::apply<Layout::half_split>(rope::view(plain.data(), 1, 1, kDim), b.cache, rope::start_at(3));
+        rope::TensorView<float> x = rope::view(b.data.data(), 1, 1, 1, kDim), y = x;
+        x.batch_stride = x.seq_stride = x.head_stride = any;
+        y.data += kDim;
+        y.batch_stride = y.seq_stride = y.head_stride = any;
+        REQUIRE(rope::check(x, y, b.cache).ok());
+        rope::apply<Layout::half_split>(x, b.cache, rope::start_at(3));
+        CHECK(support::same_bits(b.data, plain));
+    }
+}
+
 TEST_CASE("slices of a view") {
     Buffers b;
     const auto says = [&](auto&& call, const std::string& sentence) {

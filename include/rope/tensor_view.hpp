@@ -74,6 +74,12 @@ ROPE_ABI constexpr Index clamped_product(Index a, Index b) noexcept {
     return a > most / b ? most : a * b;
 }
 
+/// |x|, held at the largest Index for the smallest one, which only a stride that is never taken can be.
+ROPE_ABI constexpr Index magnitude(Index x) noexcept {
+    constexpr Index most = std::numeric_limits<Index>::max();
+    return x >= 0 ? x : x < -most ? most : -x;
+}
+
 }  // namespace detail
 
 /// A contiguous [batch, seq, heads, head_dim] buffer.

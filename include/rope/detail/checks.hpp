@@ -54,7 +54,10 @@ struct CheckedTensor {
     bool in_place;
 };
 
-ROPE_ABI inline Index magnitude(Index x) noexcept { return x < 0 ? -x : x; }
+/// The stride that is taken: an axis of one element may name any, and never takes it.
+ROPE_ABI inline Index stride_of(const AnyView& v, int axis) noexcept {
+    return v.extents[axis] < 2 ? 0 : v.strides[axis];
+}
 
 ROPE_ABI inline bool is_empty(const AnyView& v) noexcept {
     for (const Index extent : v.extents)
@@ -70,8 +73,8 @@ struct Span {
 ROPE_ABI inline Span span_below(const AnyView& v, Index limit) noexcept {
     Span span = {0, v.element_size};
     for (int axis = 0; axis < 4; ++axis) {
-        const Index stride = v.strides[axis] * v.element_size;
-        if (v.extents[axis] < 2 || magnitude(stride) >= limit) continue;
+        const Index stride = stride_of(v, axis) * v.element_size;
+        if (stride == 0 || magnitude(stride) >= limit) continue;
         (stride < 0 ? span.begin : span.end) += stride * (v.extents[axis] - 1);
     }
     return span;
@@ -114,10 +117,10 @@ ROPE_ABI inline Status check_no_self_overlap(const AnyView& v) noexcept {
     for (int round = 0; round < 4; ++round) {
         int next = -1;
         for (int axis = 0; axis < 4; ++axis)
-            if (!done[axis] && (next < 0 || magnitude(v.strides[axis]) < magnitude(v.strides[next]))) next = axis;
+            if (!done[axis] && (next < 0 || magnitude(stride_of(v, axis)) < magnitude(stride_of(v, next)))) next = axis;
         done[next] = true;
         if (v.extents[next] < 2) continue;
-        const Index stride = magnitude(v.strides[next]);
+        const Index stride = magnitude(stride_of(v, next));
         if (stride <= reach)
             return invalid(v.name, " overlaps itself: ", kAxisNames[next], " has stride ", v.strides[next],
                            ", and the axes inside it span ", reach + 1,
@@ -150,13 +153,13 @@ ROPE_ABI inline bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
     const AnyView* const views[2] = {&a, &b};
     for (const AnyView* candidate : views) {
         for (int axis = 0; axis < 4; ++axis) {
-            const Index period = magnitude(candidate->strides[axis] * candidate->element_size);
-            if (candidate->extents[axis] < 2 || period == 0) continue;
+            const Index period = magnitude(stride_of(*candidate, axis) * candidate->element_size);
+            if (period == 0) continue;
             bool common = true;
             for (const AnyView* v : views)
                 for (int other = 0; other < 4; ++other) {
-                    const Index stride = magnitude(v->strides[other] * v->element_size);
-                    if (v->extents[other] > 1 && stride >= period && stride % period != 0) common = false;
+                    const Index stride = magnitude(stride_of(*v, other) * v->element_size);
+                    if (stride >= period && stride % period != 0) common = false;
                 }
             if (!common) continue;
             const Span in_a = span_below(a, period);

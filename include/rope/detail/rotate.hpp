@@ -139,8 +139,7 @@ ROPE_ABI inline Index count_heads(const Task<In, Out, Compute>& task) noexcept {
 template <Layout layout, class In, class Out, class Compute>
 ROPE_ABI inline void rotate_heads(const Task<In, Out, Compute>& task, Index begin, Index end) noexcept {
     const Index heads = task.in.heads;
-    const auto size = [](Index stride) { return stride < 0 ? -stride : stride; };
-    const bool batch_outside = size(task.out.batch_stride) >= size(task.out.seq_stride);
+    const bool batch_outside = magnitude(task.out.batch_stride) >= magnitude(task.out.seq_stride);
     const Index inner = batch_outside ? task.in.seq : task.in.batch;
     while (begin < end) {
         const Index token = begin / heads;
