@@ -85,6 +85,9 @@ class CosSinCache {
         return cos != nullptr ? cos + pairs_ : nullptr;
     }
 
+    /// The whole table: max_positions() rows of pairs() cosines and pairs() sines, that of first_position() first.
+    ROPE_ABI const T* data() const noexcept { return table_.get(); }
+
     ROPE_ABI Index max_positions() const noexcept { return max_positions_; }
     ROPE_ABI Index first_position() const noexcept { return first_position_; }
     ROPE_ABI Index pairs() const noexcept { return pairs_; }

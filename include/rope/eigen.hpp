@@ -117,12 +117,11 @@ using TableMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic
 
 template <class T>
 ROPE_ABI inline TableMap<T> cos_table(const CosSinCache<T>& cache) {
-    return TableMap<T>(cache.cos_row(cache.first_position()), cache.max_positions(), cache.pairs(),
-                       Eigen::OuterStride<>(cache.rotary_dim()));
+    return TableMap<T>(cache.data(), cache.max_positions(), cache.pairs(), Eigen::OuterStride<>(cache.rotary_dim()));
 }
 template <class T>
 ROPE_ABI inline TableMap<T> sin_table(const CosSinCache<T>& cache) {
-    return TableMap<T>(cache.sin_row(cache.first_position()), cache.max_positions(), cache.pairs(),
+    return TableMap<T>(cache.data() + cache.pairs(), cache.max_positions(), cache.pairs(),
                        Eigen::OuterStride<>(cache.rotary_dim()));
 }
 

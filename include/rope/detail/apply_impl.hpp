@@ -107,10 +107,9 @@ ROPE_ABI inline auto make_task(Direction direction, const Positions& positions, 
     const CosSinCache<T>& cache = a.cache;
     const double m = cache.attention_factor();
     const T scale = direction == Direction::inverse ? static_cast<T>(1.0 / (m * m)) : T(1);
-    const T* table = cache.max_positions() > 0 ? cache.cos_row(cache.first_position()) : nullptr;
     return Task<InStorage, OutStorage, T>{stored<const InStorage>(a.in),
                                           stored<OutStorage>(a.out),
-                                          table,
+                                          cache.data(),
                                           cache.first_position(),
                                           cache.pairs(),
                                           cache.rotary_offset(),
