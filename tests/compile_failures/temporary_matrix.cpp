@@ -2,6 +2,4 @@
 // expect: rope::view does not own data: this matrix is a temporary and would be gone.
 #include <rope/rope.hpp>
 
-void user() {
-    (void)rope::view(Eigen::MatrixXf(2, 8), 1);
-}
+void user() { (void)rope::view(Eigen::MatrixXf(2, 8), 1); }

@@ -41,8 +41,8 @@ struct Precision<rope::bfloat16> {
 
 /// Feature j of a head that reads x(0), x(1), ..., turned at `position` and stored as Out.
 template <class Out, class Head>
-Expected expected(const Head& x, Index j, rope::Layout layout, const rope::Frequencies& f,
-                  rope::HeadSlice slice, Index position, Operation operation = Operation::apply) {
+Expected expected(const Head& x, Index j, rope::Layout layout, const rope::Frequencies& f, rope::HeadSlice slice,
+                  Index position, Operation operation = Operation::apply) {
     using Storage = typename rope::ElementTraits<Out>::storage;
     const Index pairs = static_cast<Index>(f.inv_freq.size());
     const Index at = j - slice.rotary_offset;
@@ -68,8 +68,7 @@ Expected expected(const Head& x, Index j, rope::Layout layout, const rope::Frequ
     const bool is_double = std::is_same_v<Storage, double>;
     const double u = is_double ? 0x1p-53 : 0x1p-24;
     const double least = rope::detail::kSmallEntry * static_cast<double>(scale);
-    const double own_term =
-        std::fabs(static_cast<double>(own)) * std::fmax(std::fabs(static_cast<double>(c)), least);
+    const double own_term = std::fabs(static_cast<double>(own)) * std::fmax(std::fabs(static_cast<double>(c)), least);
     const double other_term =
         std::fabs(static_cast<double>(other)) * std::fmax(std::fabs(static_cast<double>(s)), least);
     // The inverse's division by m^2, and the double table's 0.75 ulp instead of 0.501.
@@ -96,12 +95,11 @@ double worst_over_bound(const rope::TensorView<T>& after, const Before& before, 
             for (Index h = 0; h < after.heads; ++h) {
                 const auto head = [&](Index j) { return before(b, s, h, j); };
                 for (Index j = 0; j < after.head_dim; ++j) {
-                    const Expected e = expected<std::remove_const_t<T>>(
-                        head, j, layout, f, slice, positions.at(b, s, after.seq), operation);
+                    const Expected e = expected<std::remove_const_t<T>>(head, j, layout, f, slice,
+                                                                        positions.at(b, s, after.seq), operation);
                     const double error = std::fabs(to_double(after(b, s, h, j)) - e.value);
                     // A NaN must not pass for an error of zero.
-                    const double ratio =
-                        rope::detail::is_finite(error) ? error / (e.bound + 0x1p-1074) : 1e300;
+                    const double ratio = rope::detail::is_finite(error) ? error / (e.bound + 0x1p-1074) : 1e300;
                     worst = ratio > worst ? ratio : worst;
                 }
             }

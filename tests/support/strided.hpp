@@ -31,8 +31,7 @@ class StridedTensor {
         Index stride = order.inner_stride;
         Index origin = kFence;
         for (int step = 3; step >= 0; --step) {
-            const std::size_t axis =
-                static_cast<std::size_t>(order.outer_to_inner[static_cast<std::size_t>(step)]);
+            const std::size_t axis = static_cast<std::size_t>(order.outer_to_inner[static_cast<std::size_t>(step)]);
             strides[axis] = order.backwards[axis] ? -stride : stride;
             if (order.backwards[axis]) origin += stride * (extents[axis] - 1);
             stride = stride * std::max<Index>(extents[axis], 1) + (step == 0 ? 0 : order.gap);
