@@ -82,7 +82,7 @@ TEST_CASE("extents and pointers") {
     refuses([](View& v) { v.head_dim = 0; }, "x.head_dim is 0; its cache was made for a head_dim of 8.");
     refuses([](View& v) { v.data = nullptr; }, "x.data is null; a view of 64 elements needs memory to point to.");
 
-    const std::string room = "; together they must not exceed what memory can hold (9223372036854775807 bytes).";
+    const std::string room = "; together they must not exceed what memory can hold (4611686018427387903 bytes).";
     refuses([](View& v) { v.seq = kMost; },
             "x has extents [1, 9223372036854775807, 2, 8] and strides [64, 16, 8, 1]" + room);
     b.refuses(
@@ -179,6 +179,26 @@ TEST_CASE("two views that may share elements") {
     columns_k.data -= 1;
     b.refuses_both(columns_q, columns_k, turn_twice);
 
+    // k begins in the last head of one token's row and reaches into the next token's q.
+    rope::TensorView<float> wrapped = fused.slice_heads(5, 1);
+    wrapped.heads = 2;
+    wrapped.seq = 3;
+    rope::TensorView<float> three = fused.slice_heads(0, 1);
+    three.seq = 3;
+    b.refuses_both(three, wrapped, turn_twice);
+    // Rows of different lengths meet sooner or later, though the first ones lie apart.
+    rope::TensorView<float> narrow = b.x(), broad = b.x();
+    broad.data += 16;
+    narrow.seq_stride = 40;
+    broad.seq_stride = 48;
+    b.refuses_both(narrow, broad, turn_twice);
+    // As far apart as pointers and strides can be.
+    rope::TensorView<float> away = rope::view(b.data.data(), 1, 2, kDim);
+    away.head_stride = -(kMost / 8 - 100);
+    const rope::TensorView<float> near = rope::view(b.data.data() + 900, 1, 1, kDim);
+    CHECK(rope::check(near, rope::view(b.data.data(), 1, 2, kDim), b.cache).ok());
+    (void)rope::check(near, away, b.cache);  // whatever it says, it must not overflow
+
     // Another type over the same bytes is not the same view, even of the same size.
     std::vector<rope::half> halves(64);
     const auto as_half = rope::view(halves.data(), kSeq, kHeads, kDim);
@@ -261,6 +281,13 @@ TEST_CASE("the stride of an axis of one element is never taken") {
     }
 }
 
+TEST_CASE("a layout that is none") {
+    Buffers b;
+    CHECK(support::refusal([&] { rope::apply(static_cast<Layout>(7), b.x(), b.cache); }).message ==
+          "layout is 7; it must be Layout::interleaved (0) or Layout::half_split (1).");
+    CHECK(support::same_bits(b.data, b.before));
+}
+
 TEST_CASE("slices of a view") {
     Buffers b;
     const auto says = [&](auto&& call, const std::string& sentence) {
@@ -273,6 +300,10 @@ TEST_CASE("slices of a view") {
          "The slice takes -1 features from 0 on; the view has 8" + rest);
     says([](View v) { return v.slice_batch(kMost, kMost); },
          "The slice takes 9223372036854775807 batch entries from 9223372036854775807 on; the view has 1" + rest);
+    CHECK(support::refusal([] {
+              (void)rope::view(static_cast<float*>(nullptr), kMost, 2, 8).slice_tokens(kMost - 1, 1);
+          }).message ==
+          "The slice begins 9223372036854775806 steps of 16 elements into the view, beyond what memory can hold.");
     CHECK(b.x().slice_tokens(4, 0).seq == 0);
     CHECK(b.x().slice_tokens(1, 2).data == b.data.data() + 16);
 }
@@ -286,6 +317,7 @@ TEST_CASE("nothing to do is fine") {
         CHECK(refusal([&] { rope::apply<Layout::half_split>(v, v, cache); }).message == "(accepted)");
         CHECK(refusal([&] { rope::apply_copy<Layout::half_split>(v, v, cache); }).message == "(accepted)");
     }
+    rope::apply<Layout::half_split>(rope::view(none, kMost, 4, 0, 8), cache, rope::start_at(0));
     CHECK(rope::check(rope::view(none, 0, 2, 8), cache, no_ids).ok());
     CHECK(rope::check(rope::view(none, 0, 2, 8), cache, rope::start_at(1000)).ok());
     CHECK(rope::check(rope::view(none, 0, 4, 2, 8), cache, rope::start_at(no_ids)).ok());

@@ -172,6 +172,15 @@ TEST_CASE("positions in Eigen vectors, with their inner stride") {
     CHECK(a == c);
 }
 
+TEST_CASE("matrices and tensors are no lists of positions: their storage order is not the order of tokens") {
+    static_assert(!std::is_convertible_v<Eigen::MatrixXi, rope::Positions>, "");
+    static_assert(!std::is_convertible_v<Eigen::Block<Eigen::MatrixXi>, rope::Positions>, "");
+    static_assert(!std::is_convertible_v<Eigen::Tensor<int, 2>, rope::Positions>, "");
+    static_assert(std::is_convertible_v<Eigen::VectorXi, rope::Positions>, "");
+    static_assert(std::is_convertible_v<Eigen::Tensor<int, 1>, rope::Positions>, "");
+    SUCCEED();
+}
+
 TEST_CASE("a table as Eigen arrays") {
     rope::Config config;
     config.head_dim = kDim;

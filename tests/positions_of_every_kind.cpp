@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -56,8 +57,8 @@ std::vector<Integer> as(const std::vector<Index>& list) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("ids of every integer type", "", signed char, unsigned char, char, short, unsigned short, int,
-                   unsigned, long, unsigned long, long long, unsigned long long, std::int64_t, std::size_t) {
+TEMPLATE_TEST_CASE("ids of every integer type", "", signed char, unsigned char, short, unsigned short, int, unsigned,
+                   long, unsigned long, long long, unsigned long long, std::int64_t, std::size_t) {
     const std::vector<Index> shared = {5, 0, 127, 5};
     const std::vector<Index> per_entry = {1, 2, 3, 4, 100, 7, 7, 0, 64, 63, 62, 61};
     std::vector<Index> repeated;
@@ -91,6 +92,7 @@ TEST_CASE("what does not say positions does not convert") {
     static_assert(!std::is_convertible_v<double, rope::Positions>, "");
     static_assert(!std::is_convertible_v<std::vector<float>, rope::Positions>, "");
     static_assert(!std::is_convertible_v<std::vector<bool>, rope::Positions>, "");
+    static_assert(!std::is_convertible_v<std::string, rope::Positions>, "");
     static_assert(std::is_convertible_v<std::vector<unsigned short>, rope::Positions>, "");
     SUCCEED();
 }

@@ -56,7 +56,7 @@ class AdditiveEmbedding {
         if (!detail::proceed(check_view(v, positions))) return;
         using Storage = typename ElementTraits<std::remove_reference_t<decltype(*v.data)>>::storage;
         const auto stored = detail::stored<Storage>(v);
-        const Index count = v.batch * v.seq * v.heads;
+        const Index count = v.batch == 0 || v.seq == 0 || v.heads == 0 ? 0 : v.batch * v.seq * v.heads;
         if (count == 0) return;
         executor(count, [&](Index begin, Index end) { detail::add_rows(stored, table_.get(), positions, begin, end); });
     }

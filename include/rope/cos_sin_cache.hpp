@@ -23,10 +23,11 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///
 /// T is float, for data in float, half and bfloat16, or double, for data in double.
 ///
-/// Accuracy. Angles belong to the real formula: frequencies carry about 100 bits, phases are 128-bit fixed point. An
+/// Accuracy. Angles belong to the real formula: frequencies carry about 95 bits, phases are 128-bit fixed point. An
 /// entry is within 0.501 ulp of m*cos or m*sin in float, at every position below 2^31, and within 0.75 ulp in double
-/// below 2^22; ulp is that of max(|entry|, m * 2^-10). Beyond 2^31 the error grows with the position, to 0.51 ulp at
-/// 2^62 in float. Compile flags, -ffast-math included, do not change that.
+/// below 2^22, for frequencies of at most one radian per position (base and interpolation factor at least 1; given
+/// numbers are exact, so there the size does not matter). ulp is that of max(|entry|, m * 2^-10). Beyond, the error
+/// grows with the angle. Compile flags, -ffast-math included, do not change that.
 ///
 /// Cost. sizeof(T) * rotary_dim * max_positions bytes; 64 MiB for 131072 positions of 128 features in float. Building
 /// takes about two nanoseconds per pair and position.
@@ -58,7 +59,7 @@ class CosSinCache {
 
     /// The table that eager float32 frameworks compute, for comparing with their models: 2i/d, its power of base, the
     /// reciprocal, / factor, float(position) * frequency, cos and sin, * m, each rounded to float. At position 10^6 it
-    /// is wrong by up to 2.9e-2; each step here is correctly rounded, where theirs may differ by an ulp. base, factor
+    /// is wrong by up to 6.2e-2; each step here is correctly rounded, where theirs may differ by an ulp. base, factor
     /// and m are rounded to float first. Throws as above, and when base, factor or a frequency does not survive that.
     ROPE_ABI static CosSinCache float32_chain(const Config& config, Index max_positions, Index first_position = 0) {
         static_assert(std::is_same_v<T, float>, "The float32 chain makes a float table.");

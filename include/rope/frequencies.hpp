@@ -71,13 +71,15 @@ ROPE_ABI inline Frequencies frequencies(const Config& config) {
     result.inv_freq.resize(static_cast<std::size_t>(pairs));
     result.inv_freq_low.resize(static_cast<std::size_t>(pairs));
     const detail::DoubleDouble log_base = detail::log({config.base, 0.0});
-    const detail::DoubleDouble factor = {config.interpolation_factor, 0.0};
+    // Divided by the factor's mantissa, then scaled: a quotient of extreme numbers would overflow on the way.
+    int factor_exponent = 0;
+    const detail::DoubleDouble factor = {std::frexp(config.interpolation_factor, &factor_exponent), 0.0};
     for (Index i = 0; i < pairs; ++i) {
         const detail::DoubleDouble exponent =
             detail::DoubleDouble{-static_cast<double>(i), 0.0} / detail::DoubleDouble{static_cast<double>(pairs), 0.0};
         const detail::DoubleDouble w = detail::exp(exponent * log_base) / factor;
-        result.inv_freq[static_cast<std::size_t>(i)] = w.hi;
-        result.inv_freq_low[static_cast<std::size_t>(i)] = w.lo;
+        result.inv_freq[static_cast<std::size_t>(i)] = std::ldexp(w.hi, -factor_exponent);
+        result.inv_freq_low[static_cast<std::size_t>(i)] = std::ldexp(w.lo, -factor_exponent);
     }
     if (!detail::proceed(check(result))) return Frequencies();
     return result;

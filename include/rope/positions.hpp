@@ -21,7 +21,8 @@ namespace detail {
 
 template <class Integer>
 inline constexpr bool is_position_integer =
-    std::is_integral_v<Integer> && !std::is_same_v<std::remove_cv_t<Integer>, bool>;
+    std::is_integral_v<Integer> && !std::is_same_v<std::remove_cv_t<Integer>, bool> &&
+    !std::is_same_v<std::remove_cv_t<Integer>, char>;  // a string is no list of positions
 
 /// Contiguous containers: data() and size(), and, as in Eigen's vectors, innerStride().
 template <class C, class = void>
@@ -33,8 +34,15 @@ struct ContainerValue<
     C, std::void_t<decltype(*std::declval<const C&>().data()), decltype(std::declval<const C&>().size())>> {
     using type = std::remove_cv_t<std::remove_reference_t<decltype(*std::declval<const C&>().data())>>;
 };
+
+/// Eigen's matrices and tensors have data() and size() too, but only their vectors are lists.
+template <class C, class = void>
+inline constexpr bool is_list = true;
 template <class C>
-inline constexpr bool is_integer_container = is_position_integer<typename ContainerValue<C>::type>;
+inline constexpr bool is_list<C, std::enable_if_t<(C::NumDimensions > 1)>> = false;
+
+template <class C>
+inline constexpr bool is_integer_container = is_position_integer<typename ContainerValue<C>::type>&& is_list<C>;
 
 template <class C, class = void>
 struct HasInnerStride : std::false_type {};

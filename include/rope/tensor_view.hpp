@@ -59,8 +59,16 @@ struct TensorView {
                                             size, " of them, and first and count must not be negative."));
             return result;
         }
+        if (count > 0 && first > 0) {
+            const Index room = std::numeric_limits<Index>::max() / 16 / first;
+            if (stride > room || stride < -room) {
+                detail::proceed(detail::invalid("The slice begins ", first, " steps of ", stride,
+                                                " elements into the view, beyond what memory can hold."));
+                return result;
+            }
+            if (result.data != nullptr) result.data += first * stride;
+        }
         result.*extent = count;
-        if (result.data != nullptr && count > 0) result.data += first * stride;
         return result;
     }
 };

@@ -17,6 +17,13 @@ namespace detail {
 
 enum class Direction : unsigned char { forward, inverse, transpose };
 
+/// A layout read from a file may be neither.
+ROPE_ABI inline Status check_layout(Layout layout) noexcept {
+    if (layout == Layout::interleaved || layout == Layout::half_split) return Status();
+    return invalid("layout is ", static_cast<int>(layout),
+                   "; it must be Layout::interleaved (0) or Layout::half_split (1).");
+}
+
 /// The default executor.
 struct CallingThread {
     template <class F>

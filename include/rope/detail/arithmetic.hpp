@@ -51,12 +51,12 @@ ROPE_ABI inline float float_from(bfloat16 x) noexcept {
 
 /// Exact. Subnormal halves are made by one exact subtraction of normal floats, so flush-to-zero does not lose them.
 ROPE_ABI inline float float_from(half x) noexcept {
-    const std::uint32_t magnitude = static_cast<std::uint32_t>(x.bits & 0x7fffu) << 13;
+    const std::uint32_t magnitude = (std::uint32_t(x.bits) & 0x7fffu) << 13;
     const std::uint32_t exponent = magnitude & 0x0f800000u;
     const std::uint32_t normal = magnitude + (112u << 23) + (exponent == 0x0f800000u ? 112u << 23 : 0u);
     const float subnormal = bit_cast<float>(magnitude + (113u << 23)) - bit_cast<float>(113u << 23);
     const std::uint32_t bits = exponent == 0 ? bit_cast<std::uint32_t>(subnormal) : normal;
-    return bit_cast<float>(bits | static_cast<std::uint32_t>(x.bits & 0x8000u) << 16);
+    return bit_cast<float>(bits | (std::uint32_t(x.bits) & 0x8000u) << 16);
 }
 
 /// Nearest, ties to even; overflow to infinity; NaN stays NaN, quiet, with its sign and upper payload.
@@ -126,9 +126,9 @@ struct Pair {
 ///     subnormal,
 /// and likewise b' with a and b swapped. The table's own error is included, so |c| and |s| count as at least
 /// kSmallEntry * m, as in the table's bound.
-inline constexpr double kOwnTerm = ROPE_HAS_FMA ? 1.01 : 2.01;
-inline constexpr double kOtherTerm = 2.01;
-inline constexpr double kSmallEntry = 0x1p-10;
+constexpr double kOwnTerm = ROPE_HAS_FMA ? 1.01 : 2.01;
+constexpr double kOtherTerm = 2.01;
+constexpr double kSmallEntry = 0x1p-10;
 
 template <class T>
 ROPE_ABI inline Pair<T> rotate(Pair<T> x, T c, T s) noexcept {

@@ -82,7 +82,8 @@ ROPE_ABI inline Span span_below(const AnyView& v, Index limit) noexcept {
 
 /// Extents are not negative, and neither their product nor the bytes spanned overflow.
 ROPE_ABI inline Status check_extents(const AnyView& v) noexcept {
-    constexpr Index most = std::numeric_limits<Index>::max();
+    // Half of what an Index holds, so that the distance between two views and their spans can be added.
+    constexpr Index most = std::numeric_limits<Index>::max() / 2;
     for (int axis = 0; axis < 4; ++axis)
         if (v.extents[axis] < 0)
             return invalid(v.name, ".", kAxisNames[axis], " is ", v.extents[axis], "; it must not be negative.");
@@ -131,7 +132,7 @@ ROPE_ABI inline Status check_no_self_overlap(const AnyView& v) noexcept {
 }
 
 ROPE_ABI inline bool is_same_view(const AnyView& a, const AnyView& b) noexcept {
-    if (a.data != b.data || a.type != b.type) return false;
+    if (a.data != b.data || a.type != b.type || a.element_size != b.element_size) return false;
     for (int axis = 0; axis < 4; ++axis)
         if (a.extents[axis] != b.extents[axis] || (a.extents[axis] > 1 && a.strides[axis] != b.strides[axis]))
             return false;

@@ -131,7 +131,8 @@ ROPE_ABI inline void rotate_token(const Task<In, Out, Compute>& task, Index b, I
 /// The heads of a tensor, numbered token by token so that a call can be cut anywhere.
 template <class In, class Out, class Compute>
 ROPE_ABI inline Index count_heads(const Task<In, Out, Compute>& task) noexcept {
-    return task.in.batch * task.in.seq * task.in.heads;
+    if (task.in.batch == 0 || task.in.seq == 0) return 0;  // then the others may be anything
+    return task.in.heads == 0 ? 0 : task.in.batch * task.in.seq * task.in.heads;
 }
 
 /// Turns heads begin .. end - 1 of that numbering. Tokens are walked in the order of the output's memory, so a [seq,
