@@ -31,10 +31,11 @@
 // Results      a' = fma(a, c, -(b*s)), b' = fma(b, c, a*s), computed in the table's type and rounded once more if the
 //              elements are narrower. Error of a', the table's included: at most 1.01 u |a*c| + 2.01 u |b*s| + half
 //              an ulp of the result + 2^-149, where u = 2^-24 and |c|, |s| count as at least m * 2^-10; likewise b',
-//              as long as no product and no result overflows. In double u = 2^-53, the smallest step is 2^-1074, and 0.5 u (|a*c| + |b*s|) is added. Without fma in
-//              the machine, 2.01 u on both terms. The bits of a result do not depend on where the element lies, on the
-//              layout, on strides, batch or other heads, nor on how the work is cut. NaN and infinity stay in their
-//              pair; a NaN's sign and payload may be any. (In a process that flushes subnormals to zero, as one linked with -ffast-math does, those are lost.)
+//              as long as no product and no result overflows. In double u = 2^-53, the smallest step is 2^-1074, and
+//              0.5 u (|a*c| + |b*s|) is added. Without fma in the machine, 2.01 u on both terms. The bits of a result
+//              do not depend on where the element lies, on the layout, on strides, batch or other heads, nor on how
+//              the work is cut. NaN and infinity stay in their pair; a NaN's sign and payload may be any. (A process
+//              that flushes subnormals to zero, as one linked with -ffast-math does, loses those.)
 // Aliasing     A written view has distinct addresses for distinct elements. in and out are the same view, or share
 //              nothing; q and k share nothing (slices of one fused buffer are recognised).
 // Memory       No allocation. No byte outside the views is read or written, and nothing is written unless every check
