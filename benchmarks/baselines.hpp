@@ -1,178 +1,32 @@
 // SPDX-License-Identifier: MIT
 // Rotary embedding as it is commonly written, to compare with. All of them turn pairs of Layout::half_split, in
 // float, for tokens at positions start, start + 1, ... of a contiguous [seq, heads, head_dim] buffer.
+//
+// They are compiled in a unit of their own, with the flags that suit them best (see CMakeLists.txt). This header has no
+// function bodies, so that no linker can mix code made for different machines.
 #pragma once
 
-#include <rope/rope.hpp>
-
-#include <Eigen/Core>
-
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <memory>
+#include <functional>
 #include <vector>
 
 namespace bench {
 
-using rope::Index;
-
 struct Problem {
-    Index seq, heads, head_dim, start;
-    double base = 10000.0;
-
-    Index elements() const { return seq * heads * head_dim; }
-    std::size_t size(Index n) const { return static_cast<std::size_t>(n); }
-    rope::Config config() const {
-        rope::Config c;
-        c.head_dim = head_dim;
-        c.base = base;
-        return c;
-    }
+    std::ptrdiff_t seq, heads, head_dim, start;
+    double base;
 };
 
-/// Each token's heads times the dense [head_dim, head_dim] matrix of its position: the definition. The matrices are
-/// made beforehand, so only the products count.
-class DenseMatrix {
- public:
-    explicit DenseMatrix(const Problem& p) : p_(p), product_(p.heads, p.head_dim) {
-        for (Index s = 0; s < p.seq; ++s)
-            transposed_.push_back(rope::reference::rotation_matrix<rope::Layout::half_split>(p.config(), p.start + s)
-                                      .transpose()
-                                      .cast<float>());
-    }
-    void operator()(float* x) {
-        for (Index s = 0; s < p_.seq; ++s) {
-            Eigen::Map<Matrix> token(x + s * p_.heads * p_.head_dim, p_.heads, p_.head_dim);
-            product_.noalias() = token * transposed_[p_.size(s)];
-            token = product_;
-        }
-    }
-
- private:
-    using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    Problem p_;
-    std::vector<Matrix> transposed_;
-    Matrix product_;
+/// run(x) turns x and returns where the result is: x, or memory of its own that lives until the next call.
+struct Baseline {
+    const char* name;
+    std::function<const float*(float*)> run;
 };
 
-/// cos and sin of one position in float32, the angle of each pair being the one before times a constant.
-inline void compute_cos_sin(const Problem& p, Index position, float* cos, float* sin) {
-    const float theta_scale = std::pow(static_cast<float>(p.base), -2.0f / static_cast<float>(p.head_dim));
-    float theta = static_cast<float>(position);
-    for (Index i = 0; i < p.head_dim / 2; ++i) {
-        cos[i] = std::cos(theta);
-        sin[i] = std::sin(theta);
-        theta *= theta_scale;
-    }
-}
-
-inline void rotate_head(float* x, const float* cos, const float* sin, Index pairs) {
-    for (Index i = 0; i < pairs; ++i) {
-        const float a = x[i];
-        const float b = x[i + pairs];
-        x[i] = a * cos[i] - b * sin[i];
-        x[i + pairs] = a * sin[i] + b * cos[i];
-    }
-}
-
-/// cos and sin computed anew for every token, then used by all of its heads: what ggml's CPU kernel does.
-class CosSinPerToken {
- public:
-    explicit CosSinPerToken(const Problem& p) : p_(p), cos_(p.size(p.head_dim / 2)), sin_(cos_.size()) {}
-    void operator()(float* x) {
-        for (Index s = 0; s < p_.seq; ++s) {
-            compute_cos_sin(p_, p_.start + s, cos_.data(), sin_.data());
-            for (Index h = 0; h < p_.heads; ++h, x += p_.head_dim)
-                rotate_head(x, cos_.data(), sin_.data(), p_.head_dim / 2);
-        }
-    }
-
- private:
-    Problem p_;
-    std::vector<float> cos_, sin_;
-};
-
-/// cos and sin computed anew for every head: what a first version does.
-class CosSinPerHead {
- public:
-    explicit CosSinPerHead(const Problem& p) : p_(p), cos_(p.size(p.head_dim / 2)), sin_(cos_.size()) {}
-    void operator()(float* x) {
-        for (Index s = 0; s < p_.seq; ++s)
-            for (Index h = 0; h < p_.heads; ++h, x += p_.head_dim) {
-                compute_cos_sin(p_, p_.start + s, cos_.data(), sin_.data());
-                rotate_head(x, cos_.data(), sin_.data(), p_.head_dim / 2);
-            }
-    }
-
- private:
-    Problem p_;
-    std::vector<float> cos_, sin_;
-};
-
-/// x * cos + rotate_half(x) * sin, one operation on the whole tensor at a time, each with a new tensor for its result:
-/// what model code does in an eager framework. cos and sin, [seq, head_dim], are made beforehand.
-class WholeTensors {
- public:
-    using Tensor = std::unique_ptr<float[]>;
-
-    explicit WholeTensors(const Problem& p) : p_(p), cos_(p.size(p.seq * p.head_dim)), sin_(cos_.size()) {
-        const rope::CosSinCache<float> cache(p.config(), p.seq, p.start);
-        for (Index s = 0; s < p.seq; ++s)
-            for (Index j = 0; j < p.head_dim; ++j) {
-                cos_[p.size(s * p.head_dim + j)] = cache.cos_row(p.start + s)[j % (p.head_dim / 2)];
-                sin_[p.size(s * p.head_dim + j)] = cache.sin_row(p.start + s)[j % (p.head_dim / 2)];
-            }
-    }
-    Tensor operator()(const float* x) const {
-        const Index half = p_.head_dim / 2;
-        const Index all_heads = p_.seq * p_.heads;
-        const Tensor negated = make(all_heads * half);
-        for (Index h = 0; h < all_heads; ++h)
-            for (Index i = 0; i < half; ++i) negated[p_.size(h * half + i)] = -x[h * p_.head_dim + half + i];
-        const Tensor rotated = make(p_.elements());
-        for (Index h = 0; h < all_heads; ++h) {
-            float* const to = rotated.get() + h * p_.head_dim;
-            std::copy_n(negated.get() + h * half, half, to);
-            std::copy_n(x + h * p_.head_dim, half, to + half);
-        }
-        const Tensor x_cos = times(x, cos_.data());
-        const Tensor rotated_sin = times(rotated.get(), sin_.data());
-        Tensor sum = make(p_.elements());
-        for (Index i = 0; i < p_.elements(); ++i) sum[p_.size(i)] = x_cos[p_.size(i)] + rotated_sin[p_.size(i)];
-        return sum;
-    }
-
- private:
-    Tensor make(Index n) const { return Tensor(new float[p_.size(n)]); }
-    /// x times a [seq, head_dim] table, broadcast over the heads.
-    Tensor times(const float* x, const float* table) const {
-        Tensor product = make(p_.elements());
-        for (Index s = 0; s < p_.seq; ++s)
-            for (Index h = 0; h < p_.heads; ++h)
-                for (Index j = 0; j < p_.head_dim; ++j) {
-                    const Index at = (s * p_.heads + h) * p_.head_dim + j;
-                    product[p_.size(at)] = x[at] * table[s * p_.head_dim + j];
-                }
-        return product;
-    }
-
-    Problem p_;
-    std::vector<float> cos_, sin_;
-};
+/// The commonly written ones, what they need beforehand being made here.
+std::vector<Baseline> baselines(const Problem& problem);
 
 /// A table of cos and sin, rows as in CosSinCache, from the C library in double.
-inline void fill_by_library(const std::vector<double>& inv_freq, Index max_positions, float* out) {
-    for (Index position = 0; position < max_positions; ++position) {
-        float* const cos = out;
-        float* const sin = out + inv_freq.size();
-        for (std::size_t i = 0; i < inv_freq.size(); ++i) {
-            const double angle = static_cast<double>(position) * inv_freq[i];
-            cos[i] = static_cast<float>(std::cos(angle));
-            sin[i] = static_cast<float>(std::sin(angle));
-        }
-        out += 2 * inv_freq.size();
-    }
-}
+void fill_by_library(const std::vector<double>& inv_freq, std::ptrdiff_t max_positions, float* out);
 
 }  // namespace bench

@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <utility>
@@ -34,6 +36,12 @@ class Contest {
     /// rounds is the number of rounds of one repetition.
     Contest(std::string name, int rounds) : name_(std::move(name)), rounds_(rounds) {}
 
+    /// What is done, untimed, at the beginning of each repetition.
+    Contest& before(std::function<void()> prepare) {
+        prepare_ = std::move(prepare);
+        return *this;
+    }
+
     /// Adds a contestant: call() is timed, many times per round when it is short.
     template <class Call>
     Contest& add(std::string name, Call call) {
@@ -49,8 +57,15 @@ class Contest {
         return *this;
     }
 
+    /// A number that is kept beside the times.
+    Contest& note(std::string name, double value) {
+        notes_.emplace_back(std::move(name), value);
+        return *this;
+    }
+
     /// Makes it known to Google Benchmark, which then runs it as often as its command line says. The time it reports
-    /// is that of the first contestant; the counters are the median microseconds of each.
+    /// is that of the first contestant; the counters are the median microseconds of each, and the median ratios to the
+    /// first.
     void enroll() {
         benchmark::RegisterBenchmark(name_.c_str(), [this](benchmark::State& state) { repetition(state); })
             ->Iterations(rounds_)
@@ -59,18 +74,12 @@ class Contest {
     }
 
     const std::string& name() const { return name_; }
-    std::size_t size() const { return contestants_.size(); }
-    const std::string& name(std::size_t contestant) const { return contestants_[contestant].name; }
     /// False when a filter on the command line left this contest out.
     bool has_run() const { return !contestants_.empty() && !contestants_.front().seconds.empty(); }
     /// Median seconds of one call, over all rounds of all repetitions.
-    double seconds(std::size_t contestant) const { return median(contestants_[contestant].seconds); }
+    double seconds(const std::string& contestant) const { return median(find(contestant).seconds); }
     /// Median over the rounds of the time of a over the time of b.
-    double ratio(std::size_t a, std::size_t b) const {
-        std::vector<double> ratios = contestants_[a].seconds;
-        for (std::size_t round = 0; round < ratios.size(); ++round) ratios[round] /= contestants_[b].seconds[round];
-        return median(ratios);
-    }
+    double ratio(const std::string& a, const std::string& b) const { return median_ratio(find(a), find(b), 0); }
 
  private:
     struct Contestant {
@@ -79,6 +88,19 @@ class Contest {
         long calls;  // per round; 0 before the first
         std::vector<double> seconds;
     };
+
+    const Contestant& find(const std::string& name) const {
+        for (const Contestant& c : contestants_)
+            if (c.name == name) return c;
+        std::fprintf(stderr, "The contest \"%s\" has no contestant \"%s\".\n", name_.c_str(), name.c_str());
+        std::abort();
+    }
+
+    static double median_ratio(const Contestant& a, const Contestant& b, std::size_t first_round) {
+        std::vector<double> ratios;
+        for (std::size_t i = first_round; i < a.seconds.size(); ++i) ratios.push_back(a.seconds[i] / b.seconds[i]);
+        return median(ratios);
+    }
 
     static double time(const Contestant& c, long calls) {
         const auto begin = std::chrono::steady_clock::now();
@@ -93,27 +115,32 @@ class Contest {
     }
 
     void repetition(benchmark::State& state) {
+        if (prepare_) prepare_();
+        const std::size_t first_round = contestants_.front().seconds.size();
         std::size_t first = 0;
         for ([[maybe_unused]] auto round : state) {
             for (std::size_t i = 0; i < contestants_.size(); ++i) {
                 Contestant& c = contestants_[(first + i) % contestants_.size()];
                 if (c.calls == 0) choose_calls(c);
-                // What is short works in the caches, and finds them as it left them itself; what is long finds in
-                // memory what does not fit there anyway.
-                if (c.calls > 1) c.run(c.calls / 4 + 1);
+                c.run(c.calls / 4 + 1);  // so that it finds the caches as it left them itself
                 c.seconds.push_back(time(c, c.calls) / static_cast<double>(c.calls));
             }
             state.SetIterationTime(contestants_.front().seconds.back());
             ++first;
         }
+        for (const auto& [name, value] : notes_) state.counters[name] = value;
         for (const Contestant& c : contestants_) {
-            const std::vector<double> mine(c.seconds.end() - rounds_, c.seconds.end());
-            state.counters[c.name + " [us]"] = 1e6 * median(mine);
+            const Contestant& one = contestants_.front();
+            const auto begin = c.seconds.begin() + static_cast<std::ptrdiff_t>(first_round);
+            state.counters[c.name + " [us]"] = 1e6 * median({begin, c.seconds.end()});
+            if (&c != &one) state.counters[c.name + " / " + one.name] = median_ratio(c, one, first_round);
         }
     }
 
     std::string name_;
     int rounds_;
+    std::function<void()> prepare_;
+    std::vector<std::pair<std::string, double>> notes_;
     std::vector<Contestant> contestants_;
 };
 

@@ -1,98 +1,164 @@
 // SPDX-License-Identifier: MIT
-// Rotary embedding against what it competes with. Prints a table; --benchmark_out=FILE writes the times as JSON.
-#include <rope/rope.hpp>
+// Rotary embedding against what it competes with, and what is aimed at. Prints a table; --benchmark_out=FILE writes the
+// times as JSON.
+#include <rope/additive.hpp>
+#include <rope/core.hpp>
 
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <list>
-#include <memory>
 #include <new>
-#include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "baselines.hpp"
-#include "contest.hpp"
+#include "data.hpp"
+#include "suite.hpp"
 
 namespace {
 
+using bench::Buffer;
+using bench::Cell;
 using bench::Contest;
-using bench::Problem;
+using bench::Section;
+using bench::shape_name;
+using bench::Suite;
+using bench::TableType;
 using rope::Index;
 using rope::Layout;
 
-std::size_t size(Index n) { return static_cast<std::size_t>(n); }
+constexpr Index kHeads = 32, kHeadDim = 128, kToken = kHeads * kHeadDim, kMaxSeq = 8192;
+constexpr double kMicroseconds = 1e6;
 
-/// 64-byte aligned memory whose pages exist.
-class Buffer {
- public:
-    explicit Buffer(Index count) : data_(static_cast<float*>(::operator new(size(count) * sizeof(float), kAlignment))) {
-        std::minstd_rand engine(1);
-        std::uniform_real_distribution<float> number(-1.0f, 1.0f);
-        for (Index i = 0; i < count; ++i) data_[i] = number(engine);
-    }
-    ~Buffer() { ::operator delete(data_, kAlignment); }
-    Buffer(const Buffer&) = delete;
-    Buffer& operator=(const Buffer&) = delete;
-    float* data() const { return data_; }
-
- private:
-    static constexpr std::align_val_t kAlignment{64};
-    float* data_;
-};
-
-// All contests work on the same two buffers, over and over. The numbers stay ordinary: a rotation and a factor of one
-// keep them as they are, and an embedding adds at most 1 per call, so that after all calls of a run (some millions)
-// they are still far from where float overflows or loses its normal numbers.
-constexpr Index kBufferSize = Index(2048) * 16 * 12 * 64;
-
+/// What every contest works on, over and over.
 struct Data {
-    Buffer q{kBufferSize}, k{kBufferSize};
+    Buffer<float> floats{kMaxSeq * kToken}, more_floats{Index(2048) * 16 * 12 * 64};
+    Buffer<double> doubles{kMaxSeq * kToken};
+    Buffer<rope::half> halves{kMaxSeq * kToken};
+    Buffer<rope::bfloat16> bfloats{kMaxSeq * kToken};
 };
 
-/// One at run time, which the compiler does not know.
-float one() {
-    float value = 1.0f;
-    benchmark::DoNotOptimize(value);
-    return value;
+rope::Config config(Index head_dim) {
+    rope::Config c;
+    c.head_dim = head_dim;
+    return c;
 }
 
-/// The least that an in-place rotation could cost. Blocks of a fixed size, because g++ vectorises nothing else at -O2,
-/// and unrolls nothing else at -O3; all counts here are multiples of it.
-void scale(float* x, Index count, float factor) {
-    constexpr Index kBlock = 32;
-    for (float* const end = x + count; x != end; x += kBlock)
-        for (Index k = 0; k < kBlock; ++k) x[k] *= factor;
+template <class T>
+rope::CosSinCache<T> cache() {
+    static const rope::CosSinCache<T> table(config(kHeadDim), kMaxSeq);
+    return table;
 }
 
-std::string shape_name(std::initializer_list<Index> extents) {
-    std::string name;
-    for (const Index extent : extents) name += (name.empty() ? "[" : ", ") + std::to_string(extent);
-    return name + "]";
+/// A single token stands at position 1000, several at 0, 1, 2, ...
+Index start_of(Index seq) { return seq == 1 ? 1000 : 0; }
+
+int rounds(Index bytes) { return bench::rounds_for(bytes, Index(1) << 30, 100); }
+
+/// Adds the two contestants that turn x, in place.
+template <class X>
+void add_rotations(Contest& contest, X* x, Index seq, Index heads, const std::string& prefix = "") {
+    const auto view = rope::view(x, seq, heads, kHeadDim);
+    const Index start = start_of(seq);
+    const auto table = cache<TableType<X>>();
+    contest.add(prefix + "half_split", [=] { rope::apply<Layout::half_split>(view, table, rope::start_at(start)); });
+    contest.add(prefix + "interleaved", [=] { rope::apply<Layout::interleaved>(view, table, rope::start_at(start)); });
 }
 
-// ---- 1. RoPE against additive embeddings ----
+template <class X>
+Contest& scale_contest(Suite& suite, X* x, Index seq) {
+    const Index count = seq * kToken;
+    const Index bytes = count * static_cast<Index>(sizeof(X));
+    Contest& contest =
+        suite.contest(bench::type_name<X>() + (" " + shape_name({seq, kHeads, kHeadDim})), rounds(bytes));
+    contest.before([=] { bench::fill(x, count); });
+    contest.add("scale", [=] { bench::scale(x, count); });
+    add_rotations(contest, x, seq, kHeads);
+    return contest;
+}
 
-enum : std::size_t { kScale, kAdditive, kHalfSplit, kInterleaved };
+// ---- 1 and 2: against scale, and 16 bits against float ----
+
+struct Limits {
+    Index seq;
+    double half_split, interleaved;
+};
+
+void add_row(Section& section, const Contest& contest, const char* under, double half_split, double interleaved) {
+    section.rows.push_back(
+        {&contest,
+         contest.name(),
+         under,
+         {{"half_split", under, Cell::at_most, half_split}, {"interleaved", under, Cell::at_most, interleaved}}});
+}
+
+void add_against_scale(Suite& suite, const Data& data) {
+    Section& floats =
+        suite.section("1. RoPE / scale, float, in place", kMicroseconds, {"scale, us", "half_split", "interleaved"});
+    Section& doubles =
+        suite.section("2. RoPE / scale, double, in place", kMicroseconds, {"scale, us", "half_split", "interleaved"});
+    for (const auto& [seq, half_split, interleaved] :
+         {Limits{1, 1.25, 1.50}, {16, 1.30, 1.45}, {128, 1.45, 1.60}, {2048, 1.25, 1.30}, {8192, 1.30, 1.35}}) {
+        add_row(floats, scale_contest(suite, data.floats.data(), seq), "scale", half_split, interleaved);
+        add_row(doubles, scale_contest(suite, data.doubles.data(), seq), "scale", half_split + 0.05,
+                interleaved + 0.05);
+    }
+}
+
+void add_16_bits(Suite& suite, const Data& data) {
+    Section& section =
+        suite.section("2. RoPE in 16 bits / RoPE in float, as many elements", kMicroseconds,
+                      {"float h.s., us", "half, half_spl.", "half, interl.", "bf16, half_spl.", "bf16, interl."});
+    for (const Index seq : {128, 2048, 8192}) {
+        Contest& contest = suite.contest("16 bits " + shape_name({seq, kHeads, kHeadDim}), rounds(seq * kToken * 4));
+        contest.before([&data, seq] {
+            bench::fill(data.floats.data(), seq * kToken);
+            bench::fill(data.halves.data(), seq * kToken);
+            bench::fill(data.bfloats.data(), seq * kToken);
+        });
+        add_rotations(contest, data.floats.data(), seq, kHeads, "float ");
+        add_rotations(contest, data.halves.data(), seq, kHeads, "half ");
+        add_rotations(contest, data.bfloats.data(), seq, kHeads, "bfloat16 ");
+        const double half = seq == 128 ? 1.05 : 0.70;
+        const double bfloat16 = seq == 128 ? 1.60 : 0.85;
+        section.rows.push_back({&contest,
+                                contest.name(),
+                                "float half_split",
+                                {{"half half_split", "float half_split", Cell::at_most, half},
+                                 {"half interleaved", "float interleaved", Cell::at_most, half},
+                                 {"bfloat16 half_split", "float half_split", Cell::at_most, bfloat16},
+                                 {"bfloat16 interleaved", "float interleaved", Cell::at_most, bfloat16}}});
+    }
+}
+
+// ---- 3: against additive embeddings ----
+
+Contest& additive_contest(Suite& suite, float* x, Index seq, Index heads) {
+    const Index count = seq * heads * kHeadDim;
+    const auto view = rope::view(x, seq, heads, kHeadDim);
+    const Index start = start_of(seq);
+    const rope::SinusoidalEmbedding<float> embedding(heads * kHeadDim, start + seq);
+    Contest& contest = suite.contest("x " + shape_name({seq, heads, kHeadDim}), rounds(4 * count));
+    contest.before([=] { bench::fill(x, count); });
+    contest.add("additive", [=] { embedding.add(view, rope::start_at(start)); });
+    add_rotations(contest, x, seq, heads);
+    return contest;
+}
 
 /// EleutherAI's measurement: q and k of [seq, batch, heads, head_dim].
-Contest q_and_k_contest(const Data& data) {
+Contest& q_and_k_contest(Suite& suite, const Data& data) {
     constexpr Index seq = 2048, batch = 16, heads = 12, head_dim = 64, d_model = heads * head_dim;
-    Contest contest("q and k " + shape_name({seq, batch, heads, head_dim}), 5);
-    rope::Config config;
-    config.head_dim = head_dim;
-    const rope::CosSinCache<float> cache(config, seq);
+    constexpr Index count = seq * batch * d_model;
+    float* const q = data.floats.data();
+    float* const k = data.more_floats.data();
+    const rope::CosSinCache<float> table(config(head_dim), seq);
     const rope::SinusoidalEmbedding<float> embedding(d_model, seq);
-    float* const q = data.q.data();
-    float* const k = data.k.data();
-    contest.add("scale", [=] {
-        scale(q, seq * batch * d_model, one());
-        scale(k, seq * batch * d_model, one());
+    Contest& contest = suite.contest("q and k " + shape_name({seq, batch, heads, head_dim}), rounds(2 * 4 * count));
+    contest.before([=] {
+        bench::fill(q, count);
+        bench::fill(k, count);
     });
     // The batch is the second axis of the memory, so it takes a view with its own strides.
     const auto tokens = [=](float* x) {
@@ -105,208 +171,187 @@ Contest q_and_k_contest(const Data& data) {
     // To a rotation, the batch entries of a position are more heads.
     const auto q_view = rope::view(q, seq, batch * heads, head_dim);
     const auto k_view = rope::view(k, seq, batch * heads, head_dim);
-    contest.add("half_split", [=] { rope::apply<Layout::half_split>(q_view, k_view, cache); });
-    contest.add("interleaved", [=] { rope::apply<Layout::interleaved>(q_view, k_view, cache); });
+    contest.add("half_split", [=] { rope::apply<Layout::half_split>(q_view, k_view, table); });
+    contest.add("interleaved", [=] { rope::apply<Layout::interleaved>(q_view, k_view, table); });
     return contest;
 }
 
-/// One tensor of [seq, heads, head_dim]. A single token stands at position 1000, several at 0, 1, 2, ...
-Contest one_tensor_contest(const Data& data, Index seq, Index heads, Index head_dim, int rounds) {
-    Contest contest("x " + shape_name({seq, heads, head_dim}), rounds);
-    const Index start = seq == 1 ? 1000 : 0;
-    const rope::Positions positions = rope::start_at(start);
-    rope::Config config;
-    config.head_dim = head_dim;
-    const rope::CosSinCache<float> cache(config, start + seq);
-    const rope::SinusoidalEmbedding<float> embedding(heads * head_dim, start + seq);
-    float* const x = data.q.data();
-    const auto view = rope::view(x, seq, heads, head_dim);
-    contest.add("scale", [=] { scale(x, seq * heads * head_dim, one()); });
-    contest.add("additive", [=] { embedding.add(view, positions); });
-    contest.add("half_split", [=] { rope::apply<Layout::half_split>(view, cache, positions); });
-    contest.add("interleaved", [=] { rope::apply<Layout::interleaved>(view, cache, positions); });
-    return contest;
+void add_against_additive(Suite& suite, const Data& data) {
+    Section& section = suite.section("3. RoPE / additive sinusoidal embedding, float, in place", kMicroseconds,
+                                     {"additive, us", "half_split", "interleaved"});
+    float* const x = data.floats.data();
+    add_row(section, additive_contest(suite, x, 1, kHeads), "additive", 0.75, 0.85);
+    add_row(section, additive_contest(suite, x, 2048, kHeads), "additive", 0.85, 0.90);
+    add_row(section, q_and_k_contest(suite, data), "additive", 1.10, 1.10);
+    add_row(section, additive_contest(suite, x, 2048, 1), "additive", 1.05, 1.25);
 }
 
-// ---- 2. RoPE as it is commonly written ----
+// ---- 4: one decode step, and what a call costs that has next to nothing to do ----
 
-Contest baseline_contest(const Data& data, Index seq, int rounds) {
-    constexpr Index heads = 32, head_dim = 128;
-    const Problem p = {seq, heads, head_dim, seq == 1 ? Index(1000) : Index(0)};
-    Contest contest("baselines " + shape_name({seq, heads, head_dim}), rounds);
-    const rope::CosSinCache<float> cache(p.config(), seq, p.start);
-    float* const x = data.q.data();
-    contest.add("rope::apply", [=] {
-        rope::apply<Layout::half_split>(rope::view(x, seq, heads, head_dim), cache, rope::start_at(p.start));
-    });
-    contest.add("cos and sin per token, as ggml", [f = bench::CosSinPerToken(p), x]() mutable { f(x); });
-    contest.add("cos and sin per head", [f = bench::CosSinPerHead(p), x]() mutable { f(x); });
-    contest.add("whole tensors, as eager frameworks",
-                [f = bench::WholeTensors(p), x] { benchmark::DoNotOptimize(f(x).get()); });
-    const auto dense = std::make_shared<bench::DenseMatrix>(p);
-    contest.add("dense matrix per token, Eigen", [dense, x] { (*dense)(x); });
-    return contest;
+void add_decode(Suite& suite, const Data& data) {
+    constexpr Index kv_heads = 8;
+    float* const x = data.floats.data();
+    const auto q = rope::view(x, 1, kHeads, kHeadDim);
+    const auto k = rope::view(x + kToken, 1, kv_heads, kHeadDim);
+    const auto table = cache<float>();
+    const Index position = start_of(1);
+    Contest& contest = suite.contest("q [1, 32, 128], k [1, 8, 128]", 100);
+    contest.before([=] { bench::fill(x, (kHeads + kv_heads) * kHeadDim); });
+    contest.add("scale", [=] { bench::scale(x, (kHeads + kv_heads) * kHeadDim); });
+    contest.add("half_split", [=] { rope::apply<Layout::half_split>(q, k, table, rope::start_at(position)); });
+    contest.add("interleaved", [=] { rope::apply<Layout::interleaved>(q, k, table, rope::start_at(position)); });
+    Section& section = suite.section("4. One decode step in one call / scale of the same 40 heads, float",
+                                     kMicroseconds, {"scale, us", "half_split", "interleaved"});
+    add_row(section, contest, "scale", 1.35, 1.35);
 }
 
-/// A baseline that computes something else would be no baseline. Largest difference to rope::apply on numbers in
-/// [-1, 1], or the program ends.
+void add_call(Suite& suite, const Data& data) {
+    float* const x = data.floats.data();
+    static const rope::CosSinCache<float> table(config(2), 1001);
+    Contest& contest = suite.contest("call", 100);
+    contest.before([=] { bench::fill(x, 4); });
+    const auto q = rope::view(x, 1, 1, 2);
+    const auto k = rope::view(x + 2, 1, 1, 2);
+    contest.add("x", [=] { rope::apply<Layout::half_split>(q, table, rope::start_at(1000)); });
+    contest.add("q and k", [=] { rope::apply<Layout::half_split>(q, k, table, rope::start_at(1000)); });
+    Section& section = suite.section("What a call costs by itself", 1e9, {"ns"});
+    section.rows.push_back({&contest, "apply, x [1, 1, 2]", "x", {}});
+    section.rows.push_back({&contest, "apply, q and k [1, 1, 2]", "q and k", {}});
+}
+
+// ---- 5: two threads ----
+
+#if defined(_OPENMP)
+void add_two_threads(Suite& suite, const Data& data) {
+    const auto two_threads = [](Index count, auto&& f) {
+#    pragma omp parallel for num_threads(2)
+        for (Index i = 0; i < 2; ++i) f(count * i / 2, count * (i + 1) / 2);
+    };
+    Section& section = suite.section("5. How many times as fast with two threads, float", kMicroseconds,
+                                     {"one thread, us", "half_split", "interleaved"});
+    float* const x = data.floats.data();
+    const auto table = cache<float>();
+    for (const Index seq : {1, 16, 64, 128, 512}) {
+        Contest& contest = suite.contest("two threads " + shape_name({seq, kHeads, kHeadDim}), 100);
+        contest.before([=] { bench::fill(x, seq * kToken); });
+        add_rotations(contest, x, seq, kHeads, "one, ");
+        const auto view = rope::view(x, seq, kHeads, kHeadDim);
+        const Index start = start_of(seq);
+        contest.add("two, half_split",
+                    [=] { rope::apply<Layout::half_split>(view, table, rope::start_at(start), two_threads); });
+        contest.add("two, interleaved",
+                    [=] { rope::apply<Layout::interleaved>(view, table, rope::start_at(start), two_threads); });
+        // Not slower, but for what two timings of the same code differ by.
+        const double least = seq == 512 ? 1.70 : 0.97;
+        section.rows.push_back({&contest,
+                                shape_name({seq, kHeads, kHeadDim}),
+                                "one, half_split",
+                                {{"one, half_split", "two, half_split", Cell::at_least, least},
+                                 {"one, interleaved", "two, interleaved", Cell::at_least, least}}});
+    }
+}
+#else
+void add_two_threads(Suite&, const Data&) {
+    std::printf("The compiler has no OpenMP: two threads are not measured.\n");
+}
+#endif
+
+// ---- RoPE as it is commonly written ----
+
+bench::Problem problem(Index seq, Index heads) { return {seq, heads, kHeadDim, start_of(seq), 10000.0}; }
+
+void add_baselines(Suite& suite, const Data& data) {
+    std::vector<std::string> columns = {"apply, us"};
+    for (const bench::Baseline& baseline : bench::baselines(problem(1, 1))) columns.push_back(baseline.name);
+    Section& section =
+        suite.section("RoPE as it is commonly written / rope::apply, float, half-split", kMicroseconds, columns);
+    float* const x = data.floats.data();
+    for (const Index seq : {1, 128, 2048}) {
+        Contest& contest = suite.contest("baselines " + shape_name({seq, kHeads, kHeadDim}), seq == 1     ? 30
+                                                                                             : seq == 128 ? 6
+                                                                                                          : 2);
+        contest.before([=] { bench::fill(x, seq * kToken); });
+        const auto table = cache<float>();
+        const Index start = start_of(seq);
+        contest.add("apply", [=] {
+            rope::apply<Layout::half_split>(rope::view(x, seq, kHeads, kHeadDim), table, rope::start_at(start));
+        });
+        section.rows.push_back({&contest, shape_name({seq, kHeads, kHeadDim}), "apply", {}});
+        for (const bench::Baseline& baseline : bench::baselines(problem(seq, kHeads))) {
+            contest.add(baseline.name, [run = baseline.run, x] { benchmark::DoNotOptimize(run(x)); });
+            section.rows.back().cells.push_back({baseline.name, "apply"});
+        }
+    }
+}
+
+/// A baseline that computes something else would be no baseline. The program ends when the result of one is further
+/// from that of rope::apply than 1e-4, for numbers in [-1, 1].
 void check_baselines() {
-    const Problem p = {128, 3, 128, 0};
-    const auto fresh = [&] {
-        std::minstd_rand engine(2);
-        std::uniform_real_distribution<float> number(-1.0f, 1.0f);
-        std::vector<float> x(size(p.elements()));
-        for (float& value : x) value = number(engine);
-        return x;
+    const bench::Problem p = problem(128, 3);
+    constexpr Index count = 128 * 3 * kHeadDim;
+    const Buffer<float> expected(count);
+    rope::apply<Layout::half_split>(rope::view(expected.data(), p.seq, p.heads, p.head_dim), cache<float>());
+    const auto compare = [](const char* name, const float* got, const float* right, Index n) {
+        for (Index i = 0; i < n; ++i) {
+            if (std::fabs(got[i] - right[i]) <= 1e-4f) continue;
+            std::fprintf(stderr, "The baseline \"%s\" gives %g where the library gives %g; it must agree to 1e-4.\n",
+                         name, static_cast<double>(got[i]), static_cast<double>(right[i]));
+            std::exit(EXIT_FAILURE);
+        }
     };
-    std::vector<float> expected = fresh();
-    const rope::CosSinCache<float> cache(p.config(), p.seq);
-    rope::apply<Layout::half_split>(rope::view(expected.data(), p.seq, p.heads, p.head_dim), cache);
-    const auto compare = [&](const char* name, const float* got) {
-        float worst = 0;
-        for (std::size_t i = 0; i < expected.size(); ++i) worst = std::max(worst, std::fabs(got[i] - expected[i]));
-        if (worst <= 1e-4f) return;
-        std::fprintf(stderr,
-                     "The baseline \"%s\" differs from rope::apply by %g; it must agree to 1e-4 to be compared with.\n",
-                     name, static_cast<double>(worst));
-        std::exit(EXIT_FAILURE);
-    };
-    const auto in_place = [&](const char* name, auto&& baseline) {
-        std::vector<float> x = fresh();
-        baseline(x.data());
-        compare(name, x.data());
-    };
-    in_place("dense matrix per token", bench::DenseMatrix(p));
-    in_place("cos and sin per token", bench::CosSinPerToken(p));
-    in_place("cos and sin per head", bench::CosSinPerHead(p));
-    compare("whole tensors", bench::WholeTensors(p)(fresh().data()).get());
-
-    const rope::Frequencies f = rope::frequencies(p.config());
-    std::vector<float> table(size(p.seq * p.head_dim));
-    bench::fill_by_library(f.inv_freq, p.seq, table.data());
-    expected.assign(cache.cos_row(0), cache.cos_row(0) + table.size());
-    compare("std::cos and std::sin", table.data());
+    for (const bench::Baseline& baseline : bench::baselines(p)) {
+        const Buffer<float> x(count);
+        compare(baseline.name, baseline.run(x.data()), expected.data(), count);
+    }
+    const Buffer<float> table(128 * kHeadDim);
+    bench::fill_by_library(rope::frequencies(config(kHeadDim)).inv_freq, 128, table.data());
+    compare("std::cos and std::sin", table.data(), cache<float>().data(), 128 * kHeadDim);
 }
 
-// ---- 3. Building a table ----
+// ---- Building a table ----
 
-enum : std::size_t { kWarm, kWarmLibrary, kFresh, kFreshLibrary };
-
-Contest table_contest(const Data& data) {
+void add_table(Suite& suite, const Data& data) {
     constexpr Index max_positions = 131072;
-    rope::Config config;
-    config.head_dim = 128;
-    const rope::Frequencies f = rope::frequencies(config);
-    const std::size_t bytes = size(max_positions * config.head_dim) * sizeof(float);
-    float* const buffer = data.q.data();
-    Contest contest("table of 131072 positions, 64 pairs", 3);
-    contest.add("fill_cos_sin_table, warm memory", [=] {
+    const rope::Frequencies f = rope::frequencies(config(kHeadDim));
+    float* const buffer = data.floats.data();
+    Contest& contest = suite.contest("table of 131072 positions, 64 pairs", 2);
+    contest.add("rope, warm", [=] {
         if (!rope::detail::fill_cos_sin_table(f, 0, max_positions, buffer)) std::abort();
     });
-    contest.add("std::cos and std::sin, warm memory",
-                [=] { bench::fill_by_library(f.inv_freq, max_positions, buffer); });
-    contest.add("CosSinCache, fresh memory",
-                [=] { benchmark::DoNotOptimize(rope::CosSinCache<float>(config, max_positions).cos_row(0)); });
-    contest.add("std::cos and std::sin, fresh memory", [=] {
+    contest.add("library, warm", [=] { bench::fill_by_library(f.inv_freq, max_positions, buffer); });
+    contest.add("rope, fresh", [=] {
+        benchmark::DoNotOptimize(rope::CosSinCache<float>(config(kHeadDim), max_positions).cos_row(0));
+    });
+    contest.add("library, fresh", [=] {
         constexpr std::align_val_t alignment{64};
-        void* const memory = ::operator new(bytes, alignment);
+        void* const memory = ::operator new(std::size_t(max_positions * kHeadDim) * sizeof(float), alignment);
         bench::fill_by_library(f.inv_freq, max_positions, static_cast<float*>(memory));
         ::operator delete(memory, alignment);
     });
-    return contest;
-}
-
-// ---- What is printed ----
-
-/// Google Benchmark's own lines are left out: the table says it all, and the JSON file has the rest.
-class Quiet : public benchmark::BenchmarkReporter {
- public:
-    bool ReportContext(const Context&) override { return true; }
-    void ReportRuns(const std::vector<Run>& runs) override {
-        for (const Run& run : runs)
-            if (run.error_occurred) std::fprintf(stderr, "%s\n", run.error_message.c_str());
-    }
-};
-
-std::string microseconds(double seconds) {
-    const double us = 1e6 * seconds;
-    char text[32];
-    std::snprintf(text, sizeof(text), us < 10 ? "%.3f" : us < 1000 ? "%.1f" : "%.0f", us);
-    return text;
-}
-
-bool any_has_run(const std::list<Contest>& contests) {
-    return std::any_of(contests.begin(), contests.end(), [](const Contest& c) { return c.has_run(); });
-}
-
-void print_rotary_against_additive(const std::list<Contest>& contests) {
-    if (!any_has_run(contests)) return;
-    std::printf("\nIn place, float, one thread: median microseconds per call, and median ratios\n\n");
-    std::printf("%-27s %8s %8s %10s %11s   RoPE / additive   RoPE / scale\n", "", "", "", "RoPE", "RoPE");
-    std::printf("%-27s %8s %8s %10s %11s   half_s. interl.   half_s. interl.\n", "", "scale", "additive", "half_split",
-                "interleaved");
-    for (const Contest& c : contests) {
-        if (!c.has_run()) continue;
-        std::printf("%-27s %8s %8s %10s %11s   %7.2f %7.2f   %7.2f %7.2f\n", c.name().c_str(),
-                    microseconds(c.seconds(kScale)).c_str(), microseconds(c.seconds(kAdditive)).c_str(),
-                    microseconds(c.seconds(kHalfSplit)).c_str(), microseconds(c.seconds(kInterleaved)).c_str(),
-                    c.ratio(kHalfSplit, kAdditive), c.ratio(kInterleaved, kAdditive), c.ratio(kHalfSplit, kScale),
-                    c.ratio(kInterleaved, kScale));
-    }
-}
-
-void print_baselines(const std::list<Contest>& contests) {
-    if (!any_has_run(contests)) return;
-    std::printf("\nRoPE as it is commonly written: median microseconds, and as a multiple of rope::apply\n\n%-35s", "");
-    for (const Contest& c : contests)
-        if (c.has_run()) std::printf(" %18s", c.name().substr(c.name().find('[')).c_str());
-    for (std::size_t i = 0; i < contests.front().size(); ++i) {
-        std::printf("\n%-35s", contests.front().name(i).c_str());
-        for (const Contest& c : contests)
-            if (c.has_run()) std::printf(" %10s %7.1f", microseconds(c.seconds(i)).c_str(), c.ratio(i, 0));
-    }
-    std::printf("\n");
-}
-
-void print_table_building(const std::list<Contest>& contests) {
-    if (!any_has_run(contests)) return;
-    const Contest& c = contests.front();
-    std::printf("\nBuilding a %s, 64 MiB: median milliseconds, and how many times as fast\n\n", c.name().c_str());
-    const auto line = [&](const char* memory, std::size_t ours, std::size_t library) {
-        std::printf("%-13s rope %6.1f   std::cos and std::sin in double %6.1f   %5.1f\n", memory, 1e3 * c.seconds(ours),
-                    1e3 * c.seconds(library), c.ratio(library, ours));
-    };
-    line("warm memory", kWarm, kWarmLibrary);
-    line("fresh memory", kFresh, kFreshLibrary);
+    Section& section =
+        suite.section("Building a " + contest.name() + ", 64 MiB: how many times as fast as std::cos, std::sin", 1e3,
+                      {"rope, ms", "times as fast"});
+    section.rows.push_back(
+        {&contest, "memory written before", "rope, warm", {{"library, warm", "rope, warm", Cell::at_least, 8}}});
+    section.rows.push_back(
+        {&contest, "memory new", "rope, fresh", {{"library, fresh", "rope, fresh", Cell::at_least, 3.5}}});
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    benchmark::Initialize(&argc, argv);
-    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return EXIT_FAILURE;
     check_baselines();
-
     const Data data;
-    std::list<Contest> additive, baselines, table;
-    additive.push_back(q_and_k_contest(data));
-    additive.push_back(one_tensor_contest(data, 1, 32, 128, 100));
-    additive.push_back(one_tensor_contest(data, 16, 32, 128, 100));
-    additive.push_back(one_tensor_contest(data, 128, 32, 128, 50));
-    additive.push_back(one_tensor_contest(data, 2048, 32, 128, 30));
-    additive.push_back(one_tensor_contest(data, 2048, 1, 128, 100));
-    baselines.push_back(baseline_contest(data, 1, 30));
-    baselines.push_back(baseline_contest(data, 128, 6));
-    baselines.push_back(baseline_contest(data, 2048, 2));
-    table.push_back(table_contest(data));
-    for (std::list<Contest>* contests : {&additive, &baselines, &table})
-        for (Contest& contest : *contests) contest.enroll();
-
-    Quiet quiet;
-    benchmark::RunSpecifiedBenchmarks(&quiet);
-    print_rotary_against_additive(additive);
-    print_baselines(baselines);
-    print_table_building(table);
-    benchmark::Shutdown();
+    Suite suite;
+    add_against_scale(suite, data);
+    add_16_bits(suite, data);
+    add_against_additive(suite, data);
+    add_decode(suite, data);
+    add_two_threads(suite, data);
+    add_call(suite, data);
+    add_baselines(suite, data);
+    add_table(suite, data);
+    if (!suite.run(argc, argv, "9")) return EXIT_FAILURE;
+    suite.print();
     return EXIT_SUCCESS;
 }

@@ -59,6 +59,12 @@ void turn_ref(Eigen::Ref<Eigen::MatrixXf, 0, Eigen::OuterStride<>> q, const rope
     rope::apply<kLayout>(rope::view(q, kHeads), cache, rope::start_at(9));
 }
 
+/// The same for an input, whatever its strides: the parameter lives as long as the view.
+void turn_const_ref(const Eigen::Ref<const Eigen::MatrixXf>& in, Eigen::MatrixXf& out,
+                    const rope::CosSinCache<float>& cache) {
+    rope::apply_copy<kLayout>(rope::view(in, kHeads), rope::view(out, kHeads), cache, rope::start_at(9));
+}
+
 }  // namespace
 
 TEMPLATE_TEST_CASE("matrices: rows are tokens", "", Eigen::MatrixXf, RowMatrix, (Eigen::Matrix<float, kSeq, kWidth>)) {
@@ -101,6 +107,17 @@ TEST_CASE("maps, blocks, references and transposes") {
     Eigen::MatrixXf m(kSeq, kWidth);
     fill(m);
     turn_ref(m, cache);
+    CHECK(is_turned(m));
+
+    // Without a copy, with one made to fit, and a Ref that may not copy, as a temporary.
+    fill(m);
+    Eigen::MatrixXf out(kSeq, kWidth);
+    turn_const_ref(m, out, cache);
+    CHECK(is_turned(out));
+    out.setZero();
+    turn_const_ref(RowMatrix(m), out, cache);
+    CHECK(is_turned(out));
+    rope::apply<kLayout>(rope::view(Eigen::Ref<Eigen::MatrixXf>(m), kHeads), cache, rope::start_at(9));
     CHECK(is_turned(m));
 }
 

@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: MIT
 // <rope/testing.hpp> fails what is wrong, if only at one element, and says where.
-#include "support/catch.hpp"
-#include "support/data.hpp"
-#include "support/rotation_loop.hpp"
-
-#include <rope/core.hpp>
-#include <rope/testing.hpp>
+#include "support/testing.hpp"
 
 #include <cmath>
 #include <limits>
 #include <string>
 #include <type_traits>
 #include <vector>
-
-using rope::Index;
-using rope::Layout;
-using support::kLayouts;
-using support::Loop;
-using support::telling_config;
-namespace testing = rope::testing;
 
 namespace {
 

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: MIT
 // <rope/testing.hpp> knows the classic mistakes by name, and names none where nothing is wrong.
-#include "support/catch.hpp"
-#include "support/data.hpp"
-#include "support/rotation_loop.hpp"
-
-#include <rope/core.hpp>
-#include <rope/testing.hpp>
+#include "support/testing.hpp"
 
 #include <functional>
 #include <map>
 #include <string>
-
-using rope::Index;
-using rope::Layout;
-using support::kLayouts;
-using support::Loop;
-using support::telling_config;
-namespace testing = rope::testing;
+#include <type_traits>
+#include <vector>
 
 namespace {
 
@@ -160,6 +150,104 @@ TEST_CASE("angles in float32 pass where they are allowed or do not show") {
     CHECK_FALSE(strict.ok());
     CHECK(strict.mistake == "angle in float32");
     CHECK(testing::measure(chain, Layout::interleaved, config, options).ok());
+}
+
+TEMPLATE_TEST_CASE("a token that was skipped is no mistake of the angles", "", float, double, rope::half,
+                   rope::bfloat16) {
+    // With m = 1 a skipped token has the right norm, and some angle explains each of its pairs.
+    struct Case {
+        Index head_dim;
+        std::vector<Index> positions;
+        Index first_skipped;
+        const char* mistake;
+    };
+    const char* const none = "none of the known mistakes";
+    const char* const all = "no rotation";  // where nothing but the skipped token turns
+    for (const Case& c :
+         {Case{16, {}, 0, none}, Case{128, {}, 13, none}, Case{2, {}, 0, none}, Case{16, {0, 1, 2}, 1, none},
+          Case{16, {5, 6, 7, 8, 9}, 0, none}, Case{16, {0, 3, 12, 999999}, 1, none}, Case{16, {4095, 4095}, 0, none},
+          Case{16, {0, 1}, 1, all}, Case{16, {4095}, 0, all}}) {
+        rope::Config config;
+        config.head_dim = c.head_dim;
+        testing::Options options;
+        options.positions = c.positions;
+        options.angle_epsilon = std::is_same_v<TestType, double> ? 0x1p-51 : 0.0;
+        const Loop loop(Layout::half_split, config);
+        const Index tokens = c.positions.empty() ? options.seq : static_cast<Index>(c.positions.size());
+        for (Index skipped = c.first_skipped; skipped < tokens; ++skipped) {
+            bool batch = true;
+            Index position = 0;
+            const auto rotate = [&](TestType* x, Index seq, Index heads, const Index* positions) {
+                const Index token = heads * config.head_dim;
+                const Index skip = batch ? skipped : seq - 1;
+                if (batch) position = positions[skip];
+                batch = false;
+                loop(x, skip, heads, positions);
+                loop(x + (skip + 1) * token, seq - skip - 1, heads, positions + skip + 1);
+            };
+            const testing::Report report = testing::measure<TestType>(rotate, Layout::half_split, config, options);
+            INFO("head_dim " << c.head_dim << ", token " << skipped << "\n" << to_string(report));
+            if (position == 0) continue;  // where nothing turns
+            CHECK_FALSE(report.ok());
+            CHECK(report.mistake == c.mistake);
+        }
+    }
+}
+
+TEMPLATE_TEST_CASE("tokens whose positions were mixed up are not called other frequencies", "", float, double,
+                   rope::half, rope::bfloat16) {
+    for (const rope::Config& config : {telling_config(), rope::Config{128}})
+        for (const Index up_to : {Index(100), Index(1000000)}) {
+            testing::Options options;
+            options.max_position = up_to;
+            Loop loop(Layout::interleaved, config);
+            Index last = 0;  // it and the token before it are rotated at each other's position
+            loop.position = [&](Index t, const Index* p) {
+                return p[last > 0 && t >= last - 1 ? 2 * last - 1 - t : t];
+            };
+            const auto rotate = [&](TestType* x, Index seq, Index heads, const Index* positions) {
+                last = seq - 1;
+                loop(x, seq, heads, positions);
+            };
+            const testing::Report report = testing::measure<TestType>(rotate, Layout::interleaved, config, options);
+            INFO(to_string(report));
+            CHECK_FALSE(report.ok());
+            CHECK(report.mistake == "none of the known mistakes");
+        }
+}
+
+TEMPLATE_TEST_CASE("other frequencies are named wherever the positions tell them", "", float, double, rope::half,
+                   rope::bfloat16) {
+    const rope::Config config = telling_config();
+    const std::vector<Index> lists[] = {
+        {1, 2, 3},          {2, 1, 0, 2},          {0, 3, 12, 40, 160, 640, 2000}, {700, 30, 3, 0, 150},
+        {2, 2, 4, 4, 8, 8}, {1, 1000001, 1, 2, 17}};
+    for (const std::vector<Index>& positions : lists)
+        for (const bool float32_angles : {false, true}) {
+            testing::Options options;
+            options.positions = positions;
+            options.max_position = 2000000;
+            Loop loop(Layout::interleaved, config);
+            loop.frequency = Loop::powers(3.0 * config.base, loop.rotary_dim, 1.0);
+            if (float32_angles) mistakes().at("angle in float32")(loop, config);
+            const testing::Report report = testing::measure<TestType>(loop, Layout::interleaved, config, options);
+            INFO(to_string(report));
+            CHECK(report.mistake == "other frequencies");
+            CHECK_FALSE(report.ok());
+        }
+}
+
+TEST_CASE("other frequencies are named far from position 0, where elements are exact enough") {
+    const rope::Config config = telling_config();
+    testing::Options options;
+    for (Index p = 4000; p < 4020; ++p) options.positions.push_back(p);
+    Loop loop(Layout::interleaved, config);
+    mistakes().at("other frequencies")(loop, config);
+    CHECK(testing::measure<float>(loop, Layout::interleaved, config, options).mistake == "other frequencies");
+    CHECK(testing::measure<double>(loop, Layout::interleaved, config, options).mistake == "other frequencies");
+    // One position explains any angle, and no name is given.
+    options.positions = {4000, 4000};
+    CHECK(testing::measure(loop, Layout::interleaved, config, options).mistake == "none of the known mistakes");
 }
 
 TEST_CASE("what is a mistake elsewhere is not named where it makes no difference") {

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: MIT
 // <rope/testing.hpp> passes what is right, calls it with the data and positions that were asked for, and refuses what
 // it cannot measure.
-#include "support/catch.hpp"
-#include "support/data.hpp"
 #include "support/refusal.hpp"
-#include "support/rotation_loop.hpp"
-
-#include <rope/core.hpp>
-#include <rope/testing.hpp>
+#include "support/testing.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,13 +10,6 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-using rope::Index;
-using rope::Layout;
-using support::kLayouts;
-using support::Loop;
-using support::telling_config;
-namespace testing = rope::testing;
 
 namespace {
 
@@ -201,6 +189,34 @@ TEST_CASE("bad arguments are refused before the rotation is called") {
     refuses("options.tolerance is nan", config, with([](auto& o) { o.tolerance = support::nan_value(); }));
     refuses("options.angle_epsilon is -1", config, with([](auto& o) { o.angle_epsilon = -1.0; }));
     refuses("options.angle_epsilon is inf", config, with([](auto& o) { o.angle_epsilon = support::infinity(); }));
+
+    // What the rest of the library refuses is refused here in the same words, and asking first does not throw.
+    const auto refuses_model = [&](const rope::Config& model) {
+        const support::Refusal r = support::refusal([&] { (void)rope::frequencies(model); });
+        CHECK(r.code == rope::StatusCode::invalid_argument);
+        std::string asked;
+        CHECK_NOTHROW(asked = testing::check(model, {}).message());
+        CHECK(asked == r.message);
+        CHECK(support::refusal([&] { testing::measure(never, Layout::half_split, model); }).message == r.message);
+    };
+    bad = {7};
+    refuses_model(bad);
+    refuses_model(rope::Config());
+    bad = config;
+    bad.attention_factor = 0.0;
+    refuses_model(bad);
+    bad = config;
+    bad.interpolation_factor = support::infinity();
+    refuses_model(bad);
+    // A frequency beyond 2^32 radians per position; here, only its first digits are those of the exact one.
+    bad = {4, 0, 0, 0x1p-80};
+    const std::string too_large = testing::check(bad, {}).message();
+    CHECK(too_large.find("inv_freq[1] is 1099511627") == 0);
+    CHECK(support::refusal([&] { (void)rope::frequencies(bad); }).message.find("inv_freq[1] is 1099511627") == 0);
+    for (const double base : {1e-100, 1e-300}) {
+        bad = {128, 0, 0, base};
+        CHECK(std::string(testing::check(bad, {}).message()).find("inv_freq[") == 0);
+    }
 
     CHECK_THROWS_AS(testing::measure(never, Layout::half_split, rope::Frequencies()), std::invalid_argument);
     CHECK_FALSE(testing::check(testing::Model(rope::frequencies(config), {16, 1}), {}).ok());

@@ -15,14 +15,40 @@
 #include "tensor_view.hpp"
 #include "types.hpp"
 
-#include "detail/add_rows.hpp"
+#include "detail/add.hpp"
 #include "detail/apply_impl.hpp"
 #include "detail/checks.hpp"
 #include "detail/cos_sin_table.hpp"
+#include "detail/job.hpp"
+#include "detail/quick_checks.hpp"
 #include "detail/table_memory.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+
+/// Tensors whose ViewTraits say that they have three axes are read as [batch, seq, d_model] here, where apply
+/// reads them as [seq, heads, head_dim].
+template <class Traits, class = void>
+inline constexpr bool has_three_axes = false;
+template <class Traits>
+inline constexpr bool has_three_axes<Traits, std::enable_if_t<Traits::tensor_rank == 3>> = true;
+
+template <class Tensor>
+ROPE_ABI inline auto as_embedding(Tensor& x) {
+    auto v = as_view(x);
+    if constexpr (has_three_axes<ViewTraits<Tensor>>) {
+        v.batch = v.seq;
+        v.batch_stride = v.seq_stride;
+        v.seq = v.heads;
+        v.seq_stride = v.head_stride;
+        v.heads = 1;
+    }
+    return v;
+}
+
+}  // namespace detail
 
 /// A contiguous [batch, seq, d_model] buffer, as the tokens of a model before their projection to heads.
 template <class T>
@@ -56,9 +82,14 @@ class AdditiveEmbedding {
         if (!detail::proceed(check_view(v, positions))) return;
         using Storage = typename ElementTraits<std::remove_reference_t<decltype(*v.data)>>::storage;
         const auto stored = detail::stored<Storage>(v);
-        const Index count = v.batch == 0 || v.seq == 0 || v.heads == 0 ? 0 : v.batch * v.seq * v.heads;
-        if (count == 0) return;
-        executor(count, [&](Index begin, Index end) { detail::add_rows(stored, table_.get(), positions, begin, end); });
+        const Index heads = detail::count_heads(stored);
+        const Index bytes = detail::bytes_of(stored, heads);
+        const detail::Job<detail::AddTask<Storage, T>> job = {
+            {stored, table_.get(), positions, detail::choose_order(stored, bytes, detail::kNoAxis)},
+            detail::add_kernel<Storage, T>(detail::chosen_isa.load(std::memory_order_relaxed)),
+            heads,
+            bytes};
+        detail::execute(executor, job);
     }
 
     /// Whether add would accept these arguments. Never throws; see Status.
@@ -128,17 +159,31 @@ class AdditiveEmbedding {
     }
 
     template <class Element>
-    ROPE_ABI Status check_view(const TensorView<Element>& v, const Positions& positions) const noexcept {
+    ROPE_INLINE Status check_view(const TensorView<Element>& v, const Positions& positions) const noexcept {
         const detail::AnyView x = detail::erased("x", v);
+        const detail::AnyView rows =
+            detail::erased("", TensorView<const T>{table(), 1, max_positions_, 1, d_model_, 0, d_model_, d_model_, 1});
+        const detail::TableShape shape = {d_model_, 0, max_positions_, "embedding"};
+        if (detail::isa_is_chosen() && detail::is_plain(x) && v.heads * v.head_dim == d_model_ &&
+            detail::is_plainly_disjoint(x, rows) &&
+            detail::is_plainly_held(positions, v.batch, v.seq, detail::window_of(shape)))
+            return Status();
+        return check_view(x, rows, shape, positions);
+    }
+
+    ROPE_COLD Status check_view(const detail::AnyView& x, const detail::AnyView& rows, const detail::TableShape& shape,
+                                const Positions& positions) const noexcept {
         if (const Status s = detail::check_extents(x); !s.ok()) return s;
-        if (detail::clamped_product(v.heads, v.head_dim) != d_model_)
-            return detail::invalid("x has ", v.heads, " heads of head_dim ", v.head_dim,
+        const Index heads = x.extents[2], head_dim = x.extents[3];
+        if (detail::clamped_product(heads, head_dim) != d_model_)
+            return detail::invalid("x has ", heads, " heads of head_dim ", head_dim,
                                    "; together they must be the d_model of this embedding (", d_model_, ").");
         if (const Status s = detail::check_no_self_overlap(x); !s.ok()) return s;
-        if (!detail::is_disjoint(x, detail::erased("", embedding_view(table(), 1, max_positions_, d_model_))))
+        if (!detail::is_disjoint(x, rows))
             return detail::invalid("x may share elements with the table of ", max_positions_, " positions times ",
                                    d_model_, " entries that is added to it; it must not.");
-        return detail::check_positions(positions, v.batch, v.seq, {d_model_, 0, max_positions_, "embedding"});
+        if (const Status s = detail::check_positions(positions, x.extents[0], x.extents[1], shape); !s.ok()) return s;
+        return detail::isa_is_chosen() ? Status() : detail::choose_isa();
     }
 
     std::shared_ptr<T[]> table_;

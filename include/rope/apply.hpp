@@ -23,7 +23,9 @@
 //   cache       the table that holds every position of the call. q and k may each have their own.
 //   positions   see Positions; by default 0, 1, 2, ... A list in braces needs the layout in angle brackets.
 //   executor    any callable executor(count, f) that calls f(begin, end) for pieces that cover 0 .. count - 1 once
-//               each, in any order, on any threads, and returns when all are done. Default: the calling thread.
+//               each, in any order, on any threads, and returns when all are done. Default: the calling thread. It
+//               is asked for calls that write at least 1 MiB; smaller ones are over before another thread has begun.
+//               What it counts are pieces of some 16 KiB: whole tokens where there are many, heads where there are few.
 //
 // Only the features [rotary_offset, rotary_offset + rotary_dim) of each head turn. In place the others are not
 // touched; out of place they are copied.
@@ -32,9 +34,9 @@
 //              elements are narrower. Error of a', the table's included: at most 1.01 u |a*c| + 2.01 u |b*s| + half
 //              an ulp of the result + 2^-149, where u = 2^-24 and |c|, |s| count as at least m * 2^-10; likewise b',
 //              as long as no product and no result overflows. In double u = 2^-53, the smallest step is 2^-1074, and
-//              0.5 u (|a*c| + |b*s|) is added. Without fma in the machine, 2.01 u on both terms. The bits of a result
-//              do not depend on where the element lies, on the layout, on strides, batch or other heads, nor on how
-//              the work is cut. NaN and infinity stay in their pair; a NaN's sign and payload may be any. (A process
+//              0.5 u (|a*c| + |b*s|) is added. Where the instruction set in use has no fma (see isa.hpp), 2.01 u on
+//              both terms. The bits of a result do not depend on where the element lies, on the layout, on strides,
+//              batch or other heads, nor on how the work is cut; and on the instruction set only by whether it has fma. NaN and infinity stay in their pair; a NaN's sign and payload may be any. (A process
 //              that flushes subnormals to zero, as one linked with -ffast-math does, loses those.)
 // Aliasing     A written view has distinct addresses for distinct elements. in and out are the same view, or share
 //              nothing; q and k share nothing (slices of one fused buffer are recognised).
@@ -42,8 +44,9 @@
 //              has passed. Data need not be aligned beyond its element type. A null pointer is fine where there is
 //              nothing to touch.
 // Threads      Calls on disjoint data may run at the same time and share caches.
-// Errors       std::invalid_argument for shapes, strides, pointers and counts; std::out_of_range for a position that
-//              the table does not hold. Without exceptions: see set_error_handler.
+// Errors       std::invalid_argument for shapes, strides, pointers and counts, and in the first call for an
+//              environment variable ROPE_ISA that names no instruction set there is; std::out_of_range for a position
+//              that the table does not hold. Without exceptions: see set_error_handler.
 // Source       Su et al., "RoFormer", arXiv:2104.09864, equation 34.
 
 namespace rope {

@@ -24,10 +24,22 @@ struct ElementTraits<Eigen::bfloat16> {
     using storage = bfloat16;
 };
 
+namespace detail {
+
+/// Whether a matrix type may hold its elements itself. A Ref to const copies a matrix whose strides it cannot express.
+template <class Matrix>
+inline constexpr bool may_own_data = std::is_base_of_v<Eigen::PlainObjectBase<Matrix>, Matrix>;
+template <class Plain, int options, class Stride>
+inline constexpr bool may_own_data<Eigen::Ref<const Plain, options, Stride>> = true;
+
+}  // namespace detail
+
 /// A matrix whose rows are tokens and whose columns are heads * head_dim features, whatever its storage order
 /// or strides: Matrix, Map, Ref, Block, transpose(). head_dim is cols / heads.
 ///
 /// The elements are const when the matrix is; note that Eigen passes constness of a Map on to its data.
+/// What dies at the end of the line and may own its elements is refused: a temporary matrix, and a temporary
+/// Eigen::Ref<const ...>, which copies what does not fit it. As a named parameter of a function, a Ref is fine.
 /// Throws std::invalid_argument when heads is below 1 or does not divide the columns.
 template <class Derived,
           std::enable_if_t<std::is_base_of_v<Eigen::EigenBase<std::decay_t<Derived>>, std::decay_t<Derived>>, int> = 0>
@@ -35,8 +47,8 @@ ROPE_ABI inline auto view(Derived&& matrix, Index heads) {
     using Matrix = std::decay_t<Derived>;
     static_assert((int(Matrix::Flags) & int(Eigen::DirectAccessBit)) != 0,
                   "rope::view needs a matrix that lies in memory, not an expression: evaluate it first.");
-    static_assert(std::is_lvalue_reference_v<Derived&&> || !std::is_base_of_v<Eigen::PlainObjectBase<Matrix>, Matrix>,
-                  "rope::view does not own data: this matrix is a temporary and would be gone.");
+    static_assert(std::is_lvalue_reference_v<Derived&&> || !detail::may_own_data<Matrix>,
+                  "rope::view does not own data: this matrix is a temporary and would be gone. Give it a name.");
     using Element = std::remove_reference_t<decltype(*matrix.data())>;
     TensorView<Element> v;
     if (heads < 1 || matrix.cols() % heads != 0) {

@@ -27,7 +27,8 @@ enum class StatusCode : unsigned char {
 /// Plain data of fixed size: making, copying and returning one allocates nothing.
 class Status {
  public:
-    ROPE_ABI Status() noexcept = default;
+    // Not `= default`: that would fill the whole message with zeros, and ok is what nearly every check answers.
+    ROPE_ABI Status() noexcept {}
     ROPE_ABI Status(StatusCode code, const detail::Message& message) noexcept : message_(message), code_(code) {}
 
     ROPE_ABI bool ok() const noexcept { return code_ == StatusCode::ok; }
@@ -67,10 +68,8 @@ ROPE_ABI inline ErrorHandler set_error_handler(ErrorHandler handler) noexcept {
 
 namespace detail {
 
-/// True when the call may go on. Otherwise throws std::invalid_argument or std::out_of_range, or, without exceptions,
-/// calls the handler and returns false.
-ROPE_ABI inline bool proceed(const Status& status) {
-    if (status.ok()) return true;
+/// Throws std::invalid_argument or std::out_of_range, or, without exceptions, calls the handler and returns false.
+ROPE_COLD bool refuse(const Status& status) {
 #if ROPE_EXCEPTIONS
     if (status.code() == StatusCode::out_of_range) throw std::out_of_range(status.message());
     throw std::invalid_argument(status.message());
@@ -84,13 +83,16 @@ ROPE_ABI inline bool proceed(const Status& status) {
 #endif
 }
 
+/// True when the call may go on. Otherwise refuses it.
+ROPE_ABI inline bool proceed(const Status& status) { return status.ok() || refuse(status); }
+
 /// Status from the pieces of a sentence: text, integers and doubles.
 template <class... Parts>
-ROPE_ABI inline Status invalid(const Parts&... parts) noexcept {
+ROPE_COLD Status invalid(const Parts&... parts) noexcept {
     return Status(StatusCode::invalid_argument, make_message(parts...));
 }
 template <class... Parts>
-ROPE_ABI inline Status out_of_range(const Parts&... parts) noexcept {
+ROPE_COLD Status out_of_range(const Parts&... parts) noexcept {
     return Status(StatusCode::out_of_range, make_message(parts...));
 }
 

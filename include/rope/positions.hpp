@@ -128,11 +128,7 @@ class Positions {
 
     /// The position of token s of batch entry b, in a call with seq tokens per entry.
     ROPE_ABI Index at(Index b, Index s, Index seq) const noexcept {
-        switch (kind_) {
-            case Kind::start: return start_ + s;
-            case Kind::start_per_entry: return (*this)[b] + s;
-            default: return (*this)[count_ == seq ? s : b * seq + s];
-        }
+        return kind_ == Kind::start ? start_ + s : listed_at(b, s, seq);
     }
 
     /// For start_at(n).
@@ -155,6 +151,11 @@ class Positions {
         constexpr int log2_size = sizeof(Integer) == 1 ? 0 : sizeof(Integer) == 2 ? 1 : sizeof(Integer) == 4 ? 2 : 3;
         static_assert(sizeof(Integer) <= 8, "position ids have at most 64 bits");
         return static_cast<Type>(log2_size + (std::is_signed_v<Integer> ? 0 : 4));
+    }
+
+    // A call of its own: with it inlined, every kernel would have the eight integer types in it.
+    ROPE_NOINLINE Index listed_at(Index b, Index s, Index seq) const noexcept {
+        return kind_ == Kind::start_per_entry ? (*this)[b] + s : (*this)[count_ == seq ? s : b * seq + s];
     }
 
     template <class Integer>

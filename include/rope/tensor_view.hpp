@@ -77,7 +77,8 @@ namespace detail {
 
 /// a * b, held at the largest Index when it does not fit, so that an absurd shape reaches its check unharmed.
 ROPE_ABI constexpr Index clamped_product(Index a, Index b) noexcept {
-    if (a <= 0 || b <= 0) return 0;  // an empty or a refused axis: the stride is not used
+    if (a <= 0 || b <= 0) return 0;              // an empty or a refused axis: the stride is not used
+    if ((a | b) < Index(1) << 31) return a * b;  // without a division
     constexpr Index most = std::numeric_limits<Index>::max();
     return a > most / b ? most : a * b;
 }

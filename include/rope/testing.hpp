@@ -28,10 +28,10 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace testing {
 
 /// What the rotation should be: a Config, or frequencies and the slice of the head that they turn (by default
-/// the head). Some mistakes can only be named when the Config is known.
+/// the head). Some mistakes can only be named when the Config is known. Making one refuses nothing: what is wrong with
+/// it is said by check(model, options) below.
 struct Model {
-    ROPE_ABI Model(const Config& c)  // NOLINT(google-explicit-constructor): a Config is a model
-        : frequencies(rope::frequencies(c)), slice{c.head_dim, c.rotary_offset}, config(c), has_config(true) {}
+    ROPE_ABI Model(const Config& c);                 // NOLINT(google-explicit-constructor): a Config is a model
     ROPE_ABI Model(Frequencies f, HeadSlice s = {})  // NOLINT(google-explicit-constructor)
         : frequencies(static_cast<Frequencies&&>(f)), slice(s) {
         if (slice.head_dim == 0) slice.head_dim = 2 * static_cast<Index>(frequencies.inv_freq.size());
@@ -136,8 +136,8 @@ struct Report {
     }
 };
 
-/// Whether measure(...) can be called with these. head_dim is at most 4096 here, as the dense matrix has its
-/// square.
+/// Whether measure(...) can be called with these: a Config or Frequencies that the library's check(...) accepts, and
+/// Options as described there. head_dim is at most 4096 here, as the dense matrix has its square.
 ROPE_ABI inline Status check(const Model& model, const Options& options) noexcept;
 
 /// Measures a rotation. `rotate(x, seq, heads, positions)` turns the contiguous [seq, heads, head_dim] buffer at x in

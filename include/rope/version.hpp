@@ -15,6 +15,8 @@
 // -m flags; an inline function or a template then becomes one weak symbol with several bodies, and the linker may
 // keep the body that the oldest machine cannot run. The tag makes the instruction set (and the way errors leave a
 // function) part of the symbol's name. Types carry no tag: they may cross units.
+// ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls; ROPE_NOINLINE for what would be
+// repeated in every kernel; ROPE_COLD for what runs once, or when a call is refused.
 #if defined(__AVX512F__)
 #    define ROPE_ABI_MACHINE "avx512"
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
@@ -49,6 +51,12 @@
 
 #if defined(__GNUC__)
 #    define ROPE_ABI [[gnu::abi_tag(ROPE_ABI_MACHINE ROPE_ABI_ERRORS)]]
+#    define ROPE_INLINE ROPE_ABI [[gnu::always_inline]] inline
+#    define ROPE_NOINLINE ROPE_ABI [[gnu::noinline]] inline
+#    define ROPE_COLD ROPE_ABI [[gnu::noinline]] [[gnu::cold]] inline
 #else
 #    define ROPE_ABI
+#    define ROPE_INLINE inline
+#    define ROPE_NOINLINE inline
+#    define ROPE_COLD inline
 #endif

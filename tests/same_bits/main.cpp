@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints one number per element type: a hash of the bits that a fixed workload gives. Compiled in many ways by
-// tests/same_bits.cmake, which compares what they print.
+// Prints a line per instruction set: whether it has fma, and for each element type a hash of the bits that a fixed
+// workload gives. Compiled in many ways by tests/same_bits.cmake, which compares what they print.
 #include <rope/core.hpp>
 
 #include <cstdint>
@@ -52,14 +52,19 @@ void print_hash(const char* name) {
         rope::apply_transpose(layout, v.slice_heads(1, 1), cache, rope::start_at(100000));
         h = hash(h, x.data(), x.size() * sizeof(T));
     }
-    std::printf("%s %016llx\n", name, static_cast<unsigned long long>(h));
+    std::printf(" %s %016llx", name, static_cast<unsigned long long>(h));
 }
 
 }  // namespace
 
 int main() {
-    print_hash<float, float>("float");
-    print_hash<double, double>("double");
-    print_hash<rope::half, float>("half");
-    print_hash<rope::bfloat16, float>("bfloat16");
+    for (const char* isa : rope::available_isas()) {
+        rope::force_isa(isa);
+        std::printf("%s %s:", rope::detail::active_isa_has_fma() ? "fma" : "plain", isa);
+        print_hash<float, float>("float");
+        print_hash<double, double>("double");
+        print_hash<rope::half, float>("half");
+        print_hash<rope::bfloat16, float>("bfloat16");
+        std::printf("\n");
+    }
 }

@@ -75,7 +75,7 @@ Expected expected(const Head& x, Index j, rope::Layout layout, const rope::Frequ
     const double more =
         (operation == Operation::inverse && f.attention_factor != 1.0 ? 2.0 : 0.0) + (is_double ? 0.5 : 0.0);
     const double magnitude = std::fabs(static_cast<double>(result));
-    const double computed = (rope::detail::kOwnTerm + more) * u * own_term +
+    const double computed = (rope::detail::own_term(rope::detail::active_isa_has_fma()) + more) * u * own_term +
                             (rope::detail::kOtherTerm + more) * u * other_term + u * magnitude +
                             (is_double ? 0x1p-1074 : 0x1p-149);
     const double stored = Precision<Storage>::store * (magnitude + computed) + Precision<Storage>::store_min;

@@ -9,6 +9,8 @@
 #include "../positions.hpp"
 #include "../tensor_view.hpp"
 #include "checks.hpp"
+#include "job.hpp"
+#include "quick_checks.hpp"
 #include "rotate.hpp"
 
 namespace rope {
@@ -24,15 +26,30 @@ ROPE_ABI inline Status check_layout(Layout layout) noexcept {
                    "; it must be Layout::interleaved (0) or Layout::half_split (1).");
 }
 
-/// The default executor.
-struct CallingThread {
-    template <class F>
-    ROPE_ABI void operator()(Index count, F&& f) const {
-        f(Index(0), count);
-    }
-};
+/// x, in a register of its own. A caller has just written the fields of its view one by one, and g++ would read two of
+/// them at once, which has to wait until both have left the store buffer: half of the time that a small call takes.
+ROPE_INLINE Index alone(Index x) noexcept {
+#if defined(__GNUC__)
+    __asm__("" : "+r"(x));
+#endif
+    return x;
+}
 
-/// One tensor of a call with its table.
+/// A view of the same bits under the library's own name for them, so that kernels exist once per storage type.
+template <class Storage, class T>
+ROPE_INLINE TensorView<Storage> stored(const TensorView<T>& v) noexcept {
+    return {reinterpret_cast<Storage*>(v.data),
+            alone(v.batch),
+            alone(v.seq),
+            alone(v.heads),
+            alone(v.head_dim),
+            alone(v.batch_stride),
+            alone(v.seq_stride),
+            alone(v.head_stride),
+            alone(v.feature_stride)};
+}
+
+/// One tensor of a call with its table. In and Out are storage types.
 template <class In, class Out, class T>
 struct Argument {
     TensorView<const In> in;
@@ -63,16 +80,17 @@ ROPE_ABI constexpr void require_writable() noexcept {
 }
 
 template <class X, class T>
-ROPE_ABI inline auto in_place(const char* name, X& x, const CosSinCache<T>& cache) noexcept {
+ROPE_INLINE auto in_place(const char* name, X& x, const CosSinCache<T>& cache) noexcept {
     const auto v = as_view(x);
     using Element = std::remove_reference_t<decltype(*v.data)>;
     require_writable<Element>();
     require_element_for_table<Element, T>();
-    return Argument<Element, Element, T>{v, v, cache, name, name, true};
+    using Storage = typename ElementTraits<Element>::storage;
+    return Argument<Storage, Storage, T>{stored<const Storage>(v), stored<Storage>(v), cache, name, name, true};
 }
 
 template <class X, class Y, class T>
-ROPE_ABI inline auto out_of_place(X& in, Y& out, const CosSinCache<T>& cache) noexcept {
+ROPE_INLINE auto out_of_place(X& in, Y& out, const CosSinCache<T>& cache) noexcept {
     const auto x = as_view(in);
     const auto y = as_view(out);
     using In = std::remove_const_t<std::remove_reference_t<decltype(*x.data)>>;
@@ -80,75 +98,51 @@ ROPE_ABI inline auto out_of_place(X& in, Y& out, const CosSinCache<T>& cache) no
     require_writable<Out>();
     require_element_for_table<In, T>();
     require_element_for_table<Out, T>();
-    return Argument<In, Out, T>{x, y, cache, "in", "out", false};
+    using InStorage = typename ElementTraits<In>::storage;
+    using OutStorage = typename ElementTraits<Out>::storage;
+    return Argument<InStorage, OutStorage, T>{
+        stored<const InStorage>(x), stored<OutStorage>(y), cache, "in", "out", false};
 }
 
 template <class... Arguments>
-ROPE_ABI inline Status check_tensors(const Positions& positions, const Arguments&... arguments) noexcept {
-    const CheckedTensor tensors[] = {
-        {erased(arguments.in_name, arguments.in),
-         erased(arguments.out_name, arguments.out),
-         {arguments.cache.head_dim(), arguments.cache.first_position(), arguments.cache.max_positions()},
-         arguments.in_place}...};
-    return check_call(tensors, static_cast<int>(sizeof...(Arguments)), positions);
+ROPE_INLINE Status check_tensors(const Positions& positions, const Arguments&... arguments) noexcept {
+    if (isa_is_chosen() && is_plainly_fine(positions, checked(arguments)...)) return Status();
+    return check_call(positions, arguments...);
 }
 
-/// A view of the same bits under the library's own name for them, so that kernels exist once per storage type.
-template <class Storage, class T>
-ROPE_ABI inline TensorView<Storage> stored(const TensorView<T>& v) noexcept {
-    return {reinterpret_cast<Storage*>(v.data),
-            v.batch,
-            v.seq,
-            v.heads,
-            v.head_dim,
-            v.batch_stride,
-            v.seq_stride,
-            v.head_stride,
-            v.feature_stride};
+/// The axis along which elements are neighbours in both views, if it is not the features.
+template <class In, class Out>
+ROPE_INLINE Axis lanes_of(const TensorView<In>& in, const TensorView<Out>& out) noexcept {
+    if (in.feature_stride == 1 && out.feature_stride == 1) return kNoAxis;
+    if (in.seq_stride == 1 && out.seq_stride == 1) return kSeqAxis;
+    if (in.head_stride == 1 && out.head_stride == 1) return kHeadAxis;
+    return kNoAxis;
 }
 
-template <class In, class Out, class T>
-ROPE_ABI inline auto make_task(Direction direction, const Positions& positions, const Argument<In, Out, T>& a) {
-    using InStorage = typename ElementTraits<In>::storage;
-    using OutStorage = typename ElementTraits<Out>::storage;
+template <Layout layout, class In, class Out, class T>
+ROPE_INLINE Job<RotateTask<In, Out, T>> rotate_job(Direction direction, const Positions& positions, IsaId isa,
+                                                   const Argument<In, Out, T>& a) noexcept {
     const CosSinCache<T>& cache = a.cache;
     const double m = cache.attention_factor();
     const T scale = direction == Direction::inverse ? static_cast<T>(1.0 / (m * m)) : T(1);
-    return Task<InStorage, OutStorage, T>{stored<const InStorage>(a.in),
-                                          stored<OutStorage>(a.out),
-                                          cache.data(),
-                                          cache.first_position(),
-                                          cache.pairs(),
-                                          cache.rotary_offset(),
-                                          scale,
-                                          direction == Direction::forward ? scale : -scale,
-                                          positions};
+    const Index heads = count_heads(a.out);
+    const Index bytes = bytes_of(a.out, heads);
+    return {
+        {a.in, a.out, cache.data(), cache.first_position(), cache.pairs(), cache.rotary_offset(), scale,
+         direction == Direction::forward ? scale : -scale, positions, choose_order(a.out, bytes, lanes_of(a.in, a.out)),
+         static_cast<const void*>(a.in.data) == static_cast<const void*>(a.out.data), direction != Direction::forward},
+        rotate_kernel<layout, In, Out, T>(isa),
+        heads,
+        bytes};
 }
 
-/// Checks everything, then hands all heads of all tensors to the executor as one range.
-template <Layout layout, class Executor, class In, class Out, class T>
-ROPE_ABI inline void run(Direction direction, const Positions& positions, Executor& executor,
-                         const Argument<In, Out, T>& x) {
-    if (!proceed(check_tensors(positions, x))) return;
-    const auto task = make_task(direction, positions, x);
-    const Index count = count_heads(task);
-    if (count == 0) return;
-    executor(count, [&task](Index begin, Index end) { rotate_heads<layout>(task, begin, end); });
-}
-
-template <Layout layout, class Executor, class Q, class K, class T>
-ROPE_ABI inline void run(Direction direction, const Positions& positions, Executor& executor,
-                         const Argument<Q, Q, T>& q, const Argument<K, K, T>& k) {
-    if (!proceed(check_tensors(positions, q, k))) return;
-    const auto q_task = make_task(direction, positions, q);
-    const auto k_task = make_task(direction, positions, k);
-    const Index q_count = count_heads(q_task);
-    const Index count = q_count + count_heads(k_task);
-    if (count == 0) return;
-    executor(count, [&](Index begin, Index end) {
-        if (begin < q_count) rotate_heads<layout>(q_task, begin, end < q_count ? end : q_count);
-        if (end > q_count) rotate_heads<layout>(k_task, begin > q_count ? begin - q_count : 0, end - q_count);
-    });
+/// Checks everything, then hands the tensors, one or two, to the executor.
+template <Layout layout, class Executor, class... Arguments>
+ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& executor,
+                     const Arguments&... arguments) {
+    if (!proceed(check_tensors(positions, arguments...))) return;
+    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+    execute(executor, rotate_job<layout>(direction, positions, isa, arguments)...);
 }
 
 }  // namespace detail

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The few operations that every rotation is made of, with their rounding spelled out, and the loop pragma.
+// Load and store of one element with their rounding spelled out, and what compilers must be told.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -19,8 +18,8 @@
 #    define ROPE_INDEPENDENT_ITERATIONS
 #endif
 
-// Whether this unit is compiled for a machine with fused multiply-add. It decides between two classes of bits: with
-// fma, every element has the same bits on every machine; without, on every machine without.
+// Whether this unit is compiled for a machine with fused multiply-add. For the portable loops it decides between the
+// two classes of bits.
 #if defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__aarch64__) || defined(_M_ARM64)
 #    define ROPE_HAS_FMA 1
 #else
@@ -31,14 +30,18 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// a * b + c: rounded once where the machine can, else the product and the sum are rounded, and a machine without fma
-/// gives the compiler nothing to contract them to.
-template <class T>
-ROPE_ABI inline T multiply_add(T a, T b, T c) noexcept {
-#if ROPE_HAS_FMA
-    return std::fma(a, b, c);
+/// x, but the compiler no longer knows how it was computed. Error-free transformations such as (a + b) - a - b are
+/// zero to a compiler under -ffast-math; with every rounded intermediate opaque there is nothing to simplify.
+ROPE_ABI inline double opaque(double x) noexcept {
+#if defined(__GNUC__) && defined(__SSE2__)
+    __asm__("" : "+x"(x));
+    return x;
+#elif defined(__GNUC__) && defined(__aarch64__)
+    __asm__("" : "+w"(x));
+    return x;
 #else
-    return a * b + c;
+    volatile double v = x;
+    return v;
 #endif
 }
 
@@ -110,30 +113,6 @@ struct Element {
         }
     }
 };
-
-// ---- rotate ----
-
-template <class T>
-struct Pair {
-    T a, b;
-};
-
-///     | a' |   | c  -s |   | a |
-///     | b' | = | s   c | * | b |      c = m cos(t), s = m sin(t)
-///
-/// Error of a', u = 2^-24 for float and 2^-53 for double:
-///     kOwnTerm * u * |a*c| + kOtherTerm * u * |b*s| + half an ulp of the result + half the smallest
-///     subnormal,
-/// and likewise b' with a and b swapped. The table's own error is included, so |c| and |s| count as at least
-/// kSmallEntry * m, as in the table's bound.
-constexpr double kOwnTerm = ROPE_HAS_FMA ? 1.01 : 2.01;
-constexpr double kOtherTerm = 2.01;
-constexpr double kSmallEntry = 0x1p-10;
-
-template <class T>
-ROPE_ABI inline Pair<T> rotate(Pair<T> x, T c, T s) noexcept {
-    return {multiply_add(x.a, c, -(x.b * s)), multiply_add(x.b, c, x.a * s)};
-}
 
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE

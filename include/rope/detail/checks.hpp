@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Everything that is checked before a byte is written. Views come here with their types erased, so this is compiled
-// once per program, not once per element type.
+// once per program, not once per element type; and only calls that quick_checks.hpp is not sure of come here.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 
 #include "../errors.hpp"
+#include "../isa.hpp"
 #include "../positions.hpp"
 #include "../tensor_view.hpp"
 #include "../types.hpp"
@@ -31,7 +32,7 @@ template <class Storage>
 inline constexpr char kTypeTag = 0;
 
 template <class T>
-ROPE_ABI inline AnyView erased(const char* name, const TensorView<T>& v) noexcept {
+ROPE_INLINE AnyView erased(const char* name, const TensorView<T>& v) noexcept {
     using Storage = typename ElementTraits<std::remove_const_t<T>>::storage;
     return {name,
             v.data,
@@ -54,10 +55,17 @@ struct CheckedTensor {
     bool in_place;
 };
 
-/// The stride that is taken: an axis of one element may name any, and never takes it.
-ROPE_ABI inline Index stride_of(const AnyView& v, int axis) noexcept {
-    return v.extents[axis] < 2 ? 0 : v.strides[axis];
+/// One tensor of a call, from an Argument.
+template <class Argument>
+ROPE_INLINE CheckedTensor checked(const Argument& a) noexcept {
+    return {erased(a.in_name, a.in),
+            erased(a.out_name, a.out),
+            {a.cache.head_dim(), a.cache.first_position(), a.cache.max_positions()},
+            a.in_place};
 }
+
+/// The stride that is taken: an axis of one element may name any, and never takes it.
+ROPE_INLINE Index stride_of(const AnyView& v, int axis) noexcept { return v.extents[axis] < 2 ? 0 : v.strides[axis]; }
 
 ROPE_ABI inline bool is_empty(const AnyView& v) noexcept {
     for (const Index extent : v.extents)
@@ -81,7 +89,7 @@ ROPE_ABI inline Span span_below(const AnyView& v, Index limit) noexcept {
 }
 
 /// Extents are not negative, and neither their product nor the bytes spanned overflow.
-ROPE_ABI inline Status check_extents(const AnyView& v) noexcept {
+ROPE_COLD Status check_extents(const AnyView& v) noexcept {
     // Half of what an Index holds, so that the distance between two views and their spans can be added.
     constexpr Index most = std::numeric_limits<Index>::max() / 2;
     for (int axis = 0; axis < 4; ++axis)
@@ -111,7 +119,7 @@ ROPE_ABI inline Status check_extents(const AnyView& v) noexcept {
 
 /// Distinct elements have distinct addresses: taken by ascending stride, each axis steps over all that the smaller
 /// ones reach. (Interleavings that are injective without being nested so do not occur and are refused.)
-ROPE_ABI inline Status check_no_self_overlap(const AnyView& v) noexcept {
+ROPE_COLD Status check_no_self_overlap(const AnyView& v) noexcept {
     if (is_empty(v)) return Status();
     bool done[4] = {};
     Index reach = 0;
@@ -141,15 +149,19 @@ ROPE_ABI inline bool is_same_view(const AnyView& a, const AnyView& b) noexcept {
 
 /// Whether two views can be shown to share no byte: either their spans do not meet, or both repeat with a common
 /// stride (the row of a fused QKV buffer, the head that two feature slices share) and lie apart within it.
-ROPE_ABI inline bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
+ROPE_COLD bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
     if (is_empty(a) || is_empty(b)) return true;
     constexpr Index everything = std::numeric_limits<Index>::max();
     const std::uintptr_t at_a = reinterpret_cast<std::uintptr_t>(a.data);
     const std::uintptr_t at_b = reinterpret_cast<std::uintptr_t>(b.data);
-    const Index distance = at_b >= at_a ? static_cast<Index>(at_b - at_a) : -static_cast<Index>(at_a - at_b);
+    const Index distance = static_cast<Index>(at_b - at_a);
     const Span whole_a = span_below(a, everything);
     const Span whole_b = span_below(b, everything);
-    if (distance + whole_b.begin >= whole_a.end || distance + whole_b.end <= whole_a.begin) return true;
+    // Unsigned, where a negative distance is a large one and nothing overflows, whatever the pointers.
+    const std::uintptr_t from_a = at_b - at_a + static_cast<std::uintptr_t>(whole_b.begin - whole_a.begin);
+    if (from_a >= static_cast<std::uintptr_t>(whole_a.end - whole_a.begin) &&
+        0 - from_a >= static_cast<std::uintptr_t>(whole_b.end - whole_b.begin))
+        return true;
 
     const AnyView* const views[2] = {&a, &b};
     for (const AnyView* candidate : views) {
@@ -167,7 +179,7 @@ ROPE_ABI inline bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
             const Span in_b = span_below(b, period);
             const Index size_a = in_a.end - in_a.begin;
             const Index size_b = in_b.end - in_b.begin;
-            Index start = (distance + in_b.begin - in_a.begin) % period;
+            Index start = (distance % period + (in_b.begin - in_a.begin) % period) % period;
             if (start < 0) start += period;
             if (start >= size_a && start + size_b <= period) return true;
         }
@@ -175,15 +187,20 @@ ROPE_ABI inline bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
     return false;
 }
 
+/// Unsigned positions beyond the largest Index come as the largest Index.
+ROPE_ABI inline const char* or_more(Index position) noexcept {
+    return position == std::numeric_limits<Index>::max() ? " or more" : "";
+}
+
 /// The number of positions fits the call, and each of them is in the table.
-ROPE_ABI inline Status check_positions(const Positions& p, Index batch, Index seq, const TableShape& table) noexcept {
+ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, const TableShape& table) noexcept {
     const Index low = table.first_position;
     const Index high = low + table.max_positions - 1;
     if (p.kind() == Positions::Kind::start) {
         if (batch == 0 || seq == 0) return Status();
         if (p.start() < low || p.start() > high || seq - 1 > high - p.start())
-            return out_of_range("positions start at ", p.start(), " and there are ", seq, " tokens; this ", table.name,
-                                " holds positions ", low, " to ", high, ".");
+            return out_of_range("positions start at ", p.start(), or_more(p.start()), " and there are ", seq,
+                                " tokens; this ", table.name, " holds positions ", low, " to ", high, ".");
         return Status();
     }
     const bool starts = p.kind() == Positions::Kind::start_per_entry;
@@ -199,14 +216,14 @@ ROPE_ABI inline Status check_positions(const Positions& p, Index batch, Index se
     const Index outside = p.find_outside(low, last);
     if (outside == p.count()) return Status();
     if (starts)
-        return out_of_range("positions[", outside, "] is ", p[outside], ", the start of ", seq, " tokens; this ",
-                            table.name, " holds positions ", low, " to ", high, ".");
-    return out_of_range("positions[", outside, "] is ", p[outside], "; this ", table.name, " holds positions ", low,
-                        " to ", high, ".");
+        return out_of_range("positions[", outside, "] is ", p[outside], or_more(p[outside]), ", the start of ", seq,
+                            " tokens; this ", table.name, " holds positions ", low, " to ", high, ".");
+    return out_of_range("positions[", outside, "] is ", p[outside], or_more(p[outside]), "; this ", table.name,
+                        " holds positions ", low, " to ", high, ".");
 }
 
 /// All checks of one call on one or two tensors, in the order in which a reader would want to hear of them.
-ROPE_ABI inline Status check_call(const CheckedTensor* tensors, int count, const Positions& positions) noexcept {
+ROPE_COLD Status check_call(const CheckedTensor* tensors, int count, const Positions& positions) noexcept {
     const CheckedTensor& first = tensors[0];
     for (int i = 0; i < count; ++i) {
         const CheckedTensor& t = tensors[i];
@@ -237,7 +254,14 @@ ROPE_ABI inline Status check_call(const CheckedTensor* tensors, int count, const
         if (const Status s = check_positions(positions, first.in.extents[0], first.in.extents[1], tensors[i].table);
             !s.ok())
             return s;
-    return Status();
+    return isa_is_chosen() ? Status() : choose_isa();
+}
+
+/// The same of one or two Arguments. They come by value so that a call that is plainly fine need not have them in memory.
+template <class... Arguments>
+ROPE_COLD Status check_call(const Positions& positions, Arguments... arguments) noexcept {
+    const CheckedTensor tensors[] = {checked(arguments)...};
+    return check_call(tensors, static_cast<int>(sizeof...(Arguments)), positions);
 }
 
 }  // namespace detail

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "../frequencies.hpp"
+#include "../isa.hpp"
 #include "../types.hpp"
 #include "arithmetic.hpp"
 #include "double_double.hpp"
@@ -32,15 +33,6 @@ struct WorkingType<double> {
 ROPE_ABI inline void assign(double& to, DoubleDouble x) noexcept { to = x.hi; }
 ROPE_ABI inline void assign(DoubleDouble& to, DoubleDouble x) noexcept { to = x; }
 
-ROPE_ABI inline float rounded(double x) noexcept { return static_cast<float>(x); }
-ROPE_ABI inline double rounded(DoubleDouble x) noexcept { return x.hi; }
-
-/// cos and sin of the sum of two angles, in double. The products are spelled out so that no compiler flag changes
-/// their rounding.
-ROPE_ABI inline CosSin<double> operator*(CosSin<double> a, CosSin<double> b) noexcept {
-    return {multiply_add(a.cos, b.cos, -(a.sin * b.sin)), multiply_add(a.sin, b.cos, a.cos * b.sin)};
-}
-
 /// A row of working numbers, cos and sin apart, as the loop over pairs wants them.
 template <class Work>
 struct WorkingRow {
@@ -48,17 +40,41 @@ struct WorkingRow {
     Work* sin;
 };
 
-/// One row of the table: the angles of `coarse` and of `fine` added. (No pragma asks for vectors here: floats and
-/// doubles do not alias, and the double-double loop cannot become vectors.)
+/// What writes one row of the table: cos and sin of the angles of `coarse` and of `fine` added, each rounded once.
 template <class T, class Work>
-ROPE_ABI inline void write_row(T* cos_out, T* sin_out, WorkingRow<Work> coarse, WorkingRow<Work> fine,
-                               Index pairs) noexcept {
+using WriteRow = void (*)(const WorkingRow<Work>& coarse, const WorkingRow<Work>& fine, Index pairs, T* cos, T* sin);
+
+ROPE_ABI inline void add_angles(const WorkingRow<DoubleDouble>& a, const WorkingRow<DoubleDouble>& b, Index pairs,
+                                double* cos, double* sin) noexcept {
     for (Index i = 0; i < pairs; ++i) {
-        const CosSin<Work> sum = CosSin<Work>{coarse.cos[i], coarse.sin[i]} * CosSin<Work>{fine.cos[i], fine.sin[i]};
-        cos_out[i] = rounded(sum.cos);
-        sin_out[i] = rounded(sum.sin);
+        const CosSin<DoubleDouble> sum =
+            CosSin<DoubleDouble>{a.cos[i], a.sin[i]} * CosSin<DoubleDouble>{b.cos[i], b.sin[i]};
+        cos[i] = sum.cos.hi;
+        sin[i] = sum.sin.hi;
     }
 }
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#define ROPE_FOR_EACH_ISA "../table_kernels.hpp"
+#include "isa_list.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+ROPE_ABI inline WriteRow<float, double> write_row(float) noexcept {
+    // A ROPE_ISA that names no set is reported by the first call that rotates; every set writes the same bits.
+    if (!isa_is_chosen() && !choose_isa().ok()) return &portable::add_angles<float, double>;
+    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+#define ROPE_ISA_ENTRY(name) \
+    if (isa == isa_id(#name)) return &name::add_angles<float, double>;
+#include "isa_list.hpp"
+    return &portable::add_angles<float, double>;
+}
+ROPE_ABI inline WriteRow<double, DoubleDouble> write_row(double) noexcept { return &add_angles; }
 
 /// n / d rounded towards minus infinity, for d > 0.
 ROPE_ABI inline Index floor_divide(Index n, Index d) noexcept { return n / d - (n % d < 0 ? 1 : 0); }
@@ -74,6 +90,7 @@ ROPE_ABI inline Index floor_divide(Index n, Index d) noexcept { return n / d - (
 template <class T>
 ROPE_ABI inline bool fill_cos_sin_table(const Frequencies& f, Index first, Index count, T* out) {
     using Work = typename WorkingType<T>::type;
+    const WriteRow<T, Work> write = write_row(T());
     constexpr Index kFineRows = 128;  // 128 KiB for 64 pairs in float: stays in L2 while the table streams out
     constexpr Index kAnchorBlocks = 64;
 
@@ -127,7 +144,7 @@ ROPE_ABI inline bool fill_cos_sin_table(const Frequencies& f, Index first, Index
         const Index end_row = block == last_block ? end - block * kFineRows : kFineRows;
         for (Index j = begin_row; j < end_row; ++j) {
             T* const to = out + 2 * pairs * (block * kFineRows + j - first);
-            write_row(to, to + pairs, coarse, row(j), pairs);
+            write(coarse, row(j), pairs, to, to + pairs);
         }
     }
     return true;

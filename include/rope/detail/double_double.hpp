@@ -20,21 +20,6 @@ struct DoubleDouble {
     double lo = 0.0;
 };
 
-/// x, but the compiler no longer knows how it was computed. Error-free transformations such as (a + b) - a - b are
-/// zero to a compiler under -ffast-math; with every rounded intermediate opaque there is nothing to simplify.
-ROPE_ABI inline double opaque(double x) noexcept {
-#if defined(__GNUC__) && defined(__SSE2__)
-    __asm__("" : "+x"(x));
-    return x;
-#elif defined(__GNUC__) && defined(__aarch64__)
-    __asm__("" : "+w"(x));
-    return x;
-#else
-    volatile double v = x;
-    return v;
-#endif
-}
-
 /// a + b exactly, for |a| >= |b| or a = 0.
 ROPE_ABI inline DoubleDouble quick_two_sum(double a, double b) noexcept {
     const double s = opaque(a + b);
@@ -80,8 +65,8 @@ ROPE_ABI inline DoubleDouble operator-(DoubleDouble a, DoubleDouble b) noexcept 
 
 ROPE_ABI inline DoubleDouble operator*(DoubleDouble a, DoubleDouble b) noexcept {
     const DoubleDouble p = two_product(a.hi, b.hi);
-    const double cross = multiply_add(a.hi, b.lo, opaque(a.lo * b.hi));
-    return quick_two_sum(p.hi, opaque(p.lo + opaque(cross)));
+    const double cross = opaque(opaque(a.hi * b.lo) + opaque(a.lo * b.hi));
+    return quick_two_sum(p.hi, opaque(p.lo + cross));
 }
 
 ROPE_ABI inline DoubleDouble operator/(DoubleDouble a, DoubleDouble b) noexcept {

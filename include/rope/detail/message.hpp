@@ -19,13 +19,14 @@ class Message {
 
     ROPE_ABI const char* text() const noexcept { return text_; }
 
-    ROPE_ABI void append(const char* text) noexcept {
+    // Calls of their own: a sentence has many pieces, and nobody waits for one.
+    ROPE_NOINLINE void append(const char* text) noexcept {
         while (*text != '\0' && size_ + 1 < kSize) text_[size_++] = *text++;
         text_[size_] = '\0';
     }
     template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
     ROPE_ABI void append(Integer value) noexcept {
-        append_number(value);
+        append_number(static_cast<std::conditional_t<std::is_signed_v<Integer>, std::int64_t, std::uint64_t>>(value));
     }
     ROPE_ABI void append(double value) noexcept {
         if (is_finite(value)) return append_number(value);
@@ -37,7 +38,7 @@ class Message {
     static constexpr std::size_t kSize = 320;  // a cut sentence is still zero-terminated
 
     template <class Number>
-    ROPE_ABI void append_number(Number value) noexcept {
+    ROPE_NOINLINE void append_number(Number value) noexcept {
         char digits[40];  // the longest shortest double has 24 characters
         *std::to_chars(digits, digits + sizeof(digits) - 1, value).ptr = '\0';
         append(digits);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// The addition of rows for every instruction set of this unit, and the one to call.
+#pragma once
+
+#include "../isa.hpp"
+#include "../types.hpp"
+#include "arithmetic.hpp"
+#include "job.hpp"
+#include "kept_bytes.hpp"
+#include "walk.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// The addition of the rows of a table [positions, heads * head_dim] to one tensor.
+template <class X, class T>
+struct AddTask {
+    const TensorView<X>& out;
+    const T* table;
+    const Positions& positions;
+    Order order;
+};
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#define ROPE_FOR_EACH_ISA "../add_kernels.hpp"
+#include "isa_list.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+template <class X, class T>
+ROPE_INLINE Kernel<AddTask<X, T>> add_kernel(IsaId isa) noexcept {
+#define ROPE_ISA_ENTRY(name) \
+    if (isa == isa_id(#name)) return &name::add<X, T>;
+#include "isa_list.hpp"
+    return &portable::add<X, T>;
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// The kernel of an additive encoding, written once for every instruction set. No include guard: see isa_list.hpp.
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+namespace ROPE_ISA {
+
+/// x[i] += row[i], in the table's type.
+template <class X, class T>
+ROPE_INLINE void add_row(X* x, Index stride, const T* row, Index count) noexcept {
+    Index i = 0;
+    if constexpr (Vector<T>::kWidth > 1) {
+        using V = Vector<T>;
+        if (stride == 1 && count >= V::kWidth) {
+            for (; i + 4 * V::kWidth <= count; i += 4 * V::kWidth) {
+                const V a = V::load(x + i) + V::load(row + i);
+                const V b = V::load(x + i + V::kWidth) + V::load(row + i + V::kWidth);
+                const V c = V::load(x + i + 2 * V::kWidth) + V::load(row + i + 2 * V::kWidth);
+                const V d = V::load(x + i + 3 * V::kWidth) + V::load(row + i + 3 * V::kWidth);
+                a.store(x + i);
+                b.store(x + i + V::kWidth);
+                c.store(x + i + 2 * V::kWidth);
+                d.store(x + i + 3 * V::kWidth);
+            }
+            for (; i + V::kWidth <= count; i += V::kWidth) (V::load(x + i) + V::load(row + i)).store(x + i);
+            if (i == count) return;
+            const Index last = count - V::kWidth;  // overlaps the vector before it, and leaves what that has done
+            (V::load(x + last) + V::load(row + last)).store_after(x + last, i - last);
+            return;
+        }
+    }
+    using E = Element<T, X>;
+    ROPE_INDEPENDENT_ITERATIONS
+    for (Index k = 0; k < count; ++k) E::store(x + k * stride, E::load(x + k * stride) + row[k]);
+}
+
+/// Adds rows to heads begin .. end - 1. Heads that lie one after the other are added to as one long row.
+template <class X, class T>
+ROPE_ABI void add(const AddTask<X, T>& task, Index begin, Index end) noexcept {
+    const TensorView<X> x = task.out;  // a copy, as in turn_tokens
+    const bool heads_meet = x.head_stride == x.head_dim * x.feature_stride;
+    HeadWalk walk(task.order, x, begin);
+    while (begin < end) {
+        const Index heads = walk.heads_here(end - begin);
+        const Index tokens = walk.tokens_here(end - begin, heads);
+        const Index pieces = heads_meet ? 1 : heads;
+        const Index count = heads_meet ? heads * x.head_dim : x.head_dim;
+        const bool along_batch = walk.token_axis() == kBatchAxis;
+        const Index token_stride = along_batch ? x.batch_stride : x.seq_stride;
+        const Index b = walk.batch(), s = walk.token(), first = walk.head();
+        X* to = x.data + b * x.batch_stride + s * x.seq_stride + first * x.head_stride;
+        for (Index t = 0; t < tokens; ++t, to += token_stride) {
+            const Index position = task.positions.at(along_batch ? b + t : b, along_batch ? s : s + t, x.seq);
+            const T* const row = task.table + (position * x.heads + first) * x.head_dim;
+            for (Index i = 0; i < pieces; ++i)
+                add_row(to + i * x.head_stride, x.feature_stride, row + i * count, count);
+        }
+        walk.advance(tokens, heads);
+        begin += tokens * heads;
+    }
+}
+
+}  // namespace ROPE_ISA
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// AVX2 with FMA and F16C: x86-64 machines since 2013 (Haswell) and 2015 (Excavator). See ../isa_list.hpp.
+#if defined(__x86_64__) && defined(__GNUC__)
+#    if defined(ROPE_ISA_ENTRY)
+ROPE_ISA_ENTRY(avx2)
+#    elif !defined(ROPE_FOR_EACH_ISA)
+#        include "cpu.hpp"
+#    else
+#        include <immintrin.h>
+#        define ROPE_ISA avx2
+#        if defined(__clang__)
+#            pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
+#        else
+#            pragma GCC push_options
+#            pragma GCC target("avx2,fma,f16c")
+#        endif
+#        include "vectors.hpp"
+#        include ROPE_FOR_EACH_ISA
+#        if defined(__clang__)
+#            pragma clang attribute pop
+#        else
+#            pragma GCC pop_options
+#        endif
+#        undef ROPE_ISA
+#    endif
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// A vector of one number. The kernels then are the loops over single pairs that the others use for what no vector fits,
+// and the compiler makes of them what it can.
+#pragma once
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+namespace portable {
+
+/// a * b + c: rounded once where the machine can, else the product and the sum are rounded, and a machine without fma
+/// gives the compiler nothing to contract them to.
+template <class T>
+ROPE_INLINE T multiply_add(T a, T b, T c) noexcept {
+#if ROPE_HAS_FMA
+    return std::fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+/// a * b, rounded whatever is done with it next.
+ROPE_INLINE double product(double a, double b) noexcept { return ROPE_HAS_FMA ? opaque(a * b) : a * b; }
+
+template <class T>
+struct Vector {
+    static constexpr Index kWidth = 1;
+};
+template <class T>
+struct EvenOdd;
+
+}  // namespace portable
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

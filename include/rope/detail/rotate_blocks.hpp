@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// Pairs of features that are neighbours, turned by vectors: the pieces that rotate_kernels.hpp is made of. No include
+// guard: see isa_list.hpp.
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+namespace ROPE_ISA {
+
+// ---- One pair, for what no vector fits ----
+
+template <class T>
+ROPE_INLINE Pair<T> turned(Pair<T> x, T c, T s) noexcept {
+    return {multiply_add(x.a, c, -(x.b * s)), multiply_add(x.b, c, x.a * s)};
+}
+
+/// Pair i of one head, whose features lie at i * step and at i * step + distance.
+template <class In, class Out, class T>
+ROPE_INLINE void turn_pair(const In* x, PairShape x_shape, Out* y, PairShape y_shape, const Row<T>& row,
+                           Index i) noexcept {
+    const Pair<T> pair = {Element<T, In>::load(x + i * x_shape.step),
+                          Element<T, In>::load(x + i * x_shape.step + x_shape.distance)};
+    const Pair<T> result = turned(pair, row.cos[i] * row.cos_scale, row.sin[i] * row.sin_scale);
+    Element<T, Out>::store(y + i * y_shape.step, result.a);
+    Element<T, Out>::store(y + i * y_shape.step + y_shape.distance, result.b);
+}
+
+// ---- Blocks: kPairs pairs of a head at once. prepare holds cos and sin in registers, turn uses them for one head. A
+//      block begins at feature i * kStep / kPairs of its head for pair i. ----
+
+template <class V, class P>
+ROPE_INLINE void put(V v, P* p, Index kept) noexcept {
+    if (kept == 0) {
+        v.store(p);
+    } else {
+        v.store_after(p, kept);
+    }
+}
+
+/// (x[i], x[i + distance])
+template <class In, class Out, class T>
+struct HalfSplitBlock {
+    using V = Vector<T>;
+    static constexpr Index kPairs = V::kWidth;
+    static constexpr Index kStep = kPairs;
+    static constexpr int kRegisters = 2;
+    V c, s;
+
+    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
+        c = V::load(row.cos + i);
+        s = V::load(row.sin + i);
+    }
+    ROPE_INLINE void scale(V cos_scale, V sin_scale) noexcept {
+        c = c * cos_scale;
+        s = s * sin_scale;
+    }
+    using Result = Pair<V>;
+    ROPE_INLINE Result turn(const In* x, Index distance) const noexcept {
+        const V a = V::load(x).held();
+        const V b = V::load(x + distance).held();
+        return {multiply_subtract(a, c, b * s), multiply_add(b, c, a * s)};
+    }
+    ROPE_INLINE static void put_first(const Result& r, Out* y, Index kept) noexcept { put(r.a, y, kept); }
+    ROPE_INLINE static void put_second(const Result& r, Out* y, Index distance, Index kept) noexcept {
+        put(r.b, y + distance, kept);
+    }
+};
+
+/// (x[2i], x[2i + 1]): x * (c0, c0, c1, c1, ...) -+ swapped x * (s0, s0, s1, s1, ...)
+template <class In, class Out, class T>
+struct InterleavedBlock {
+    using V = Vector<T>;
+    static constexpr Index kPairs = V::kWidth / 2;
+    static constexpr Index kStep = V::kWidth;
+    static constexpr int kRegisters = 2;
+    V c, s;
+
+    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
+        c = V::load_twice(row.cos + i);
+        s = V::load_twice(row.sin + i);
+    }
+    ROPE_INLINE void scale(V cos_scale, V sin_scale) noexcept {
+        c = c * cos_scale;
+        s = s * sin_scale;
+    }
+    using Result = V;
+    ROPE_INLINE Result turn(const In* x, Index) const noexcept {
+        const V v = V::load(x).held();
+        return multiply_subtract_add(v, c, v.swapped() * s);
+    }
+    ROPE_INLINE static void put_first(const Result& r, Out* y, Index kept) noexcept { put(r, y, 2 * kept); }
+    ROPE_INLINE static void put_second(const Result&, Out*, Index, Index) noexcept {}
+};
+
+/// Half-split bfloat16, with the even and the odd pairs in vectors of their own.
+template <class In, class Out, class T>
+struct EvenOddHalfSplitBlock {
+    using V = Vector<T>;
+    using Two = EvenOdd<In>;
+    static constexpr Index kPairs = Two::kWidth;
+    static constexpr Index kStep = kPairs;
+    static constexpr int kRegisters = 4;
+    Two c, s;
+
+    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
+        c = Two::load(row.cos + i);
+        s = Two::load(row.sin + i);
+    }
+    ROPE_INLINE void scale(V cos_scale, V sin_scale) noexcept {
+        c = {c.even * cos_scale, c.odd * cos_scale};
+        s = {s.even * sin_scale, s.odd * sin_scale};
+    }
+    using Result = Pair<Two>;
+    ROPE_INLINE Result turn(const In* x, Index distance) const noexcept {
+        const Two a = Two::load(x);
+        const Two b = Two::load(x + distance);
+        return {{multiply_subtract(a.even, c.even, b.even * s.even), multiply_subtract(a.odd, c.odd, b.odd * s.odd)},
+                {multiply_add(b.even, c.even, a.even * s.even), multiply_add(b.odd, c.odd, a.odd * s.odd)}};
+    }
+    ROPE_INLINE static void put_first(const Result& r, Out* y, Index kept) noexcept { put(r.a, y, kept); }
+    ROPE_INLINE static void put_second(const Result& r, Out* y, Index distance, Index kept) noexcept {
+        put(r.b, y + distance, kept);
+    }
+};
+
+/// Interleaved bfloat16: what is even is a, what is odd is b.
+template <class In, class Out, class T>
+struct EvenOddInterleavedBlock {
+    using V = Vector<T>;
+    using Two = EvenOdd<In>;
+    static constexpr Index kPairs = Two::kWidth / 2;
+    static constexpr Index kStep = Two::kWidth;
+    static constexpr int kRegisters = 2;
+    V c, s;
+
+    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
+        c = V::load(row.cos + i);
+        s = V::load(row.sin + i);
+    }
+    ROPE_INLINE void scale(V cos_scale, V sin_scale) noexcept {
+        c = c * cos_scale;
+        s = s * sin_scale;
+    }
+    using Result = Two;
+    ROPE_INLINE Result turn(const In* x, Index) const noexcept {
+        const Two v = Two::load(x);
+        return {multiply_subtract(v.even, c, v.odd * s), multiply_add(v.odd, c, v.even * s)};
+    }
+    ROPE_INLINE static void put_first(const Result& r, Out* y, Index kept) noexcept { put(r, y, 2 * kept); }
+    ROPE_INLINE static void put_second(const Result&, Out*, Index, Index) noexcept {}
+};
+
+/// The block for given types. `wide` is false for heads with fewer pairs than the widest block has.
+template <Layout layout, bool wide, class In, class Out, class T>
+struct BlockFor {
+    static constexpr bool is_half_split = layout == Layout::half_split;
+    static constexpr bool is_bfloat16 = std::is_same_v<In, bfloat16> && std::is_same_v<Out, bfloat16>;
+    using Plain = std::conditional_t<is_half_split, HalfSplitBlock<In, Out, T>, InterleavedBlock<In, Out, T>>;
+    using Split =
+        std::conditional_t<is_half_split, EvenOddHalfSplitBlock<In, Out, T>, EvenOddInterleavedBlock<In, Out, T>>;
+    using type = std::conditional_t<is_bfloat16 && wide, Split, Plain>;
+};
+
+/// n blocks one after the other, two at a time: machines that can store twice in a cycle do so when both go to the same
+/// cache line. A recursion and no array, so that every compiler keeps them in registers.
+template <class Block, int n>
+struct Blocks {
+    Block first, second;
+    Blocks<Block, n - 2> rest;
+
+    template <class T>
+    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
+        first.prepare(row, i);
+        second.prepare(row, i + Block::kPairs);
+        rest.prepare(row, i + 2 * Block::kPairs);
+    }
+    template <class V>
+    ROPE_INLINE void scale(V cos_scale, V sin_scale) noexcept {
+        first.scale(cos_scale, sin_scale);
+        second.scale(cos_scale, sin_scale);
+        rest.scale(cos_scale, sin_scale);
+    }
+    template <class In, class Out>
+    ROPE_INLINE void turn(const In* x, Out* y, Index distance) const noexcept {
+        const typename Block::Result a = first.turn(x, distance);
+        const typename Block::Result b = second.turn(x + Block::kStep, distance);
+        Block::put_first(a, y, 0);
+        Block::put_first(b, y + Block::kStep, 0);
+        Block::put_second(a, y, distance, 0);
+        Block::put_second(b, y + Block::kStep, distance, 0);
+        rest.turn(x + 2 * Block::kStep, y + 2 * Block::kStep, distance);
+    }
+};
+template <class Block>
+struct Blocks<Block, 1> {
+    Block block;
+    template <class T>
+    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
+        block.prepare(row, i);
+    }
+    template <class V>
+    ROPE_INLINE void scale(V cos_scale, V sin_scale) noexcept {
+        block.scale(cos_scale, sin_scale);
+    }
+    template <class In, class Out>
+    ROPE_INLINE void turn(const In* x, Out* y, Index distance, Index kept = 0) const noexcept {
+        const typename Block::Result result = block.turn(x, distance);
+        Block::put_first(result, y, kept);
+        Block::put_second(result, y, distance, kept);
+    }
+};
+template <class Block>
+struct Blocks<Block, 0> {
+    template <class T>
+    ROPE_INLINE void prepare(const Row<T>&, Index) noexcept {}
+    template <class V>
+    ROPE_INLINE void scale(V, V) noexcept {}
+    template <class In, class Out>
+    ROPE_INLINE void turn(const In*, Out*, Index) const noexcept {}
+};
+
+/// Heads of one token whose rotated slices begin at x and y, x_stride and y_stride apart.
+template <class In, class Out>
+struct Heads {
+    const In* x;
+    Index x_stride;
+    Out* y;
+    Index y_stride;
+    Index count;
+};
+
+/// n blocks of every head, from pair i on.
+template <class Block, int n, class In, class Out, class T>
+ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance) noexcept {
+    Blocks<Block, n> blocks;
+    blocks.prepare(row, i);
+    if (row.is_scaled) blocks.scale(Vector<T>::all(row.cos_scale), Vector<T>::all(row.sin_scale));
+    const In* x = heads.x + i * (Block::kStep / Block::kPairs);
+    Out* y = heads.y + i * (Block::kStep / Block::kPairs);
+    for (Index h = 0; h < heads.count; ++h) {
+        blocks.turn(x, y, distance);
+        x += heads.x_stride;
+        y += heads.y_stride;
+    }
+}
+
+/// All pairs of the heads; at least one block's. The last block overlaps the one before it where the pairs are no
+/// multiple, and leaves what that has turned.
+template <class Block, class In, class Out, class T>
+ROPE_INLINE void turn_heads(const Heads<In, Out>& heads, const Row<T>& row, Index pairs) noexcept {
+    constexpr int kTogether = 8 / Block::kRegisters;
+    Index i = 0;
+    for (; i + kTogether * Block::kPairs <= pairs; i += kTogether * Block::kPairs)
+        turn_blocks<Block, kTogether>(heads, row, i, pairs);
+    for (; i + Block::kPairs <= pairs; i += Block::kPairs) turn_blocks<Block, 1>(heads, row, i, pairs);
+    if (i == pairs) return;
+    const Index kept = Block::kPairs - (pairs - i);
+    i = pairs - Block::kPairs;
+    Blocks<Block, 1> block;
+    block.prepare(row, i);
+    if (row.is_scaled) block.scale(Vector<T>::all(row.cos_scale), Vector<T>::all(row.sin_scale));
+    const Index start = i * (Block::kStep / Block::kPairs);
+    for (Index h = 0; h < heads.count; ++h)
+        block.turn(heads.x + h * heads.x_stride + start, heads.y + h * heads.y_stride + start, pairs, kept);
+}
+
+}  // namespace ROPE_ISA
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

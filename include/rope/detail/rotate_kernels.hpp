@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+// The kernels of a rotation, written once for every instruction set. No include guard: see isa_list.hpp.
+
+#include "rotate_blocks.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+namespace ROPE_ISA {
+
+// ---- Features that are no neighbours, where tokens or heads are: kLanes of them at once ----
+
+/// `lanes` tokens or heads that are neighbours in memory, and `count` pairs of them with x at the first pair's a.
+template <class In, class Out, class T>
+ROPE_INLINE void turn_lanes(const In* x, PairShape x_shape, Out* y, PairShape y_shape, const Tile<T>& tile, Index lanes,
+                            Index count) noexcept {
+    for (Index i = 0; i < count; ++i, x += x_shape.step, y += y_shape.step) {
+        const T* const cos = tile.cos[i];
+        const T* const sin = tile.sin[i];
+        Index lane = 0;
+        if constexpr (Vector<T>::kWidth > 1) {
+            using V = Vector<T>;
+            for (; lane + V::kWidth <= lanes; lane += V::kWidth) {
+                const V a = V::load(x + lane);
+                const V b = V::load(x + x_shape.distance + lane);
+                const V c = V::load(cos + lane);
+                const V s = V::load(sin + lane);
+                multiply_subtract(a, c, b * s).store(y + lane);
+                multiply_add(b, c, a * s).store(y + y_shape.distance + lane);
+            }
+        }
+        for (Index k = lane; k < lanes; ++k) {
+            const Pair<T> pair = {Element<T, In>::load(x + k), Element<T, In>::load(x + x_shape.distance + k)};
+            const Pair<T> result = turned(pair, cos[k], sin[k]);
+            Element<T, Out>::store(y + k, result.a);
+            Element<T, Out>::store(y + y_shape.distance + k, result.b);
+        }
+    }
+}
+
+// ---- Features that do not turn, out of place ----
+
+template <class In, class Out, class T>
+ROPE_INLINE void copy_features(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept {
+    Index i = 0;
+    if constexpr (std::is_same_v<In, Out>) {  // as bits
+        if (x_stride == 1 && y_stride == 1) {
+            if (count > 0) std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(In));
+            return;
+        }
+        for (; i < count; ++i) std::memcpy(y + i * y_stride, x + i * x_stride, sizeof(In));
+    } else {
+        if constexpr (Vector<T>::kWidth > 1)
+            if (x_stride == 1 && y_stride == 1)
+                for (; i + Vector<T>::kWidth <= count; i += Vector<T>::kWidth) Vector<T>::load(x + i).store(y + i);
+        for (; i < count; ++i) Element<T, Out>::store(y + i * y_stride, Element<T, In>::load(x + i * x_stride));
+    }
+}
+
+// ---- The walk ----
+
+template <class T>
+ROPE_INLINE void prefetch(const T* p, Index count) noexcept {
+    const char* const begin = reinterpret_cast<const char*>(p);
+    for (Index byte = 0; byte < count * static_cast<Index>(sizeof(T)); byte += 64)
+        __builtin_prefetch(begin + byte + kPrefetchDistance, 1);
+}
+
+// The three ways below are functions of their own, so that each has the registers to itself. What their loops need of the
+// task is copied, because a compiler must think that a store of a vector could change it.
+
+/// Part of a tensor: heads first .. first + heads - 1 of `tokens` tokens, from token s of batch entry b on, along the
+/// axis of batch entries or of tokens.
+struct Part {
+    Index b, s, tokens, first, heads;
+    bool along_batch;
+};
+
+template <class T>
+ROPE_INLINE T* start_of(const TensorView<T>& v, const Part& part) noexcept {
+    return v.data + part.b * v.batch_stride + part.s * v.seq_stride + part.first * v.head_stride;
+}
+
+template <class T>
+ROPE_INLINE Index token_stride(const TensorView<T>& v, const Part& part) noexcept {
+    return part.along_batch ? v.batch_stride : v.seq_stride;
+}
+
+/// The row of token t of a part.
+template <class In, class Out, class T>
+ROPE_INLINE Row<T> row_of(const RotateTask<In, Out, T>& task, const Part& part, Index t) noexcept {
+    const Index b = part.along_batch ? part.b + t : part.b;
+    const Index s = part.along_batch ? part.s : part.s + t;
+    const Index position = task.positions.at(b, s, task.in.seq) - task.first_position;
+    const T* const row = task.table + position * 2 * task.pairs;
+    return {row, row + task.pairs, task.cos_scale, task.sin_scale, task.is_scaled};
+}
+
+/// Features that do not turn of some heads of one token, out of place.
+template <class In, class Out, class T>
+ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const In* x, Out* y, Index heads) noexcept {
+    const TensorView<const In>& in = task.in;
+    const TensorView<Out>& out = task.out;
+    const Index end = task.rotary_offset + 2 * task.pairs;
+    for (Index h = 0; h < heads; ++h, x += in.head_stride, y += out.head_stride) {
+        copy_features<In, Out, T>(x, in.feature_stride, y, out.feature_stride, task.rotary_offset);
+        copy_features<In, Out, T>(x + end * in.feature_stride, in.feature_stride, y + end * out.feature_stride,
+                                  out.feature_stride, in.head_dim - end);
+    }
+}
+
+/// 1. Features are neighbours, and there is at least one block of pairs.
+template <class Block, class In, class Out, class T>
+ROPE_NOINLINE void turn_by_blocks(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
+    const In* x = start_of(task.in, part);
+    Out* y = start_of(task.out, part);
+    const Index x_token = token_stride(task.in, part), y_token = token_stride(task.out, part);
+    const Index offset = task.rotary_offset, pairs = task.pairs, head_dim = task.in.head_dim;
+    const Index count = part.heads, tokens = part.tokens;
+    const bool share_registers = task.order.heads_share_registers, in_place = task.in_place;
+    Heads<In, Out> heads = {x, task.in.head_stride, y, task.out.head_stride, share_registers ? count : 1};
+    // One head at a time runs through memory faster than a machine foresees; with a single head, so does the table.
+    const bool ask_ahead = heads.count == 1;
+    for (Index t = 0; t < tokens; ++t, x += x_token, y += y_token) {
+        const Row<T> row = row_of(task, part, t);
+        heads.x = x + offset;
+        heads.y = y + offset;
+        if (count == 1) prefetch(row.cos, 2 * pairs);
+        for (Index h = 0; h < count; h += heads.count) {
+            if (ask_ahead) prefetch(heads.y, head_dim);
+            turn_heads<Block>(heads, row, pairs);
+            heads.x += heads.count * heads.x_stride;
+            heads.y += heads.count * heads.y_stride;
+        }
+        if (!in_place) copy_rest(task, x, y, count);
+    }
+}
+
+/// 2. Anything: pair by pair.
+template <Layout layout, class In, class Out, class T>
+ROPE_NOINLINE void turn_by_pairs(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
+    const TensorView<const In> in = task.in;
+    const TensorView<Out> out = task.out;
+    const In* x = start_of(in, part);
+    Out* y = start_of(out, part);
+    const Index x_token = token_stride(in, part), y_token = token_stride(out, part);
+    const Index pairs = task.pairs;
+    const PairShape x_shape = pair_shape<layout>(pairs, in.feature_stride);
+    const PairShape y_shape = pair_shape<layout>(pairs, out.feature_stride);
+    [[maybe_unused]] const bool is_contiguous = in.feature_stride == 1 && out.feature_stride == 1;
+    for (Index t = 0; t < part.tokens; ++t, x += x_token, y += y_token) {
+        const Row<T> row = row_of(task, part, t);
+        const In* from = x + task.rotary_offset * in.feature_stride;
+        Out* to = y + task.rotary_offset * out.feature_stride;
+        for (Index h = 0; h < part.heads; ++h, from += in.head_stride, to += out.head_stride) {
+            if constexpr (Vector<T>::kWidth == 1) {
+                if (is_contiguous) {  // constant steps, for the compiler to vectorise
+                    const PairShape unit = pair_shape<layout>(pairs);
+                    ROPE_INDEPENDENT_ITERATIONS
+                    for (Index i = 0; i < pairs; ++i) turn_pair(from, unit, to, unit, row, i);
+                    continue;
+                }
+            }
+            for (Index i = 0; i < pairs; ++i) turn_pair(from, x_shape, to, y_shape, row, i);
+        }
+        if (!task.in_place) copy_rest(task, x, y, part.heads);
+    }
+}
+
+/// 3. Tokens or heads are neighbours: at most kLanes tokens, and one if it is the heads.
+template <Layout layout, class In, class Out, class T>
+ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
+    const TensorView<const In> in = task.in;
+    const TensorView<Out> out = task.out;
+    const In* const x = start_of(in, part);
+    Out* const y = start_of(out, part);
+    const Index count = part.heads;
+    const bool along_heads = task.order.lanes == kHeadAxis;
+    const Index lanes = along_heads ? (count < kLanes ? count : kLanes) : part.tokens;  // of the tile
+    const Index heads_at_once = along_heads ? lanes : 1;
+    const PairShape unit = pair_shape<layout>(task.pairs);
+    const PairShape x_shape = pair_shape<layout>(task.pairs, in.feature_stride);
+    const PairShape y_shape = pair_shape<layout>(task.pairs, out.feature_stride);
+
+    Tile<T> tile;
+    for (Index i = 0; i < task.pairs; i += kTilePairs) {
+        const Index pairs = task.pairs - i < kTilePairs ? task.pairs - i : kTilePairs;
+        for (Index lane = 0; lane < lanes; ++lane) {
+            const Row<T> row = row_of(task, part, along_heads ? 0 : lane);
+            for (Index k = 0; k < pairs; ++k) {
+                tile.cos[k][lane] = row.cos[i + k] * row.cos_scale;
+                tile.sin[k][lane] = row.sin[i + k] * row.sin_scale;
+            }
+        }
+        const Index feature = task.rotary_offset + i * unit.step;
+        for (Index h = 0; h < count; h += heads_at_once) {
+            const Index here = along_heads && count - h < lanes ? count - h : lanes;
+            turn_lanes(x + h * in.head_stride + feature * in.feature_stride, x_shape,
+                       y + h * out.head_stride + feature * out.feature_stride, y_shape, tile, here, pairs);
+        }
+    }
+    if (task.in_place) return;
+    for (Index i = 0; i < in.head_dim; ++i) {
+        if (i == task.rotary_offset) i += 2 * task.pairs;
+        if (i == in.head_dim) break;
+        for (Index h = 0; h < count; h += heads_at_once) {
+            const Index here = along_heads && count - h < lanes ? count - h : lanes;
+            copy_features<In, Out, T>(x + h * in.head_stride + i * in.feature_stride, 1,
+                                      y + h * out.head_stride + i * out.feature_stride, 1, here);
+        }
+    }
+}
+
+template <Layout layout, class In, class Out, class T>
+ROPE_INLINE void turn_contiguous(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
+    if constexpr (Vector<T>::kWidth > 1) {
+        using Wide = typename BlockFor<layout, true, In, Out, T>::type;
+        using Plain = typename BlockFor<layout, false, In, Out, T>::type;
+        if (task.pairs >= Wide::kPairs) return turn_by_blocks<Wide>(task, part);
+        if constexpr (Plain::kPairs < Wide::kPairs)
+            if (task.pairs >= Plain::kPairs) return turn_by_blocks<Plain>(task, part);
+    }
+    turn_by_pairs<layout>(task, part);
+}
+
+/// Heads begin .. end - 1 in the numbering of task.order.
+template <Layout layout, class In, class Out, class T>
+ROPE_ABI void rotate(const RotateTask<In, Out, T>& task, Index begin, Index end) noexcept {
+    const Axis lanes = task.order.lanes;
+    const bool is_contiguous = task.in.feature_stride == 1 && task.out.feature_stride == 1;
+    HeadWalk walk(task.order, task.in, begin);
+    while (begin < end) {
+        const Index heads = walk.heads_here(end - begin);
+        const Index tokens = walk.tokens_here(end - begin, heads);
+        const Part part = {walk.batch(), walk.token(), tokens, walk.head(), heads, walk.token_axis() == kBatchAxis};
+        if (is_contiguous) {
+            turn_contiguous<layout>(task, part);
+        } else if (lanes == kHeadAxis || (lanes == kSeqAxis && tokens > 1)) {
+            const Index at_once = lanes == kSeqAxis ? kLanes : 1;
+            for (Index t = 0; t < tokens; t += at_once) {
+                Part some = part;
+                (some.along_batch ? some.b : some.s) += t;
+                some.tokens = tokens - t < at_once ? tokens - t : at_once;
+                turn_neighbours<layout>(task, some);
+            }
+        } else {
+            turn_by_pairs<layout>(task, part);
+        }
+        walk.advance(tokens, heads);
+        begin += tokens * heads;
+    }
+}
+
+}  // namespace ROPE_ISA
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Which instruction set the kernels use.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "errors.hpp"
+#include "types.hpp"
+
+#include "detail/arithmetic.hpp"
+
+// Every kernel exists once per instruction set, in every unit that includes the library, whatever flags the unit is
+// compiled with. The first call that needs one chooses, once per process: the environment variable ROPE_ISA if it is
+// set, else the best set that the machine has. The sets, best first:
+//
+//     avx2        x86-64 with AVX2, FMA and F16C
+//     sse2        every x86-64
+//     portable    plain loops, which the compiler makes what it can of
+//
+// Units compiled with flags that allow more than a set (-mfma and sse2) do not have that set; where another unit has
+// chosen it, they use the portable loops.
+//
+// With fma a result has the same bits in every set and on every machine; without, likewise (see apply.hpp).
+
+#include "detail/isa_list.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+/// Names of instruction sets, best first: a range of const char*.
+class IsaNames {
+ public:
+    ROPE_ABI const char* const* begin() const noexcept { return names_; }
+    ROPE_ABI const char* const* end() const noexcept { return names_ + count_; }
+    ROPE_ABI Index size() const noexcept { return count_; }
+    ROPE_ABI const char* operator[](Index i) const noexcept { return names_[i]; }
+    ROPE_ABI void push_back(const char* name) noexcept {
+        if (count_ < kMost) names_[count_++] = name;
+    }
+
+ private:
+    static constexpr Index kMost = 16;
+    const char* names_[kMost] = {};
+    Index count_ = 0;
+};
+
+namespace detail {
+
+/// An instruction set as a number that is the same in every unit, whichever sets the unit has: the letters of its name,
+/// of which there are at most eight.
+using IsaId = std::uint64_t;
+ROPE_ABI constexpr IsaId isa_id(const char* name) noexcept {
+    IsaId id = 0;
+    while (*name != '\0') id = id << 8 | static_cast<unsigned char>(*name++);
+    return id;
+}
+
+/// The choice of the process; 0 before it is made.
+inline std::atomic<IsaId> chosen_isa{0};
+
+/// The sets of this unit that this machine runs.
+ROPE_COLD IsaNames find_available_isas() noexcept {
+    IsaNames names;
+#define ROPE_ISA_ENTRY(name) \
+    if (name::is_available()) names.push_back(#name);
+#include "detail/isa_list.hpp"
+    return names;
+}
+
+ROPE_COLD Status check_isa(const char* source, const char* name) noexcept {
+    char list[128] = {};
+    for (const char* available : find_available_isas()) {
+        if (std::strcmp(name, available) == 0) return Status();
+        if (std::strlen(list) + std::strlen(available) + 3 > sizeof(list)) continue;
+        if (list[0] != '\0') std::strcat(list, ", ");
+        std::strcat(list, available);
+    }
+    return invalid(source, " is \"", name, "\"; it must be one of the instruction sets available here: ", list, ".");
+}
+
+/// Makes the choice.
+ROPE_COLD Status choose_isa() noexcept {
+    const char* const name = std::getenv("ROPE_ISA");
+    const bool is_set = name != nullptr && name[0] != '\0';
+    if (is_set)
+        if (const Status s = check_isa("The environment variable ROPE_ISA", name); !s.ok()) return s;
+    chosen_isa.store(isa_id(is_set ? name : find_available_isas()[0]), std::memory_order_relaxed);
+    return Status();
+}
+
+/// Ok from the first call on that was ok.
+ROPE_INLINE bool isa_is_chosen() noexcept { return chosen_isa.load(std::memory_order_relaxed) != 0; }
+
+/// Whether the set in use has fma.
+ROPE_ABI inline bool active_isa_has_fma() noexcept {
+    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+#define ROPE_ISA_ENTRY(name) \
+    if (isa == isa_id(#name)) return name::kHasFma;
+#include "detail/isa_list.hpp"
+    return portable::kHasFma;
+}
+
+}  // namespace detail
+
+/// The sets that this unit has and this machine runs, best first; the last is always "portable".
+ROPE_ABI inline IsaNames available_isas() noexcept { return detail::find_available_isas(); }
+
+/// The set that calls from this unit use. Throws std::invalid_argument when the choice has not been made yet and
+/// ROPE_ISA names none that is available.
+ROPE_ABI inline const char* active_isa() {
+    if (!detail::isa_is_chosen() && !detail::proceed(detail::choose_isa())) return "";
+    const detail::IsaId isa = detail::chosen_isa.load(std::memory_order_relaxed);
+#define ROPE_ISA_ENTRY(name) \
+    if (isa == detail::isa_id(#name)) return #name;
+#include "detail/isa_list.hpp"
+    return "portable";
+}
+
+/// For tests and benchmarks: from now on all calls of the process use this set; nullptr: back to the choice made by
+/// ROPE_ISA and the machine. Throws std::invalid_argument when the set is not available. Calls that run meanwhile in
+/// other threads finish with the set they began with.
+ROPE_ABI inline void force_isa(const char* name) {
+    if (name == nullptr) {
+        detail::proceed(detail::choose_isa());
+    } else if (detail::proceed(detail::check_isa("name", name))) {
+        detail::chosen_isa.store(detail::isa_id(name), std::memory_order_relaxed);
+    }
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

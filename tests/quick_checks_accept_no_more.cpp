@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+// Before the checks that know what to say, a call is put to a quick test. That test accepts nothing that the checks
+// refuse, and it does accept what decoding and prefill look like, so that these calls never pay for more.
+#include <rope/core.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "support/catch.hpp"
+
+using rope::Index;
+using rope::Positions;
+using rope::detail::AnyView;
+using rope::detail::CheckedTensor;
+
+namespace {
+
+constexpr Index kMost = std::numeric_limits<Index>::max();
+
+/// Nothing is read or written there.
+const void* address(std::uintptr_t at) { return rope::detail::bit_cast<const void*>(at); }
+
+class Draw {
+ public:
+    bool one_in(Index n) { return below(n) == 0; }
+    Index below(Index n) { return static_cast<Index>(engine_() % static_cast<std::uint64_t>(n)); }
+    Index of(std::initializer_list<Index> list) { return list.begin()[below(static_cast<Index>(list.size()))]; }
+    /// A number that no tensor should have.
+    Index hostile() {
+        const Index power = Index(1) << below(63);
+        return of(
+            {0, -1, -3, kMost, -kMost - 1, kMost - 1, kMost / 2, kMost / 2 + 1, power, power - 1, power + 1, -power});
+    }
+
+    /// Axes in any order, each just beyond what the smaller ones reach, and then, maybe, something wrong.
+    AnyView view(const std::array<Index, 4>& extents, const void* data) {
+        AnyView v = {};
+        v.name = "x";
+        v.data = data;
+        const Index type = below(4);
+        v.element_size = type == 0 ? 8 : type == 1 ? 4 : 2;
+        v.type = type == 0   ? &rope::detail::kTypeTag<double>
+                 : type == 1 ? &rope::detail::kTypeTag<float>
+                 : type == 2 ? &rope::detail::kTypeTag<rope::half>
+                             : &rope::detail::kTypeTag<rope::bfloat16>;
+        std::array<std::size_t, 4> order = {3, 2, 1, 0};
+        const Index usual = below(6);
+        if (usual == 1) order = {3, 1, 2, 0};
+        if (usual == 2) order = {3, 2, 0, 1};
+        if (usual == 3) order = {1, 3, 2, 0};
+        if (usual == 4) order = {0, 1, 2, 3};
+        if (usual == 5) std::shuffle(order.begin(), order.end(), engine_);
+        Index reach = 0;
+        for (const std::size_t axis : order) {
+            v.extents[axis] = extents[axis];
+            v.strides[axis] = reach + 1 + of({0, 0, 1, 20});
+            if (reach < 1000 && one_in(3)) v.strides[axis] *= of({2, 3, 4, Index(1) << 22, Index(1) << 40});
+            const Index large = Index(1) << 30;
+            if (v.strides[axis] < large && extents[axis] > 0 && extents[axis] < large)
+                reach += v.strides[axis] * (extents[axis] - 1);
+        }
+        if (one_in(3)) {
+            Index& stride = v.strides[below(4)];
+            const Index mistake = below(4);
+            if (mistake == 0) stride -= 1;
+            if (mistake == 1) stride = -stride;
+            if (mistake == 2) stride = 0;
+            if (mistake == 3) stride = hostile();
+        }
+        if (one_in(40)) v.extents[below(4)] = hostile();
+        if (one_in(200)) v.data = nullptr;
+        return v;
+    }
+
+    /// Somewhere about `v`: where it is, where it or one of its axes ends, or anywhere at all.
+    const void* place_near(const AnyView& v, const AnyView& other) {
+        if (one_in(20)) return address(engine_());
+        if (one_in(20)) return address(static_cast<std::uintptr_t>(hostile()));
+        std::uintptr_t at = reinterpret_cast<std::uintptr_t>(v.data);
+        const auto step = [&](const AnyView& from, std::uint64_t sign) {
+            const std::size_t fewest = one_in(4) ? 0 : one_in(3) ? 1 : 2;
+            std::uint64_t elements = 1;
+            for (std::size_t axis = fewest; axis < 4; ++axis)
+                elements += static_cast<std::uint64_t>(from.strides[axis]) *
+                            (static_cast<std::uint64_t>(from.extents[axis]) - 1);
+            at += sign * elements * static_cast<std::uint64_t>(from.element_size);
+        };
+        if (one_in(2)) {
+            step(v, 1);
+        } else if (one_in(2)) {
+            step(other, ~std::uint64_t(0));
+        }
+        if (one_in(2))
+            at += static_cast<std::uint64_t>(of({-1, 1})) * static_cast<std::uint64_t>(of({1, 2, 4, 8, 64, 4096}));
+        return address(at);
+    }
+
+    std::array<Index, 4> extents() {
+        std::array<Index, 4> e{};
+        for (Index& extent : e) extent = one_in(3) ? 1 : 1 + below(5);
+        if (one_in(10))
+            e[static_cast<std::size_t>(below(4))] =
+                of({0, 128, 4096, Index(1) << 22, (Index(1) << 22) + 1, Index(1) << 31});
+        return e;
+    }
+
+    /// A second view of these extents: anywhere about the first, or beside it in the rows of one buffer.
+    AnyView beside(const AnyView& v, const std::array<Index, 4>& extents) {
+        AnyView other = view(extents, v.data);
+        if (one_in(3)) {
+            other = v;
+            std::copy(extents.begin(), extents.end(), other.extents);
+            if (one_in(8)) other.strides[below(4)] = hostile();
+        }
+        other.data = place_near(v, other);
+        return other;
+    }
+
+    rope::detail::TableShape table(Index head_dim) {
+        const Index most = one_in(8) ? Index(1) << 62 : 1 + below(12);
+        Index first = one_in(2) ? 0 : of({-3, 3, -(Index(1) << 62)});
+        if (one_in(8)) first = (Index(1) << 62) - most;
+        return {one_in(20) ? head_dim ^ 1 : head_dim, first, most};
+    }
+
+    Positions positions(const rope::detail::TableShape& table, Index batch, Index seq, std::vector<Index>& list) {
+        const Index last = table.first_position + table.max_positions - 1;
+        const auto near = [&]() -> Index {
+            if (one_in(20)) return hostile();
+            if (one_in(2)) return table.first_position + below(3) - (one_in(3) ? 1 : 0);
+            return last - below(3) + (one_in(3) ? 1 : 0) - (one_in(2) && seq > 0 && seq < 100 ? seq - 1 : 0);
+        };
+        if (one_in(2)) return rope::start_at(near());
+        const bool starts = one_in(2);
+        Index count = starts ? batch : one_in(2) ? seq : rope::detail::clamped_product(batch, seq);
+        if (count < 0 || count > 10000) count = 0;
+        if (one_in(10)) count += of({-1, 1});
+        list.assign(static_cast<std::size_t>(std::max<Index>(count, 0)), table.first_position);
+        for (Index& position : list)
+            if (one_in(4)) position = near();
+        const Index* const data = one_in(20) ? nullptr : list.data();
+        return Positions(starts ? Positions::Kind::start_per_entry : Positions::Kind::ids, data, count, 1);
+    }
+
+ private:
+    std::mt19937_64 engine_{20261121};
+};
+
+template <class T>
+bool is_fine(const Positions& positions, const rope::TensorView<T>& x, const rope::CosSinCache<float>& cache) {
+    return is_plainly_fine(positions, checked(rope::detail::in_place("x", x, cache)));
+}
+template <class Q, class K>
+bool is_fine(const Positions& positions, const rope::TensorView<Q>& q, const rope::TensorView<K>& k,
+             const rope::CosSinCache<float>& q_cache, const rope::CosSinCache<float>& k_cache) {
+    return is_plainly_fine(positions, checked(rope::detail::in_place("q", q, q_cache)),
+                           checked(rope::detail::in_place("k", k, k_cache)));
+}
+template <class In, class Out>
+bool is_fine_copy(const Positions& positions, const rope::TensorView<In>& in, const rope::TensorView<Out>& out,
+                  const rope::CosSinCache<float>& cache) {
+    return is_plainly_fine(positions, checked(rope::detail::out_of_place(in, out, cache)));
+}
+
+}  // namespace
+
+TEST_CASE("what the quick test accepts, the checks accept") {
+    Draw draw;
+    constexpr int kRounds = 400000;
+    int quick = 0, in_full = 0, together = 0, apart_in_a_row = 0;
+    for (int round = 0; round < kRounds; ++round) {
+        const std::array<Index, 4> extents = draw.extents();
+        const void* const place = address(std::uintptr_t(1) << (draw.one_in(9) ? 63 : 40));
+        const auto tensor = [&](const AnyView& out) -> CheckedTensor {
+            const rope::detail::TableShape table = draw.table(out.extents[3]);
+            if (!draw.one_in(3)) return {out, out, table, true};
+            std::array<Index, 4> shape = {out.extents[0], out.extents[1], out.extents[2], out.extents[3]};
+            if (draw.one_in(20)) shape[static_cast<std::size_t>(draw.below(4))] ^= 1;
+            return {draw.one_in(4) ? out : draw.beside(out, shape), out, table, false};
+        };
+        const AnyView first = draw.view(extents, place);
+        std::array<Index, 4> other = extents;
+        other[2] = 1 + draw.below(3);
+        if (draw.one_in(20)) other[static_cast<std::size_t>(draw.below(3))] += 1;
+        const CheckedTensor tensors[] = {tensor(first), tensor(draw.beside(first, other))};
+        std::vector<Index> list;
+        const Positions positions =
+            draw.positions(tensors[draw.below(2)].table, first.extents[0], first.extents[1], list);
+
+        const bool one_quick = is_plainly_fine(positions, tensors[0]);
+        const bool one = check_call(tensors, 1, positions).ok();
+        const bool both_quick = is_plainly_fine(positions, tensors[0], tensors[1]);
+        const bool both = check_call(tensors, 2, positions).ok();
+        const bool apart_quick =
+            is_plain(first) && is_plain(tensors[1].out) && rope::detail::is_plainly_disjoint(first, tensors[1].out);
+        const bool apart = apart_quick && rope::detail::is_disjoint(first, tensors[1].out);
+        if (one_quick > one || both_quick > both || apart_quick > apart) {
+            CAPTURE(round, one_quick, one, both_quick, both, apart_quick, apart);
+            FAIL("the quick test accepts what the checks refuse");
+        }
+        quick += one_quick;
+        in_full += one;
+        together += both_quick;
+        // Disjoint although the spans meet.
+        const Index bytes = first.element_size;
+        apart_in_a_row +=
+            apart_quick && first.extents[1] > 1 && first.data != nullptr &&
+            first.strides[1] == tensors[1].out.strides[1] &&
+            reinterpret_cast<std::uintptr_t>(tensors[1].out.data) - reinterpret_cast<std::uintptr_t>(first.data) <
+                static_cast<std::uintptr_t>(first.strides[1] * bytes);
+    }
+    CAPTURE(quick, in_full, together, apart_in_a_row);
+    // The draws are neither all right nor all wrong.
+    CHECK(quick > kRounds / 20);
+    CHECK(in_full > quick);
+    CHECK(in_full < kRounds / 2);
+    CHECK(together > kRounds / 200);
+    CHECK(apart_in_a_row > kRounds / 2000);
+}
+
+TEST_CASE("the quick test accepts what calls look like") {
+    constexpr Index kDim = 8;
+    const rope::CosSinCache<float> cache(rope::Config{kDim}, 16), late(rope::Config{kDim}, 16, 8);
+    std::vector<float> memory(8192), more(8192);
+    std::vector<rope::bfloat16> narrow(8192);
+    float* const p = memory.data();
+    const Positions start = rope::start_at(3);
+
+    for (const Index batch : {1, 3})
+        for (const Index seq : {1, 5})
+            for (const Index heads : {1, 4}) {
+                CAPTURE(batch, seq, heads);
+                const auto x = rope::view(p, batch, seq, heads, kDim);
+                const auto heads_first = rope::view_heads_first(p, batch, heads, seq, kDim);
+                auto seq_first = rope::view(p, seq, batch, heads, kDim);
+                std::swap(seq_first.batch, seq_first.seq);
+                std::swap(seq_first.batch_stride, seq_first.seq_stride);
+                // Eigen's default orders.
+                const rope::TensorView<float> columns = {p, batch,      seq, heads, kDim, seq * heads * kDim,
+                                                         1, kDim * seq, seq};
+                const rope::TensorView<float> reversed = {
+                    p, batch, seq, heads, kDim, 1, batch, batch * seq, batch * seq * heads};
+                for (const auto& v : {x, heads_first, seq_first, columns, reversed}) {
+                    CHECK(is_fine(start, v, cache));
+                    // q and k behind one another, in either order, and of two types.
+                    auto k = v;
+                    k.data += 4096;
+                    CHECK(is_fine(start, v, k, cache, cache));
+                    CHECK(is_fine(start, k, v, cache, cache));
+                    CHECK(is_fine(start, v, rope::view(narrow.data(), batch, seq, 1, kDim), cache, late) == false);
+                    CHECK(is_fine(rope::start_at(8), v, rope::view(narrow.data(), batch, seq, 1, kDim), cache, late));
+                    // Out of place: elsewhere, in another type, and the same view.
+                    CHECK(is_fine_copy(start, v, k, cache));
+                    CHECK(is_fine_copy(start, v, v, cache));
+                    CHECK(is_fine_copy(start, v, rope::view(narrow.data(), batch, seq, heads, kDim), cache));
+                }
+                auto broadcast = rope::view(p, batch, seq, heads, kDim);
+                broadcast.seq_stride = 0;
+                CHECK(is_fine_copy(start, broadcast, rope::view(more.data(), batch, seq, heads, kDim), cache));
+                // Back to back, without a byte between.
+                const auto next = rope::view(p + batch * seq * heads * kDim, batch, seq, 1, kDim);
+                CHECK(is_fine(start, x, next, cache, cache));
+                CHECK(is_fine(start, next, x, cache, cache));
+                // A part of a cache of keys.
+                const auto keys = rope::view_heads_first(p, batch, heads, 32, kDim).slice_tokens(7, seq);
+                CHECK(is_fine(start, keys, cache));
+                CHECK(is_fine(start, rope::view(more.data(), batch, seq, heads, kDim), keys, cache, cache));
+                // Slices of one fused buffer, of the whole of it or of its first tokens, without a byte between.
+                for (const Index tokens : {seq, Index(9)}) {
+                    const auto fused = rope::view(p, batch, tokens, heads + 4, kDim).slice_tokens(0, seq);
+                    const auto q = fused.slice_heads(0, heads), k = fused.slice_heads(heads, 2);
+                    const auto v = fused.slice_heads(heads + 2, 2);
+                    CHECK(is_fine(start, q, k, cache, cache));
+                    CHECK(is_fine(start, k, q, cache, cache));
+                    CHECK(is_fine(start, k, v, cache, cache));
+                    CHECK(is_fine(start, q, v, cache, cache));
+                    CHECK(is_fine_copy(start, k, v, cache));
+                    auto seq_first_q = q, seq_first_k = k;
+                    std::swap(seq_first_q.batch, seq_first_q.seq);
+                    std::swap(seq_first_k.batch, seq_first_k.seq);
+                    std::swap(seq_first_q.batch_stride, seq_first_q.seq_stride);
+                    std::swap(seq_first_k.batch_stride, seq_first_k.seq_stride);
+                    CHECK(is_fine(start, seq_first_q, seq_first_k, cache, cache));
+                }
+                // As far into the table as the call may go, and one further.
+                CHECK(is_fine(rope::start_at(0), x, cache));
+                CHECK(is_fine(rope::start_at(16 - seq), x, cache));
+                CHECK_FALSE(is_fine(rope::start_at(16 - seq + 1), x, cache));
+                CHECK(is_fine(rope::start_at(8), x, late));
+                CHECK_FALSE(is_fine(rope::start_at(7), x, late));
+                const std::vector<int> starts(static_cast<std::size_t>(batch), static_cast<int>(16 - seq));
+                const std::vector<std::uint8_t> shared(static_cast<std::size_t>(seq), 15);
+                const std::vector<std::int64_t> each(static_cast<std::size_t>(batch * seq), 15);
+                CHECK(is_fine(rope::start_at(starts), x, cache));
+                CHECK(is_fine(shared, x, cache));
+                CHECK(is_fine(each, x, cache));
+                CHECK(is_fine(each, x, x.slice_heads(0, 0), cache, cache) == false);  // nothing to do in k
+            }
+    // The largest and the widest.
+    CHECK(is_fine(rope::start_at(0), rope::view(p, Index(1) << 22, 1, 2, kDim), cache));
+    auto wide = rope::view(p, 2, 1, 2, kDim);
+    wide.batch_stride = (Index(1) << 34) - 1;
+    CHECK(is_fine(rope::start_at(0), wide, cache));
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// The jobs that a call makes, to be cut where no executor cuts them.
+#pragma once
+
+#include <rope/core.hpp>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "data.hpp"
+
+namespace support {
+
+/// f(job) with the job of apply in place, or of apply_copy, and the set that is in force. (A job refers to the views
+/// and positions of its call, and does not outlive it.)
+template <rope::Layout layout, class X, class T, class F>
+void with_job_in_place(const rope::TensorView<X>& x, const rope::CosSinCache<T>& cache,
+                       const rope::Positions& positions, F&& f) {
+    const auto argument = rope::detail::in_place("x", x, cache);
+    f(rope::detail::rotate_job<layout>(rope::detail::Direction::forward, positions,
+                                       rope::detail::isa_id(rope::active_isa()), argument));
+}
+template <rope::Layout layout, class In, class Out, class T, class F>
+void with_job_out_of_place(const rope::TensorView<In>& in, const rope::TensorView<Out>& out,
+                           const rope::CosSinCache<T>& cache, const rope::Positions& positions, F&& f) {
+    const auto argument = rope::detail::out_of_place(in, out, cache);
+    f(rope::detail::rotate_job<layout>(rope::detail::Direction::forward, positions,
+                                       rope::detail::isa_id(rope::active_isa()), argument));
+}
+
+/// 0 .. count - 1 as pieces of random sizes, some empty, in random order.
+inline std::vector<std::pair<Index, Index>> random_pieces(Index count, Index cuts, std::mt19937_64& engine) {
+    std::vector<Index> bounds = {0, count};
+    for (Index i = 0; i < cuts; ++i)
+        bounds.push_back(static_cast<Index>(engine() % static_cast<std::uint64_t>(count + 1)));
+    std::sort(bounds.begin(), bounds.end());
+    std::vector<std::pair<Index, Index>> pieces;
+    for (std::size_t i = 1; i < bounds.size(); ++i) pieces.emplace_back(bounds[i - 1], bounds[i]);
+    std::shuffle(pieces.begin(), pieces.end(), engine);
+    return pieces;
+}
+
+/// All heads of a job, in such pieces.
+template <class Job>
+void run_in_pieces(const Job& job, Index cuts, std::mt19937_64& engine) {
+    for (const auto& [begin, end] : random_pieces(job.heads, cuts, engine)) job.kernel(job.task, begin, end);
+}
+
+}  // namespace support
