@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors and positions that cannot be right are refused before a byte is written, in a sentence that names the argument,
-// its value and what is allowed; check(...) says the same sentence without throwing.
+// Tensors and positions that cannot be right are refused before a byte is written, in a sentence that names the
+// argument, its value and what is allowed; check(...) says the same sentence without throwing.
 #include <rope/core.hpp>
 
 #include <cstdint>

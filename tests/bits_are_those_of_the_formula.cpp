@@ -190,8 +190,8 @@ TEMPLATE_TEST_CASE("what passes by keeps its bits, even those of a NaN", "", flo
 
 TEMPLATE_TEST_CASE("tables have the same bits whichever set fills them", "", float, double) {
     for (Index pairs = 1; pairs <= 20; ++pairs) {
-        // Each pair turns by quarters of a circle, all but nothing, at one position: there its cosine is what the errors
-        // of two products leave.
+        // Each pair turns by quarters of a circle, all but nothing, at one position: there its cosine is what the
+        // errors of two products leave.
         rope::Frequencies f;
         for (Index i = 0; i < pairs; ++i)
             f.inv_freq.push_back(1.5707963267948966 * static_cast<double>(2 * i + 100001) /

@@ -247,16 +247,17 @@ TEST_CASE("in whatever order the heads are visited") {
             rope::apply<Layout::half_split>(rope::view(want.data(), batch, seq, heads, d), cache);
             std::array<Axis, 3> axes = {rope::detail::kBatchAxis, rope::detail::kSeqAxis, rope::detail::kHeadAxis};
             do {
-                for (const bool share : {false, true}) {
+                for (const Index at_once :
+                     {Index(1), Index(2), rope::detail::kStreamedHeads, rope::detail::kAllHeads}) {
                     auto y = x;
                     const auto v = rope::view(y.data(), batch, seq, heads, d);
                     support::with_job_in_place<Layout::half_split>(v, cache, {}, [&](auto job) {
                         job.task.order.outer = axes[0];
                         job.task.order.middle = axes[1];
                         job.task.order.inner = axes[2];
-                        job.task.order.heads_share_registers = share;
+                        job.task.order.heads_at_once = at_once;
                         job.kernel(job.task, 0, job.heads);
-                        CAPTURE(isa, pairs, axes[0], axes[1], axes[2], share);
+                        CAPTURE(isa, pairs, axes[0], axes[1], axes[2], at_once);
                         REQUIRE(support::same_bits(y, want));
                         std::copy(x.begin(), x.end(), y.begin());
                         support::run_in_pieces(job, 5, engine);

@@ -36,8 +36,9 @@
 //              as long as no product and no result overflows. In double u = 2^-53, the smallest step is 2^-1074, and
 //              0.5 u (|a*c| + |b*s|) is added. Where the instruction set in use has no fma (see isa.hpp), 2.01 u on
 //              both terms. The bits of a result do not depend on where the element lies, on the layout, on strides,
-//              batch or other heads, nor on how the work is cut; and on the instruction set only by whether it has fma. NaN and infinity stay in their pair; a NaN's sign and payload may be any. (A process
-//              that flushes subnormals to zero, as one linked with -ffast-math does, loses those.)
+//              batch or other heads, nor on how the work is cut; and on the instruction set only by whether it has fma.
+//              NaN and infinity stay in their pair; a NaN's sign and payload may be any. (A process that flushes
+//              subnormals to zero, as one linked with -ffast-math does, loses those.)
 // Aliasing     A written view has distinct addresses for distinct elements. in and out are the same view, or share
 //              nothing; q and k share nothing (slices of one fused buffer are recognised).
 // Memory       No allocation. No byte outside the views is read or written, and nothing is written unless every check

@@ -29,8 +29,8 @@ struct Config {
     double base = 10000.0;
     /// Divides every angle, after any schedule: position interpolation. Finite and above zero.
     double interpolation_factor = 1.0;
-    /// Magnitude m: stands on cos and on sin of q and of k alike, so scores get m^2. From 2^-32 to 2^32, so that m^2 and
-    /// 1/m^2 are floats.
+    /// Magnitude m: stands on cos and on sin of q and of k alike, so scores get m^2. From 2^-32 to 2^32, so that m^2
+    /// and 1/m^2 are floats.
     double attention_factor = 1.0;
 };
 

@@ -60,7 +60,8 @@ class CosSinCache {
     /// The table that eager float32 frameworks compute, for comparing with their models: 2i/d, its power of base, the
     /// reciprocal, / factor, float(position) * frequency, cos and sin, * m, each rounded to float. At positions up to
     /// 10^6 it is wrong by as much as 7.3e-2 (bases 10^4, 5 * 10^5 and 10^6, head_dim 64 and 128); each step here is
-    /// correctly rounded, where theirs may differ by an ulp. base, factor and m are rounded to float first. Throws as above, and when base, factor or a frequency does not survive that.
+    /// correctly rounded, where theirs may differ by an ulp. base, factor and m are rounded to float first. Throws as
+    /// above, and when base, factor or a frequency does not survive that.
     ROPE_ABI static CosSinCache float32_chain(const Config& config, Index max_positions, Index first_position = 0) {
         static_assert(std::is_same_v<T, float>, "The float32 chain makes a float table.");
         CosSinCache cache;

@@ -10,7 +10,7 @@ export work
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 eigen=$(for d in /usr/include/eigen3 /usr/local/include/eigen3; do [ -d "$d" ] && echo "$d" && break; done)
-export flags="-std=c++17 -O1 -march=x86-64-v3 -Itests -isystem $eigen"
+export flags="-std=c++17 -O1 -Itests -isystem $eigen"
 export RC_PARAMS=seed=20261121
 
 # build_and_run INCLUDE TEST PROGRAM: 0 when the test passes, 1 when it fails, 2 when it does not compile.

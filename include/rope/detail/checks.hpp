@@ -257,7 +257,8 @@ ROPE_COLD Status check_call(const CheckedTensor* tensors, int count, const Posit
     return isa_is_chosen() ? Status() : choose_isa();
 }
 
-/// The same of one or two Arguments. They come by value so that a call that is plainly fine need not have them in memory.
+/// The same of one or two Arguments. They come by value so that a call that is plainly fine need not have them in
+/// memory.
 template <class... Arguments>
 ROPE_COLD Status check_call(const Positions& positions, Arguments... arguments) noexcept {
     const CheckedTensor tensors[] = {checked(arguments)...};

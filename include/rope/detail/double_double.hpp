@@ -40,8 +40,8 @@ ROPE_ABI inline DoubleDouble two_product(double a, double b) noexcept {
 #if ROPE_HAS_FMA
     return {p, std::fma(a, b, -p)};
 #else
-    // Without the instruction, std::fma is slow, and clang's -ffast-math turns it into a product and a sum. Dekker's way:
-    // both factors cut into halves of 26 bits, whose products are exact.
+    // Without the instruction, std::fma is slow, and clang's -ffast-math turns it into a product and a sum. Dekker's
+    // way: both factors cut into halves of 26 bits, whose products are exact.
     const double cut = 0x1p27 + 1.0;
     const double a_high = opaque(opaque(cut * a) - opaque(opaque(cut * a) - a));
     const double b_high = opaque(opaque(cut * b) - opaque(opaque(cut * b) - b));

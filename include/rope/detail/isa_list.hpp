@@ -9,7 +9,7 @@
 //     #define ROPE_ISA_ENTRY(name) ...                     or: this macro is expanded once per set
 //     #include "isa_list.hpp"
 //
-//     #include "isa_list.hpp"                              or: each set's cpu.hpp, which says whether this machine has it
+//     #include "isa_list.hpp"                              or: cpu.hpp of each set, to ask whether this machine has it
 //
 // Both macros are undefined at the end. Sets that this unit cannot be compiled for are left out, and so are those
 // below its own -m flags: there a compiler would use what the flags allow, and the name would lie.

@@ -66,8 +66,8 @@ ROPE_INLINE void prefetch(const T* p, Index count) noexcept {
         __builtin_prefetch(begin + byte + kPrefetchDistance, 1);
 }
 
-// The three ways below are functions of their own, so that each has the registers to itself. What their loops need of the
-// task is copied, because a compiler must think that a store of a vector could change it.
+// The three ways below are functions of their own, so that each has the registers to itself. What their loops need of
+// the task is copied, because a compiler must think that a store of a vector could change it.
 
 /// Part of a tensor: heads first .. first + heads - 1 of `tokens` tokens, from token s of batch entry b on, along the
 /// axis of batch entries or of tokens.
@@ -117,20 +117,24 @@ ROPE_NOINLINE void turn_by_blocks(const RotateTask<In, Out, T>& task, const Part
     const Index x_token = token_stride(task.in, part), y_token = token_stride(task.out, part);
     const Index offset = task.rotary_offset, pairs = task.pairs, head_dim = task.in.head_dim;
     const Index count = part.heads, tokens = part.tokens;
-    const bool share_registers = task.order.heads_share_registers, in_place = task.in_place;
-    Heads<In, Out> heads = {x, task.in.head_stride, y, task.out.head_stride, share_registers ? count : 1};
-    // One head at a time runs through memory faster than a machine foresees; with a single head, so does the table.
-    const bool ask_ahead = heads.count == 1;
+    const Index at_once = task.order.heads_at_once < count ? task.order.heads_at_once : count;
+    const bool in_place = task.in_place;
+    // What streams from memory is asked for ahead, farther than a machine foresees; with a single head, so is the
+    // table.
+    const bool streams = task.order.heads_at_once != kAllHeads || count == 1;
+    Heads<In, Out> heads = {x, task.in.head_stride, y, task.out.head_stride, at_once};
     for (Index t = 0; t < tokens; ++t, x += x_token, y += y_token) {
         const Row<T> row = row_of(task, part, t);
         heads.x = x + offset;
         heads.y = y + offset;
         if (count == 1) prefetch(row.cos, 2 * pairs);
-        for (Index h = 0; h < count; h += heads.count) {
-            if (ask_ahead) prefetch(heads.y, head_dim);
+        for (Index h = 0; h < count; h += at_once) {
+            heads.count = count - h < at_once ? count - h : at_once;
+            if (streams)
+                for (Index k = 0; k < heads.count; ++k) prefetch(heads.y + k * heads.y_stride, head_dim);
             turn_heads<Block>(heads, row, pairs);
-            heads.x += heads.count * heads.x_stride;
-            heads.y += heads.count * heads.y_stride;
+            heads.x += at_once * heads.x_stride;
+            heads.y += at_once * heads.y_stride;
         }
         if (!in_place) copy_rest(task, x, y, count);
     }

@@ -6,8 +6,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace ROPE_ISA {
 
-/// cos and sin of the sum of two angles, by double products that are rounded one by one: a fused one would make the bits
-/// of a table depend on the instruction set.
+/// cos and sin of the sum of two angles, by double products that are rounded one by one: a fused one would make the
+/// bits of a table depend on the instruction set.
 template <class T, class Work>
 ROPE_ABI void add_angles(const WorkingRow<Work>& a, const WorkingRow<Work>& b, Index pairs, T* cos, T* sin) noexcept {
     Index i = 0;
