@@ -131,6 +131,40 @@ TEST_CASE("rotations, from one type to another") {
     SECTION("bfloat16 to half") { check_guards<bfloat16, half>(); }
 }
 
+TEMPLATE_TEST_CASE("many neighbours, and heads that stream", "", float, double, half, bfloat16) {
+    using T = support::TableOf<TestType>;
+    constexpr Index kMost = 2 * rope::detail::kLanes + 3;
+    GuardedMemory memory(size(2 * kMost * 16) * sizeof(T));
+    for (Index count = 1; count <= kMost; ++count)
+        for (const Index pairs : {1, 3, 8}) {
+            const Index d = 2 * pairs;
+            const rope::CosSinCache<T> cache = [&] {
+                rope::Config config;
+                config.head_dim = d;
+                return rope::CosSinCache<T>(config, kMost);
+            }();
+            const std::vector<TestType> x = support::normal<TestType>(2 * count * d, static_cast<unsigned>(count));
+            for (int way = 0; way < 3; ++way)
+                for (const Guard guard : kGuards)
+                    support::for_each_isa([&](const char* isa) {
+                        CAPTURE(isa, count, pairs, way, guard == Guard::after);
+                        const auto view_of = [&](TestType* p) {
+                            return way == 0   ? rope::TensorView<TestType>{p, 1, count, 2, d, 0, 1, d * count, count}
+                                   : way == 1 ? rope::TensorView<TestType>{p, 1, 2, count, d, 0, d * count, 1, count}
+                                              : rope::view(p, 2, count, d);
+                        };
+                        std::vector<TestType> want = x;
+                        rope::apply<Layout::half_split>(view_of(want.data()), cache);
+                        TestType* const in = memory.put(x, guard);
+                        support::with_job_in_place<Layout::half_split>(view_of(in), cache, {}, [&](auto job) {
+                            job.task.order.heads_at_once = rope::detail::kStreamedHeads;
+                            job.kernel(job.task, 0, job.heads);
+                        });
+                        REQUIRE(std::memcmp(in, want.data(), want.size() * sizeof(TestType)) == 0);
+                    });
+        }
+}
+
 TEMPLATE_TEST_CASE("additions", "", float, double, half, bfloat16) {
     using T = support::TableOf<TestType>;
     const Index longest = 2 * kMostPairs;

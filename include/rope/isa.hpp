@@ -12,18 +12,19 @@
 
 #include "detail/arithmetic.hpp"
 
-// Every kernel exists once per instruction set, in every unit that includes the library, whatever flags the unit is
-// compiled with. The first call that needs one chooses, once per process: the environment variable ROPE_ISA if it is
-// set, else the best set that the machine has. The sets, best first:
+// Every kernel exists once per instruction set, in every unit that includes the library. The first call that needs one
+// chooses, once per process: the environment variable ROPE_ISA if it is set and not empty, else the best set that the
+// machine has. The sets, best first, and exactly so spelled:
 //
 //     avx2        x86-64 with AVX2, FMA and F16C
 //     sse2        every x86-64
-//     portable    plain loops, which the compiler makes what it can of
+//     portable    plain loops, which the compiler makes what it can of, with the unit's own flags
 //
-// Units compiled with flags that allow more than a set (-mfma and sse2) do not have that set; where another unit has
-// chosen it, they use the portable loops.
+// A unit whose flags allow fma does not have sse2: it knows no such name, and where another unit has chosen it, it uses
+// its portable loops.
 //
-// With fma a result has the same bits in every set and on every machine; without, likewise (see apply.hpp).
+// With fma a result has the same bits in every set and on every machine; without, likewise (see apply.hpp). The
+// portable loops have fma where the unit's flags allow it.
 
 #include "detail/isa_list.hpp"
 
@@ -58,37 +59,55 @@ ROPE_ABI constexpr IsaId isa_id(const char* name) noexcept {
     return id;
 }
 
-/// The choice of the process; 0 before it is made.
-inline std::atomic<IsaId> chosen_isa{0};
+/// The choice of the process, shared libraries with hidden symbols included; 0 before it is made.
+ROPE_VISIBLE inline std::atomic<IsaId> chosen_isa{0};
 
 /// The sets of this unit that this machine runs.
 ROPE_COLD IsaNames find_available_isas() noexcept {
     IsaNames names;
-#define ROPE_ISA_ENTRY(name) \
+#define ROPE_ISA_ENTRY(name)                                                               \
+    static_assert(sizeof(#name) <= sizeof(IsaId) + 1, "An IsaId has room for 8 letters."); \
     if (name::is_available()) names.push_back(#name);
 #include "detail/isa_list.hpp"
     return names;
 }
 
 ROPE_COLD Status check_isa(const char* source, const char* name) noexcept {
-    char list[128] = {};
-    for (const char* available : find_available_isas()) {
+    const IsaNames names = find_available_isas();
+    for (const char* available : names)
         if (std::strcmp(name, available) == 0) return Status();
-        if (std::strlen(list) + std::strlen(available) + 3 > sizeof(list)) continue;
-        if (list[0] != '\0') std::strcat(list, ", ");
-        std::strcat(list, available);
+    char cut[33] = {};  // so that the list has room, whatever the name
+    const std::size_t length = std::strlen(name);
+    std::memcpy(cut, name, length < sizeof(cut) ? length : sizeof(cut) - 1);
+    Message sentence =
+        make_message(source, " is \"", cut, "\"; it must be one of the instruction sets available here: ");
+    for (Index i = 0; i < names.size(); ++i) {
+        if (i > 0) sentence.append(", ");
+        sentence.append(names[i]);
     }
-    return invalid(source, " is \"", name, "\"; it must be one of the instruction sets available here: ", list, ".");
+    sentence.append(".");
+    return Status(StatusCode::invalid_argument, sentence);
 }
 
-/// Makes the choice.
-ROPE_COLD Status choose_isa() noexcept {
+/// What ROPE_ISA and the machine say.
+struct Choice {
+    Status status;
+    IsaId isa;
+};
+ROPE_COLD Choice find_choice() noexcept {
     const char* const name = std::getenv("ROPE_ISA");
     const bool is_set = name != nullptr && name[0] != '\0';
     if (is_set)
-        if (const Status s = check_isa("The environment variable ROPE_ISA", name); !s.ok()) return s;
-    chosen_isa.store(isa_id(is_set ? name : find_available_isas()[0]), std::memory_order_relaxed);
-    return Status();
+        if (const Status s = check_isa("The environment variable ROPE_ISA", name); !s.ok()) return {s, 0};
+    return {Status(), isa_id(is_set ? name : find_available_isas()[0])};
+}
+
+/// Makes the choice, unless somebody has made it meanwhile.
+ROPE_COLD Status choose_isa() noexcept {
+    const Choice choice = find_choice();
+    IsaId none = 0;
+    if (choice.status.ok()) chosen_isa.compare_exchange_strong(none, choice.isa, std::memory_order_relaxed);
+    return choice.status;
 }
 
 /// Ok from the first call on that was ok.
@@ -124,7 +143,8 @@ ROPE_ABI inline const char* active_isa() {
 /// other threads finish with the set they began with.
 ROPE_ABI inline void force_isa(const char* name) {
     if (name == nullptr) {
-        detail::proceed(detail::choose_isa());
+        const detail::Choice choice = detail::find_choice();
+        if (detail::proceed(choice.status)) detail::chosen_isa.store(choice.isa, std::memory_order_relaxed);
     } else if (detail::proceed(detail::check_isa("name", name))) {
         detail::chosen_isa.store(detail::isa_id(name), std::memory_order_relaxed);
     }

@@ -15,7 +15,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// s, h, i) is data[b*batch_stride + s*seq_stride + h*head_stride + i*feature_stride].
 ///
 /// Strides may be negative. An axis of extent 1 may have any stride; in a view that is written, distinct elements
-/// must have distinct addresses. Fast where feature_stride is 1, correct elsewhere. T is const for read-only data.
+/// must have distinct addresses. Fast where features are
+/// neighbours (feature_stride 1), vectorised where tokens or heads are, correct elsewhere. T is const for read-only data.
 ///
 /// Plain data: fill the fields by hand, or use view(...), view_heads_first(...) and the slices below.
 template <class T>

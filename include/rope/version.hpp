@@ -11,7 +11,8 @@
 // rope::apply and never see it.
 #define ROPE_VERSION_NAMESPACE v0_1
 
-// Every function of the library carries ROPE_ABI. Programs link translation units that were compiled with different
+// Every function that the library defines carries ROPE_ABI; what compilers define by themselves (the destructor of a
+// cache) does not yet. Programs link translation units that were compiled with different
 // -m flags; an inline function or a template then becomes one weak symbol with several bodies, and the linker may
 // keep the body that the oldest machine cannot run. The tag makes the instruction set (and the way errors leave a
 // function) part of the symbol's name. Types carry no tag: they may cross units.
@@ -51,11 +52,13 @@
 
 #if defined(__GNUC__)
 #    define ROPE_ABI [[gnu::abi_tag(ROPE_ABI_MACHINE ROPE_ABI_ERRORS)]]
+#    define ROPE_VISIBLE [[gnu::visibility("default")]]
 #    define ROPE_INLINE ROPE_ABI [[gnu::always_inline]] inline
 #    define ROPE_NOINLINE ROPE_ABI [[gnu::noinline]] inline
 #    define ROPE_COLD ROPE_ABI [[gnu::noinline]] [[gnu::cold]] inline
 #else
 #    define ROPE_ABI
+#    define ROPE_VISIBLE
 #    define ROPE_INLINE inline
 #    define ROPE_NOINLINE inline
 #    define ROPE_COLD inline

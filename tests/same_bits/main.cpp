@@ -1,58 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Prints a line per instruction set: whether it has fma, and for each element type a hash of the bits that a fixed
 // workload gives. Compiled in many ways by tests/same_bits.cmake, which compares what they print.
-#include <rope/core.hpp>
+#include "../support/workload.hpp"
 
-#include <cstdint>
 #include <cstdio>
-#include <cstring>
-#include <vector>
 
 namespace {
 
-/// Small integers times a power of two, the same on every machine.
-template <class T>
-std::vector<T> numbers(std::size_t count) {
-    std::vector<T> list(count);
-    std::uint64_t state = 1;
-    for (T& x : list) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        const double value = static_cast<double>(static_cast<std::int64_t>(state >> 40) - (1 << 23)) * 0x1p-21;
-        using Storage = typename rope::ElementTraits<T>::storage;
-        if constexpr (sizeof(T) == 8) {
-            x = value;
-        } else {
-            rope::detail::Element<float, Storage>::store(&x, static_cast<float>(value));
-        }
-    }
-    return list;
-}
-
-std::uint64_t hash(std::uint64_t h, const void* data, std::size_t bytes) {
-    const unsigned char* p = static_cast<const unsigned char*>(data);
-    for (std::size_t i = 0; i < bytes; ++i) h = (h ^ p[i]) * 1099511628211u;
-    return h;
-}
-
 template <class T, class Table>
 void print_hash(const char* name) {
-    rope::Config config;
-    config.head_dim = 80;
-    config.rotary_dim = 70;  // with a remainder of every vector width
-    config.rotary_offset = 5;
-    config.attention_factor = 1.25;
-    const rope::CosSinCache<Table> cache(config, 600, 100000);
-    std::uint64_t h = hash(14695981039346656037u, cache.cos_row(100000), cache.bytes());
-    for (const rope::Layout layout : {rope::Layout::interleaved, rope::Layout::half_split}) {
-        std::vector<T> x = numbers<T>(600 * 3 * 80);
-        const auto v = rope::view(x.data(), 600, 3, 80);
-        rope::apply(layout, v, cache, rope::start_at(100000));
-        h = hash(h, x.data(), x.size() * sizeof(T));
-        rope::apply_inverse(layout, v.slice_tokens(0, 77), cache, rope::start_at(100300));
-        rope::apply_transpose(layout, v.slice_heads(1, 1), cache, rope::start_at(100000));
-        h = hash(h, x.data(), x.size() * sizeof(T));
-    }
-    std::printf(" %s %016llx", name, static_cast<unsigned long long>(h));
+    std::printf(" %s %016llx", name, static_cast<unsigned long long>(support::workload_hash<T, Table>()));
 }
 
 }  // namespace

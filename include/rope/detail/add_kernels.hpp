@@ -38,7 +38,7 @@ ROPE_INLINE void add_row(X* x, Index stride, const T* row, Index count) noexcept
 /// Adds rows to heads begin .. end - 1. Heads that lie one after the other are added to as one long row.
 template <class X, class T>
 ROPE_ABI void add(const AddTask<X, T>& task, Index begin, Index end) noexcept {
-    const TensorView<X> x = task.out;  // a copy, as in turn_tokens
+    const TensorView<X> x = task.out;  // a copy: a compiler must think that a store could change it
     const bool heads_meet = x.head_stride == x.head_dim * x.feature_stride;
     HeadWalk walk(task.order, x, begin);
     while (begin < end) {
@@ -47,10 +47,10 @@ ROPE_ABI void add(const AddTask<X, T>& task, Index begin, Index end) noexcept {
         const Index pieces = heads_meet ? 1 : heads;
         const Index count = heads_meet ? heads * x.head_dim : x.head_dim;
         const bool along_batch = walk.token_axis() == kBatchAxis;
-        const Index token_stride = along_batch ? x.batch_stride : x.seq_stride;
+        const Index token_step = tokens == 1 ? 0 : along_batch ? x.batch_stride : x.seq_stride;
         const Index b = walk.batch(), s = walk.token(), first = walk.head();
         X* to = x.data + b * x.batch_stride + s * x.seq_stride + first * x.head_stride;
-        for (Index t = 0; t < tokens; ++t, to += token_stride) {
+        for (Index t = 0; t < tokens; ++t, to += token_step) {
             const Index position = task.positions.at(along_batch ? b + t : b, along_batch ? s : s + t, x.seq);
             const T* const row = task.table + (position * x.heads + first) * x.head_dim;
             for (Index i = 0; i < pieces; ++i)

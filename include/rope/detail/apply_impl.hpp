@@ -114,9 +114,10 @@ ROPE_INLINE Status check_tensors(const Positions& positions, const Arguments&...
 template <class In, class Out>
 ROPE_INLINE Axis lanes_of(const TensorView<In>& in, const TensorView<Out>& out) noexcept {
     if (in.feature_stride == 1 && out.feature_stride == 1) return kNoAxis;
-    if (in.seq_stride == 1 && out.seq_stride == 1) return kSeqAxis;
-    if (in.head_stride == 1 && out.head_stride == 1) return kHeadAxis;
-    return kNoAxis;
+    // The stride of an axis of one element says nothing.
+    const bool tokens = in.seq > 1 && in.seq_stride == 1 && out.seq_stride == 1;
+    const bool heads = in.heads > 1 && in.head_stride == 1 && out.head_stride == 1;
+    return tokens ? kSeqAxis : heads ? kHeadAxis : kNoAxis;
 }
 
 template <Layout layout, class In, class Out, class T>
@@ -127,13 +128,15 @@ ROPE_INLINE Job<RotateTask<In, Out, T>> rotate_job(Direction direction, const Po
     const T scale = direction == Direction::inverse ? static_cast<T>(1.0 / (m * m)) : T(1);
     const Index heads = count_heads(a.out);
     const Index bytes = bytes_of(a.out, heads);
-    return {
-        {a.in, a.out, cache.data(), cache.first_position(), cache.pairs(), cache.rotary_offset(), scale,
-         direction == Direction::forward ? scale : -scale, positions, choose_order(a.out, bytes, lanes_of(a.in, a.out)),
-         static_cast<const void*>(a.in.data) == static_cast<const void*>(a.out.data), direction != Direction::forward},
-        rotate_kernel<layout, In, Out, T>(isa),
-        heads,
-        bytes};
+    const bool in_place = static_cast<const void*>(a.in.data) == static_cast<const void*>(a.out.data);
+    return {{a.in, a.out,                                                                               //
+             cache.data(), cache.first_position(), cache.pairs(),                                       //
+             cache.rotary_offset(), pair_shape<layout>(cache.pairs()),                                  //
+             scale, direction == Direction::forward ? scale : -scale, direction != Direction::forward,  //
+             positions, choose_order(a.out, bytes, lanes_of(a.in, a.out)), in_place},
+            rotate_kernel<layout, In, Out, T>(isa),
+            heads,
+            bytes};
 }
 
 /// Checks everything, then hands the tensors, one or two, to the executor.

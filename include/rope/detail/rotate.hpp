@@ -33,6 +33,21 @@ ROPE_ABI constexpr double own_term(bool has_fma) noexcept { return has_fma ? 1.0
 constexpr double kOtherTerm = 2.01;
 constexpr double kSmallEntry = 0x1p-10;
 
+/// Where the two features of pair i lie, counted in elements from the first feature that turns: at i * step and at
+/// i * step + distance.
+struct PairShape {
+    Index step, distance;
+};
+ROPE_ABI constexpr PairShape operator*(PairShape shape, Index stride) noexcept {
+    return {shape.step * stride, shape.distance * stride};
+}
+
+/// The shape of a layout where features are neighbours.
+template <Layout layout>
+ROPE_ABI constexpr PairShape pair_shape(Index pairs) noexcept {
+    return layout == Layout::interleaved ? PairShape{2, 1} : PairShape{1, pairs};
+}
+
 /// The rotation of one tensor. In and Out are storage types, T is the table's type. References, because copying views
 /// costs more than a small rotation.
 template <class In, class Out, class T>
@@ -43,12 +58,13 @@ struct RotateTask {
     Index first_position;        // of the table's first row
     Index pairs;
     Index rotary_offset;
-    T cos_scale;  // what makes the inverse or the transpose of the table's rotation:
-    T sin_scale;  // (1, 1) forward, (1, -1) transpose, (1/m^2, -1/m^2) inverse
+    PairShape shape;  // of the layout
+    T cos_scale;      // what makes the inverse or the transpose of the table's rotation:
+    T sin_scale;      // (1, 1) forward, (1, -1) transpose, (1/m^2, -1/m^2) inverse
+    bool is_scaled;   // false: both are 1
     const Positions& positions;
     Order order;
     bool in_place;
-    bool is_scaled;  // false: both scales are 1
 };
 
 /// cos and sin of one token, and what they are multiplied by.
@@ -59,18 +75,6 @@ struct Row {
     T cos_scale, sin_scale;
     bool is_scaled;  // false: both are 1
 };
-
-/// Where the two features of pair i lie, counted in elements from the first feature of a run of pairs: at i * step
-/// and at i * step + distance.
-struct PairShape {
-    Index step, distance;
-};
-
-/// The shape of a layout where features are `stride` apart.
-template <Layout layout>
-ROPE_ABI constexpr PairShape pair_shape(Index pairs, Index stride = 1) noexcept {
-    return layout == Layout::interleaved ? PairShape{2 * stride, stride} : PairShape{stride, pairs * stride};
-}
 
 /// cos and sin by pair and lane, for tokens or heads that are worked on at once.
 inline constexpr Index kTilePairs = 32;  // 4 KiB of float, 8 KiB of double

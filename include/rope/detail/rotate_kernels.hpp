@@ -61,9 +61,10 @@ ROPE_INLINE void copy_features(const In* x, Index x_stride, Out* y, Index y_stri
 
 template <class T>
 ROPE_INLINE void prefetch(const T* p, Index count) noexcept {
-    const char* const begin = reinterpret_cast<const char*>(p);
-    for (Index byte = 0; byte < count * static_cast<Index>(sizeof(T)); byte += 64)
-        __builtin_prefetch(begin + byte + kPrefetchDistance, 1);
+    // As a number: what lies ahead may be outside the tensor, where no pointer may point.
+    const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(p) + kPrefetchDistance;
+    for (std::uintptr_t byte = 0; byte < static_cast<std::uintptr_t>(count) * sizeof(T); byte += 64)
+        __builtin_prefetch(reinterpret_cast<const void*>(ahead + byte), 1);  // NOLINT(performance-no-int-to-ptr)
 }
 
 // The three ways below are functions of their own, so that each has the registers to itself. What their loops need of
@@ -81,9 +82,14 @@ ROPE_INLINE T* start_of(const TensorView<T>& v, const Part& part) noexcept {
     return v.data + part.b * v.batch_stride + part.s * v.seq_stride + part.first * v.head_stride;
 }
 
+/// Steps from token to token and from head to head; zero where there is but one, whose stride may be anything.
 template <class T>
-ROPE_INLINE Index token_stride(const TensorView<T>& v, const Part& part) noexcept {
-    return part.along_batch ? v.batch_stride : v.seq_stride;
+ROPE_INLINE Index token_step(const TensorView<T>& v, const Part& part) noexcept {
+    return part.tokens == 1 ? 0 : part.along_batch ? v.batch_stride : v.seq_stride;
+}
+template <class T>
+ROPE_INLINE Index head_step(const TensorView<T>& v, Index heads) noexcept {
+    return heads == 1 ? 0 : v.head_stride;
 }
 
 /// The row of token t of a part.
@@ -102,7 +108,8 @@ ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const In* x, Ou
     const TensorView<const In>& in = task.in;
     const TensorView<Out>& out = task.out;
     const Index end = task.rotary_offset + 2 * task.pairs;
-    for (Index h = 0; h < heads; ++h, x += in.head_stride, y += out.head_stride) {
+    const Index x_head = head_step(in, heads), y_head = head_step(out, heads);
+    for (Index h = 0; h < heads; ++h, x += x_head, y += y_head) {
         copy_features<In, Out, T>(x, in.feature_stride, y, out.feature_stride, task.rotary_offset);
         copy_features<In, Out, T>(x + end * in.feature_stride, in.feature_stride, y + end * out.feature_stride,
                                   out.feature_stride, in.head_dim - end);
@@ -114,7 +121,7 @@ template <class Block, class In, class Out, class T>
 ROPE_NOINLINE void turn_by_blocks(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
     const In* x = start_of(task.in, part);
     Out* y = start_of(task.out, part);
-    const Index x_token = token_stride(task.in, part), y_token = token_stride(task.out, part);
+    const Index x_token = token_step(task.in, part), y_token = token_step(task.out, part);
     const Index offset = task.rotary_offset, pairs = task.pairs, head_dim = task.in.head_dim;
     const Index count = part.heads, tokens = part.tokens;
     const Index at_once = task.order.heads_at_once < count ? task.order.heads_at_once : count;
@@ -122,7 +129,7 @@ ROPE_NOINLINE void turn_by_blocks(const RotateTask<In, Out, T>& task, const Part
     // What streams from memory is asked for ahead, farther than a machine foresees; with a single head, so is the
     // table.
     const bool streams = task.order.heads_at_once != kAllHeads || count == 1;
-    Heads<In, Out> heads = {x, task.in.head_stride, y, task.out.head_stride, at_once};
+    Heads<In, Out> heads = {x, head_step(task.in, count), y, head_step(task.out, count), at_once};
     for (Index t = 0; t < tokens; ++t, x += x_token, y += y_token) {
         const Row<T> row = row_of(task, part, t);
         heads.x = x + offset;
@@ -140,28 +147,40 @@ ROPE_NOINLINE void turn_by_blocks(const RotateTask<In, Out, T>& task, const Part
     }
 }
 
+template <class In, class Out, class T>
+ROPE_INLINE void turn_contiguous_pairs(const In* x, Out* y, PairShape shape, const Row<T>& row, Index pairs) noexcept {
+    if (shape.step == 1) {
+        const PairShape constant = {1, shape.distance};
+        ROPE_INDEPENDENT_ITERATIONS
+        for (Index i = 0; i < pairs; ++i) turn_pair(x, constant, y, constant, row, i);
+    } else {
+        const PairShape constant = {2, 1};
+        ROPE_INDEPENDENT_ITERATIONS
+        for (Index i = 0; i < pairs; ++i) turn_pair(x, constant, y, constant, row, i);
+    }
+}
+
 /// 2. Anything: pair by pair.
-template <Layout layout, class In, class Out, class T>
+template <class In, class Out, class T>
 ROPE_NOINLINE void turn_by_pairs(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
     const TensorView<const In> in = task.in;
     const TensorView<Out> out = task.out;
     const In* x = start_of(in, part);
     Out* y = start_of(out, part);
-    const Index x_token = token_stride(in, part), y_token = token_stride(out, part);
+    const Index x_token = token_step(in, part), y_token = token_step(out, part);
     const Index pairs = task.pairs;
-    const PairShape x_shape = pair_shape<layout>(pairs, in.feature_stride);
-    const PairShape y_shape = pair_shape<layout>(pairs, out.feature_stride);
+    const Index x_head = head_step(in, part.heads), y_head = head_step(out, part.heads);
+    const PairShape x_shape = task.shape * in.feature_stride;
+    const PairShape y_shape = task.shape * out.feature_stride;
     [[maybe_unused]] const bool is_contiguous = in.feature_stride == 1 && out.feature_stride == 1;
     for (Index t = 0; t < part.tokens; ++t, x += x_token, y += y_token) {
         const Row<T> row = row_of(task, part, t);
         const In* from = x + task.rotary_offset * in.feature_stride;
         Out* to = y + task.rotary_offset * out.feature_stride;
-        for (Index h = 0; h < part.heads; ++h, from += in.head_stride, to += out.head_stride) {
+        for (Index h = 0; h < part.heads; ++h, from += x_head, to += y_head) {
             if constexpr (Vector<T>::kWidth == 1) {
                 if (is_contiguous) {  // constant steps, for the compiler to vectorise
-                    const PairShape unit = pair_shape<layout>(pairs);
-                    ROPE_INDEPENDENT_ITERATIONS
-                    for (Index i = 0; i < pairs; ++i) turn_pair(from, unit, to, unit, row, i);
+                    turn_contiguous_pairs(from, to, task.shape, row, pairs);
                     continue;
                 }
             }
@@ -172,7 +191,7 @@ ROPE_NOINLINE void turn_by_pairs(const RotateTask<In, Out, T>& task, const Part&
 }
 
 /// 3. Tokens or heads are neighbours: at most kLanes tokens, and one if it is the heads.
-template <Layout layout, class In, class Out, class T>
+template <class In, class Out, class T>
 ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
     const TensorView<const In> in = task.in;
     const TensorView<Out> out = task.out;
@@ -182,9 +201,8 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
     const bool along_heads = task.order.lanes == kHeadAxis;
     const Index lanes = along_heads ? (count < kLanes ? count : kLanes) : part.tokens;  // of the tile
     const Index heads_at_once = along_heads ? lanes : 1;
-    const PairShape unit = pair_shape<layout>(task.pairs);
-    const PairShape x_shape = pair_shape<layout>(task.pairs, in.feature_stride);
-    const PairShape y_shape = pair_shape<layout>(task.pairs, out.feature_stride);
+    const PairShape x_shape = task.shape * in.feature_stride;
+    const PairShape y_shape = task.shape * out.feature_stride;
 
     Tile<T> tile;
     for (Index i = 0; i < task.pairs; i += kTilePairs) {
@@ -196,7 +214,7 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
                 tile.sin[k][lane] = row.sin[i + k] * row.sin_scale;
             }
         }
-        const Index feature = task.rotary_offset + i * unit.step;
+        const Index feature = task.rotary_offset + i * task.shape.step;
         for (Index h = 0; h < count; h += heads_at_once) {
             const Index here = along_heads && count - h < lanes ? count - h : lanes;
             turn_lanes(x + h * in.head_stride + feature * in.feature_stride, x_shape,
@@ -215,44 +233,51 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
     }
 }
 
-template <Layout layout, class In, class Out, class T>
-ROPE_INLINE void turn_contiguous(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
-    if constexpr (Vector<T>::kWidth > 1) {
-        using Wide = typename BlockFor<layout, true, In, Out, T>::type;
-        using Plain = typename BlockFor<layout, false, In, Out, T>::type;
-        if (task.pairs >= Wide::kPairs) return turn_by_blocks<Wide>(task, part);
-        if constexpr (Plain::kPairs < Wide::kPairs)
-            if (task.pairs >= Plain::kPairs) return turn_by_blocks<Plain>(task, part);
-    }
-    turn_by_pairs<layout>(task, part);
-}
+/// What turns a part.
+template <class In, class Out, class T>
+using TurnPart = void (*)(const RotateTask<In, Out, T>& task, const Part& part);
 
-/// Heads begin .. end - 1 in the numbering of task.order.
-template <Layout layout, class In, class Out, class T>
-ROPE_ABI void rotate(const RotateTask<In, Out, T>& task, Index begin, Index end) noexcept {
+/// Heads begin .. end - 1 in the numbering of task.order, by `turn` unless tokens or heads are neighbours.
+template <class In, class Out, class T>
+ROPE_NOINLINE void walk_heads(const RotateTask<In, Out, T>& task, Index begin, Index end,
+                              TurnPart<In, Out, T> turn) noexcept {
     const Axis lanes = task.order.lanes;
-    const bool is_contiguous = task.in.feature_stride == 1 && task.out.feature_stride == 1;
     HeadWalk walk(task.order, task.in, begin);
     while (begin < end) {
         const Index heads = walk.heads_here(end - begin);
         const Index tokens = walk.tokens_here(end - begin, heads);
         const Part part = {walk.batch(), walk.token(), tokens, walk.head(), heads, walk.token_axis() == kBatchAxis};
-        if (is_contiguous) {
-            turn_contiguous<layout>(task, part);
-        } else if (lanes == kHeadAxis || (lanes == kSeqAxis && tokens > 1)) {
+        if (lanes == kHeadAxis || (lanes == kSeqAxis && tokens > 1)) {
             const Index at_once = lanes == kSeqAxis ? kLanes : 1;
             for (Index t = 0; t < tokens; t += at_once) {
                 Part some = part;
                 (some.along_batch ? some.b : some.s) += t;
                 some.tokens = tokens - t < at_once ? tokens - t : at_once;
-                turn_neighbours<layout>(task, some);
+                turn_neighbours(task, some);
             }
         } else {
-            turn_by_pairs<layout>(task, part);
+            turn(task, part);
         }
         walk.advance(tokens, heads);
         begin += tokens * heads;
     }
+}
+
+/// Only what turns contiguous features by vectors depends on the layout; the rest exists once for both.
+template <Layout layout, class In, class Out, class T>
+ROPE_ABI void rotate(const RotateTask<In, Out, T>& task, Index begin, Index end) noexcept {
+    TurnPart<In, Out, T> turn = &turn_by_pairs<In, Out, T>;
+    if constexpr (Vector<T>::kWidth > 1) {
+        using Wide = typename BlockFor<layout, true, In, Out, T>::type;
+        using Plain = typename BlockFor<layout, false, In, Out, T>::type;
+        const bool is_contiguous = task.in.feature_stride == 1 && task.out.feature_stride == 1;
+        if (is_contiguous && task.pairs >= Wide::kPairs) {
+            turn = &turn_by_blocks<Wide, In, Out, T>;
+        } else if constexpr (Plain::kPairs < Wide::kPairs) {
+            if (is_contiguous && task.pairs >= Plain::kPairs) turn = &turn_by_blocks<Plain, In, Out, T>;
+        }
+    }
+    walk_heads(task, begin, end, turn);
 }
 
 }  // namespace ROPE_ISA

@@ -2,6 +2,7 @@
 // The order in which the heads of a tensor are visited.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 
 #include "../tensor_view.hpp"
@@ -30,11 +31,11 @@ struct Order {
 inline constexpr Index kCachedBytes = Index(4) << 20;
 inline constexpr Index kStreamedHeads = 4;
 
-/// Token by token while the data of the call can be in the caches; in the order of memory, with prefetch, when it
-/// cannot. `lanes` is the axis whose elements are neighbours in memory, if it is not the features.
+/// Token by token while the tensor can be in the caches; in the order of memory, a few heads at a time and with
+/// prefetch, when it cannot. `lanes` is the axis whose elements are neighbours in memory, if it is not the features.
 ///
 /// Time over that of multiplying the same floats by a constant, [seq, 32, 128], AVX2 on one core of a Xeon with 2 MiB
-/// of L2, registers shared by all heads against the order of memory:
+/// of L2, registers shared by all heads against the order of memory, one head at a time:
 ///
 ///     seq              16             128             512            2048
 ///     half-split      1.02  1.04     1.03  1.06     1.01  1.01     1.14  0.99
@@ -63,7 +64,7 @@ ROPE_INLINE Order choose_order(const TensorView<T>& v, Index bytes, Axis lanes) 
 }
 
 /// How far ahead of the work memory is asked for, in bytes.
-inline constexpr Index kPrefetchDistance = 4096;
+inline constexpr std::uintptr_t kPrefetchDistance = 4096;
 
 /// How many tokens or heads that are neighbours in memory are worked on at once: a cache line of floats.
 inline constexpr Index kLanes = 16;

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Headers that take long to parse, for CMake to precompile. No test relies on getting them from here.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
