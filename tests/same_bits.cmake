@@ -13,7 +13,7 @@ foreach(class "fma" "plain")
 endforeach()
 foreach(compiler IN LISTS COMPILERS)
   foreach(machine IN LISTS machines)
-    foreach(flags "-O0" "-O2" "-Ofast -fno-exceptions -funroll-loops")
+    foreach(flags "-O0" "-Ofast -fno-exceptions -funroll-loops")  # bits_are_as_stored has the others
       separate_arguments(list UNIX_COMMAND "${flags}")
       if(NOT machine STREQUAL "native")
         list(APPEND list ${machine})
