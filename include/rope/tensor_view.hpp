@@ -16,7 +16,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///
 /// Strides may be negative. An axis of extent 1 may have any stride; in a view that is written, distinct elements
 /// must have distinct addresses. Fast where features are
-/// neighbours (feature_stride 1), vectorised where tokens or heads are, correct elsewhere. T is const for read-only data.
+/// neighbours (feature_stride 1), vectorised where tokens or heads are, correct elsewhere. T is const for read-only
+/// data.
 ///
 /// Plain data: fill the fields by hand, or use view(...), view_heads_first(...) and the slices below.
 template <class T>

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "../isa.hpp"
+#include "../positions.hpp"
+#include "../tensor_view.hpp"
 #include "../types.hpp"
 #include "arithmetic.hpp"
 #include "job.hpp"

@@ -129,10 +129,10 @@ ROPE_INLINE Job<RotateTask<In, Out, T>> rotate_job(Direction direction, const Po
     const Index heads = count_heads(a.out);
     const Index bytes = bytes_of(a.out, heads);
     const bool in_place = static_cast<const void*>(a.in.data) == static_cast<const void*>(a.out.data);
-    return {{a.in, a.out,                                                                               //
-             cache.data(), cache.first_position(), cache.pairs(),                                       //
-             cache.rotary_offset(), pair_shape<layout>(cache.pairs()),                                  //
-             scale, direction == Direction::forward ? scale : -scale, direction != Direction::forward,  //
+    return {{a.in, a.out,                                               //
+             cache.data(), cache.first_position(), cache.pairs(),       //
+             cache.rotary_offset(), pair_shape<layout>(cache.pairs()),  //
+             scale, direction == Direction::forward ? scale : -scale,   //
              positions, choose_order(a.out, bytes, lanes_of(a.in, a.out)), in_place},
             rotate_kernel<layout, In, Out, T>(isa),
             heads,

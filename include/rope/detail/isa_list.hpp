@@ -11,8 +11,8 @@
 //
 //     #include "isa_list.hpp"                              or: cpu.hpp of each set, to ask whether this machine has it
 //
-// Both macros are undefined at the end. Sets that this unit cannot be compiled for are left out, and so are those without
-// fma where its flags allow fma: the compiler would use it, and change the class of bits.
+// Both macros are undefined at the end. Sets that this unit cannot be compiled for are left out, and so are those
+// without fma where its flags allow fma: the compiler would use it, and change the class of bits.
 
 // What the folders use, before any region begins: a function that is first seen inside one belongs to it.
 #include <cmath>

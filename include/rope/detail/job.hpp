@@ -2,7 +2,6 @@
 // How the work of a call is cut and handed to an executor.
 #pragma once
 
-#include "../positions.hpp"
 #include "../tensor_view.hpp"
 #include "../types.hpp"
 #include "walk.hpp"

@@ -7,6 +7,8 @@
 #include <type_traits>
 
 #include "../isa.hpp"
+#include "../positions.hpp"
+#include "../tensor_view.hpp"
 #include "../types.hpp"
 #include "arithmetic.hpp"
 #include "job.hpp"
@@ -61,7 +63,6 @@ struct RotateTask {
     PairShape shape;  // of the layout
     T cos_scale;      // what makes the inverse or the transpose of the table's rotation:
     T sin_scale;      // (1, 1) forward, (1, -1) transpose, (1/m^2, -1/m^2) inverse
-    bool is_scaled;   // false: both are 1
     const Positions& positions;
     Order order;
     bool in_place;

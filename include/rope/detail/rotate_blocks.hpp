@@ -37,117 +37,104 @@ ROPE_INLINE void put(V v, P* p, Index kept) noexcept {
     }
 }
 
-/// (x[i], x[i + distance])
-template <class In, class Out, class T>
+// Two vectors of bfloat16, as one: what is done to a vector is done to both.
+template <class X>
+ROPE_INLINE EvenOdd<X> operator*(EvenOdd<X> a, EvenOdd<X> b) noexcept {
+    return {a.even * b.even, a.odd * b.odd};
+}
+template <class X>
+ROPE_INLINE EvenOdd<X> multiply_add(EvenOdd<X> a, EvenOdd<X> b, EvenOdd<X> c) noexcept {
+    return {multiply_add(a.even, b.even, c.even), multiply_add(a.odd, b.odd, c.odd)};
+}
+template <class X>
+ROPE_INLINE EvenOdd<X> multiply_subtract(EvenOdd<X> a, EvenOdd<X> b, EvenOdd<X> c) noexcept {
+    return {multiply_subtract(a.even, b.even, c.even), multiply_subtract(a.odd, b.odd, c.odd)};
+}
+
+/// (x[i], x[i + distance]). V is a Vector, or EvenOdd for bfloat16 on both sides.
+template <class V, class T>
 struct HalfSplitBlock {
-    using V = Vector<T>;
     static constexpr Index kPairs = V::kWidth;
     static constexpr Index kStep = kPairs;
-    static constexpr int kRegisters = 2;
+    static constexpr int kRegisters = 2 * V::kWidth / Vector<T>::kWidth;
     V c, s;
 
     ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
         c = V::load(row.cos + i);
         s = V::load(row.sin + i);
     }
-    ROPE_INLINE void scale(V cos_scale, V sin_scale) noexcept {
-        c = c * cos_scale;
-        s = s * sin_scale;
+    ROPE_INLINE void scale(T cos_scale, T sin_scale) noexcept {
+        c = c * V::all(cos_scale);
+        s = s * V::all(sin_scale);
     }
     using Result = Pair<V>;
+    template <class In>
     ROPE_INLINE Result turn(const In* x, Index distance) const noexcept {
         const V a = V::load(x).held();
         const V b = V::load(x + distance).held();
         return {multiply_subtract(a, c, b * s), multiply_add(b, c, a * s)};
     }
-    ROPE_INLINE static void put_first(const Result& r, Out* y, Index kept) noexcept { put(r.a, y, kept); }
+    template <class Out>
+    ROPE_INLINE static void put_first(const Result& r, Out* y, Index kept) noexcept {
+        put(r.a, y, kept);
+    }
+    template <class Out>
     ROPE_INLINE static void put_second(const Result& r, Out* y, Index distance, Index kept) noexcept {
         put(r.b, y + distance, kept);
     }
 };
 
-/// (x[2i], x[2i + 1]): x * (c0, c0, c1, c1, ...) -+ swapped x * (s0, s0, s1, s1, ...)
-template <class In, class Out, class T>
-struct InterleavedBlock {
+/// (x[2i], x[2i + 1]): a result is one piece of memory. What the two ways below have in common.
+template <class Result_, class T>
+struct NeighboursBlock {
     using V = Vector<T>;
-    static constexpr Index kPairs = V::kWidth / 2;
-    static constexpr Index kStep = V::kWidth;
+    using Result = Result_;
+    static constexpr Index kPairs = Result::kWidth / 2;
+    static constexpr Index kStep = Result::kWidth;
     static constexpr int kRegisters = 2;
     V c, s;
 
-    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
-        c = V::load_twice(row.cos + i);
-        s = V::load_twice(row.sin + i);
+    ROPE_INLINE void scale(T cos_scale, T sin_scale) noexcept {
+        c = c * V::all(cos_scale);
+        s = s * V::all(sin_scale);
     }
-    ROPE_INLINE void scale(V cos_scale, V sin_scale) noexcept {
-        c = c * cos_scale;
-        s = s * sin_scale;
+    template <class Out>
+    ROPE_INLINE static void put_first(const Result& r, Out* y, Index kept) noexcept {
+        put(r, y, 2 * kept);
     }
-    using Result = V;
-    ROPE_INLINE Result turn(const In* x, Index) const noexcept {
-        const V v = V::load(x).held();
-        return multiply_subtract_add(v, c, v.swapped() * s);
-    }
-    ROPE_INLINE static void put_first(const Result& r, Out* y, Index kept) noexcept { put(r, y, 2 * kept); }
+    template <class Out>
     ROPE_INLINE static void put_second(const Result&, Out*, Index, Index) noexcept {}
 };
 
-/// Half-split bfloat16, with the even and the odd pairs in vectors of their own.
-template <class In, class Out, class T>
-struct EvenOddHalfSplitBlock {
+/// x * (c0, c0, c1, c1, ...) -+ swapped x * (s0, s0, s1, s1, ...)
+template <class T>
+struct InterleavedBlock : NeighboursBlock<Vector<T>, T> {
     using V = Vector<T>;
-    using Two = EvenOdd<In>;
-    static constexpr Index kPairs = Two::kWidth;
-    static constexpr Index kStep = kPairs;
-    static constexpr int kRegisters = 4;
-    Two c, s;
 
     ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
-        c = Two::load(row.cos + i);
-        s = Two::load(row.sin + i);
+        this->c = V::load_twice(row.cos + i);
+        this->s = V::load_twice(row.sin + i);
     }
-    ROPE_INLINE void scale(V cos_scale, V sin_scale) noexcept {
-        c = {c.even * cos_scale, c.odd * cos_scale};
-        s = {s.even * sin_scale, s.odd * sin_scale};
-    }
-    using Result = Pair<Two>;
-    ROPE_INLINE Result turn(const In* x, Index distance) const noexcept {
-        const Two a = Two::load(x);
-        const Two b = Two::load(x + distance);
-        return {{multiply_subtract(a.even, c.even, b.even * s.even), multiply_subtract(a.odd, c.odd, b.odd * s.odd)},
-                {multiply_add(b.even, c.even, a.even * s.even), multiply_add(b.odd, c.odd, a.odd * s.odd)}};
-    }
-    ROPE_INLINE static void put_first(const Result& r, Out* y, Index kept) noexcept { put(r.a, y, kept); }
-    ROPE_INLINE static void put_second(const Result& r, Out* y, Index distance, Index kept) noexcept {
-        put(r.b, y + distance, kept);
+    template <class In>
+    ROPE_INLINE V turn(const In* x, Index) const noexcept {
+        const V v = V::load(x).held();
+        return multiply_subtract_add(v, this->c, v.swapped() * this->s);
     }
 };
 
 /// Interleaved bfloat16: what is even is a, what is odd is b.
-template <class In, class Out, class T>
-struct EvenOddInterleavedBlock {
+template <class X, class T>
+struct EvenOddInterleavedBlock : NeighboursBlock<EvenOdd<X>, T> {
     using V = Vector<T>;
-    using Two = EvenOdd<In>;
-    static constexpr Index kPairs = Two::kWidth / 2;
-    static constexpr Index kStep = Two::kWidth;
-    static constexpr int kRegisters = 2;
-    V c, s;
 
     ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
-        c = V::load(row.cos + i);
-        s = V::load(row.sin + i);
+        this->c = V::load(row.cos + i);
+        this->s = V::load(row.sin + i);
     }
-    ROPE_INLINE void scale(V cos_scale, V sin_scale) noexcept {
-        c = c * cos_scale;
-        s = s * sin_scale;
+    ROPE_INLINE EvenOdd<X> turn(const X* x, Index) const noexcept {
+        const EvenOdd<X> v = EvenOdd<X>::load(x);
+        return {multiply_subtract(v.even, this->c, v.odd * this->s), multiply_add(v.odd, this->c, v.even * this->s)};
     }
-    using Result = Two;
-    ROPE_INLINE Result turn(const In* x, Index) const noexcept {
-        const Two v = Two::load(x);
-        return {multiply_subtract(v.even, c, v.odd * s), multiply_add(v.odd, c, v.even * s)};
-    }
-    ROPE_INLINE static void put_first(const Result& r, Out* y, Index kept) noexcept { put(r, y, 2 * kept); }
-    ROPE_INLINE static void put_second(const Result&, Out*, Index, Index) noexcept {}
 };
 
 /// The block for given types. `wide` is false for heads with fewer pairs than the widest block has.
@@ -155,9 +142,8 @@ template <Layout layout, bool wide, class In, class Out, class T>
 struct BlockFor {
     static constexpr bool is_half_split = layout == Layout::half_split;
     static constexpr bool is_bfloat16 = std::is_same_v<In, bfloat16> && std::is_same_v<Out, bfloat16>;
-    using Plain = std::conditional_t<is_half_split, HalfSplitBlock<In, Out, T>, InterleavedBlock<In, Out, T>>;
-    using Split =
-        std::conditional_t<is_half_split, EvenOddHalfSplitBlock<In, Out, T>, EvenOddInterleavedBlock<In, Out, T>>;
+    using Plain = std::conditional_t<is_half_split, HalfSplitBlock<Vector<T>, T>, InterleavedBlock<T>>;
+    using Split = std::conditional_t<is_half_split, HalfSplitBlock<EvenOdd<In>, T>, EvenOddInterleavedBlock<In, T>>;
     using type = std::conditional_t<is_bfloat16 && wide, Split, Plain>;
 };
 
@@ -174,8 +160,8 @@ struct Blocks {
         second.prepare(row, i + Block::kPairs);
         rest.prepare(row, i + 2 * Block::kPairs);
     }
-    template <class V>
-    ROPE_INLINE void scale(V cos_scale, V sin_scale) noexcept {
+    template <class T>
+    ROPE_INLINE void scale(T cos_scale, T sin_scale) noexcept {
         first.scale(cos_scale, sin_scale);
         second.scale(cos_scale, sin_scale);
         rest.scale(cos_scale, sin_scale);
@@ -198,8 +184,8 @@ struct Blocks<Block, 1> {
     ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
         block.prepare(row, i);
     }
-    template <class V>
-    ROPE_INLINE void scale(V cos_scale, V sin_scale) noexcept {
+    template <class T>
+    ROPE_INLINE void scale(T cos_scale, T sin_scale) noexcept {
         block.scale(cos_scale, sin_scale);
     }
     template <class In, class Out>
@@ -213,8 +199,8 @@ template <class Block>
 struct Blocks<Block, 0> {
     template <class T>
     ROPE_INLINE void prepare(const Row<T>&, Index) noexcept {}
-    template <class V>
-    ROPE_INLINE void scale(V, V) noexcept {}
+    template <class T>
+    ROPE_INLINE void scale(T, T) noexcept {}
     template <class In, class Out>
     ROPE_INLINE void turn(const In*, Out*, Index) const noexcept {}
 };
@@ -234,7 +220,7 @@ template <class Block, int n, class In, class Out, class T>
 ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance) noexcept {
     Blocks<Block, n> blocks;
     blocks.prepare(row, i);
-    if (row.is_scaled) blocks.scale(Vector<T>::all(row.cos_scale), Vector<T>::all(row.sin_scale));
+    if (row.is_scaled) blocks.scale(row.cos_scale, row.sin_scale);
     const In* x = heads.x + i * (Block::kStep / Block::kPairs);
     Out* y = heads.y + i * (Block::kStep / Block::kPairs);
     for (Index h = 0; h < heads.count; ++h) {
@@ -258,7 +244,7 @@ ROPE_INLINE void turn_heads(const Heads<In, Out>& heads, const Row<T>& row, Inde
     i = pairs - Block::kPairs;
     Blocks<Block, 1> block;
     block.prepare(row, i);
-    if (row.is_scaled) block.scale(Vector<T>::all(row.cos_scale), Vector<T>::all(row.sin_scale));
+    if (row.is_scaled) block.scale(row.cos_scale, row.sin_scale);
     const Index start = i * (Block::kStep / Block::kPairs);
     for (Index h = 0; h < heads.count; ++h)
         block.turn(heads.x + h * heads.x_stride + start, heads.y + h * heads.y_stride + start, pairs, kept);

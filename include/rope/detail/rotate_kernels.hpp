@@ -99,7 +99,7 @@ ROPE_INLINE Row<T> row_of(const RotateTask<In, Out, T>& task, const Part& part, 
     const Index s = part.along_batch ? part.s : part.s + t;
     const Index position = task.positions.at(b, s, task.in.seq) - task.first_position;
     const T* const row = task.table + position * 2 * task.pairs;
-    return {row, row + task.pairs, task.cos_scale, task.sin_scale, task.is_scaled};
+    return {row, row + task.pairs, task.cos_scale, task.sin_scale, task.sin_scale != T(1)};
 }
 
 /// Features that do not turn of some heads of one token, out of place.
