@@ -70,6 +70,9 @@ TEST_CASE("configurations") {
     }
     for (const auto& [value, text] : kBadFactors)
         refuses(with(&Config::attention_factor, value), "attention_factor is " + text + kFactorRange);
+    Config no_layout = {8};
+    no_layout.layout = static_cast<rope::Layout>(2);
+    refuses(no_layout, "layout is 2; it must be Layout::interleaved (0) or Layout::half_split (1).");
     CHECK(rope::check(with(&Config::attention_factor, 0x1p-32)).ok());
     CHECK(rope::check(with(&Config::attention_factor, 0x1p32)).ok());
 
@@ -101,6 +104,26 @@ TEST_CASE("frequencies") {
         refuses({{1.0}, {}, value}, "attention_factor is " + text + kFactorRange);
     CHECK(rope::check(rope::Frequencies{{1.0}, {}, 0x1p-32}).ok());
     CHECK(rope::check(rope::Frequencies{{1.0}, {}, 0x1p32}).ok());
+
+    // Magnitudes that grow with the position.
+    const auto growing = [](std::vector<double> growth, std::vector<double> low, double centre = 0.0) {
+        return rope::Frequencies{{1.0, 2.0}, {}, 1.0, std::move(growth), std::move(low), centre};
+    };
+    refuses(growing({0.1}, {}), "log_growth has 1 entries; it must be empty or have as many as inv_freq (2).");
+    refuses(growing({0.1, 0.1}, {0.0}),
+            "log_growth_low has 1 entries; it must be empty or have as many as log_growth (2).");
+    refuses(growing({}, {0.0}), "log_growth_low has 1 entries; it must be empty or have as many as log_growth (0).");
+    const std::pair<double, std::string> too_fast[] = {
+        {1.0 + 0x1p-52, "1.0000000000000002"}, {-2.0, "-2"}, {nan_value(), "nan"}, {infinity(), "inf"}};
+    for (const auto& [value, text] : too_fast) {
+        refuses(growing({0.0, value}, {}), "log_growth[1] is " + text + "; it must be from -1 to 1.");
+        refuses(growing({0.0, 0.0}, {value, 0.0}), "log_growth_low[0] is " + text + "; it must be from -1 to 1.");
+    }
+    CHECK(rope::check(growing({1.0, -1.0}, {0.0, 1e-20}, -0x1p32)).ok());
+    const std::pair<double, std::string> too_far[] = {
+        {0x1p33, "8589934592"}, {-0x1p33, "-8589934592"}, {nan_value(), "nan"}, {infinity(), "inf"}};
+    for (const auto& [value, text] : too_far)
+        refuses(growing({0.0, 0.0}, {}, value), "centre is " + text + "; it must be from -2^32 to 2^32.");
 
     // Zero and negative frequencies are fine: a pair that stands still, and one that turns backwards.
     const rope::CosSinCache<double> cache(rope::Frequencies{{0.0, -0.5, 0.5}, {}, 1.0}, 10);

@@ -14,58 +14,19 @@
 
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "support/float32_chain.hpp"
 #include "support/mpfr.hpp"
+#include "support/refusal.hpp"
+#include "support/schedules.hpp"
 
 namespace {
 
 using rope::Config;
 using rope::CosSinCache;
 using rope::Index;
+using support::Float32Chain;
 using support::Real;
 using support::RealCosSin;
-
-/// x rounded once to float. Every step of the chain is one operation in 256 bits, then this.
-Real to_float32(const Real& x) { return Real(static_cast<double>(x.to_float())); }
-
-/// The definition, one pair at a time.
-class Chain {
- public:
-    explicit Chain(const Config& config) : magnitude_(to_float32(Real(config.attention_factor))) {
-        const Index d = config.rotary_dim != 0 ? config.rotary_dim : config.head_dim;
-        const Real base = to_float32(Real(config.base));
-        const Real factor = to_float32(Real(config.interpolation_factor));
-        for (Index i = 0; i < d / 2; ++i) {
-            const Real exponent = to_float32(Real::integer(2 * i) / Real::integer(d));
-            const Real reciprocal = to_float32(Real(1.0) / to_float32(pow(base, exponent)));
-            frequencies_.push_back(to_float32(reciprocal / factor));
-        }
-    }
-
-    struct Entry {
-        float cos, sin;
-    };
-    Entry entry(Index position, Index pair) const {
-        const Real angle = to_float32(to_float32(Real::integer(position)) * frequencies_[support::size(pair)]);
-        const RealCosSin exact = support::cos_sin(angle);
-        return {(to_float32(exact.cos) * magnitude_).to_float(), (to_float32(exact.sin) * magnitude_).to_float()};
-    }
-
- private:
-    Real magnitude_;
-    std::vector<Real> frequencies_;
-};
-
-/// How many entries of the table differ from the definition in any bit.
-std::uint64_t different_entries(const CosSinCache<float>& table, const Chain& chain) {
-    std::uint64_t different = 0;
-    for (Index p = table.first_position(); p < table.first_position() + table.max_positions(); ++p)
-        for (Index i = 0; i < table.pairs(); ++i) {
-            const Chain::Entry expected = chain.entry(p, i);
-            if (std::memcmp(table.cos_row(p) + i, &expected.cos, sizeof(float)) != 0) ++different;
-            if (std::memcmp(table.sin_row(p) + i, &expected.sin, sizeof(float)) != 0) ++different;
-        }
-    return different;
-}
 
 Config config_of(Index head_dim, double base, double factor, double m) {
     Config config;
@@ -76,17 +37,35 @@ Config config_of(Index head_dim, double base, double factor, double m) {
     return config;
 }
 
-void check_window(const Config& config, const Chain& chain, Index first, Index count) {
+void check_window(const Config& config, const Float32Chain& chain, Index first, Index count) {
     INFO("head_dim " << config.head_dim << ", base " << config.base << ", factor " << config.interpolation_factor
                      << ", m " << config.attention_factor << ", positions from " << first);
-    CHECK(different_entries(CosSinCache<float>::float32_chain(config, count, first), chain) == 0);
+    CHECK(support::different_entries(CosSinCache<float>::float32_chain(config, count, first), chain) == 0);
+}
+
+/// The same for a Config with a schedule: the chain begins with its frequencies and its magnitude, rounded to float.
+std::uint64_t different_entries_with_schedule(const Config& config, Index first, Index count, Index seq_len) {
+    const CosSinCache<float> table = CosSinCache<float>::float32_chain(config, count, first, seq_len);
+    const support::RealFrequencies f = support::real_frequencies(config, seq_len);
+    const Real magnitude = support::to_float32(f.magnitude);
+    std::uint64_t different = 0;
+    for (Index p = first; p < first + count; ++p)
+        for (Index i = 0; i < table.pairs(); ++i) {
+            const Real w = support::to_float32(f.inv_freq[support::size(i)]);
+            const RealCosSin exact = support::cos_sin(support::to_float32(support::to_float32(Real::integer(p)) * w));
+            const float cos = (support::to_float32(exact.cos) * magnitude).to_float();
+            const float sin = (support::to_float32(exact.sin) * magnitude).to_float();
+            if (std::memcmp(table.cos_row(p) + i, &cos, sizeof(float)) != 0) ++different;
+            if (std::memcmp(table.sin_row(p) + i, &sin, sizeof(float)) != 0) ++different;
+        }
+    return different;
 }
 
 }  // namespace
 
 TEST_CASE("the float32 chain has the bits of its definition at positions 0 to 4095") {
     const Config config = config_of(128, 10000.0, 1.0, 1.0);
-    check_window(config, Chain(config), 0, 4096);
+    check_window(config, Float32Chain(config), 0, 4096);
 }
 
 TEST_CASE("the float32 chain has the bits of its definition for many models") {
@@ -100,7 +79,7 @@ TEST_CASE("the float32 chain has the bits of its definition for many models") {
         config_of(100, 1.0, 1.0, 1.0),         config_of(36, 0.5, 0.7, 1.0),
         config_of(128, 65536.0, 1.0, 1.0),     config_of(6, 16777217.0, 1.1, 16777217.0)};
     for (const Config& config : configs) {
-        const Chain chain(config);
+        const Float32Chain chain(config);
         check_window(config, chain, 0, 40);
         check_window(config, chain, 4095, 1);
         check_window(config, chain, -33, 20);
@@ -111,11 +90,48 @@ TEST_CASE("the float32 chain has the bits of its definition for many models") {
     }
 }
 
+TEST_CASE("with a schedule, the float32 chain begins with its frequencies and its magnitude") {
+    namespace schedule = rope::schedule;
+    const schedule::LongRope longrope = {std::vector<double>(40, 1.1), std::vector<double>(40, 7.3), 4096, 131072};
+    const rope::Schedule schedules[] = {schedule::Ntk{7.3},
+                                        schedule::DynamicNtk{3.7, 4096},
+                                        schedule::Yarn{4.0, 4096},
+                                        schedule::Llama3(),
+                                        longrope,
+                                        schedule::Proportional{0.4, 3.0},
+                                        schedule::Axial{2},
+                                        schedule::FreqFactors{std::vector<double>(40, 3.3)},
+                                        schedule::Custom{std::vector<double>(40, 0.7), {}}};
+    constexpr Index kLong = Index(1) << 31;
+    for (const rope::Schedule& s : schedules)
+        for (const double factor : {1.0, 3.0}) {
+            Config config = config_of(80, 500000.0, factor, 1.1);
+            config.schedule = s;
+            CAPTURE(rope::name(s), factor);
+            for (const Index first : {Index(0), Index(131000), kLong - 8})
+                CHECK(different_entries_with_schedule(config, first, 8, kLong) == 0);
+            const double m = CosSinCache<float>::float32_chain(config, 1, 0, kLong).attention_factor();
+            CHECK(m == static_cast<double>(support::real_frequencies(config, kLong).magnitude.to_float()));
+        }
+}
+
+TEST_CASE("the schedule's frequency is rounded to float once, not by way of double") {
+    // Halfway between two floats as far as double can tell: what it cut off decides.
+    for (const double low : {-0x1p-60, 0.0, 0x1p-60}) {
+        Config config = config_of(2, 10000.0, 1.0, 1.0);
+        config.schedule = rope::schedule::Custom{{1.0 + 0x1p-24}, {low}};
+        const Real w = low > 0.0 ? 1.0 + 0x1p-23 : 1.0;
+        const CosSinCache<float> table = CosSinCache<float>::float32_chain(config, 2);
+        CHECK(table.cos_row(1)[0] == support::cos_sin(w).cos.to_float());
+        CHECK(table.sin_row(1)[0] == support::cos_sin(w).sin.to_float());
+    }
+}
+
 TEST_CASE("the float32 chain takes the slice of partial rotary") {
     Config config = config_of(80, 10000.0, 1.0, 1.0);
     config.rotary_dim = 32;
     config.rotary_offset = 16;
-    check_window(config, Chain(config), 0, 64);
+    check_window(config, Float32Chain(config), 0, 64);
     const CosSinCache<float> table = CosSinCache<float>::float32_chain(config, 1);
     CHECK(table.pairs() == 16);
     CHECK(table.head_dim() == 80);
@@ -205,12 +221,25 @@ TEST_CASE("what float32 cannot hold is refused") {
     };
     const std::string allowed = "; rounded to float it must be finite and above 0.";
     refuses(1e300, 1.0, "base is 1e+300" + allowed);
-    refuses(1e-300, 1.0, "base is 1e-300" + allowed);
-    refuses(1e4, 1e-300, "interpolation_factor is 1e-300" + allowed);
+    refuses(1e-46, 1e40, "base is 1e-46" + allowed);
     refuses(1e4, 1e300, "interpolation_factor is 1e+300" + allowed);
-    const std::string most =
-        " in float; a frequency must be finite and of magnitude at most 2^32 radians per position.";
+    const std::string most = "; a frequency must be finite and of magnitude at most 2^32 radians per position.";
     refuses(1e4, 0x1p-33, "inv_freq[0] is 8589934592" + most);
     refuses(0x1p-48, 1.0, "inv_freq[3] is 68719476736" + most);
     refuses(1e4, 0x1p-32, "");
+
+    // 2/3 in float is a little more than two thirds, and the power is then beyond 2^32.
+    Config config = config_of(6, 0x1p-48, 1.0, 1.0);
+    CHECK(rope::frequencies(config).inv_freq[2] == 0x1p32);
+    const auto message = [&] {
+        return support::refusal([&] { (void)CosSinCache<float>::float32_chain(config, 4); }).message;
+    };
+    CHECK(message().find("inv_freq[2] is 42949") == 0);
+    CHECK(message().find(" in float" + most) != std::string::npos);
+
+    config = config_of(8, 10000.0, 1.0, 1.0);
+    config.schedule = rope::schedule::Xpos();
+    CHECK(message() == "schedule is xPos; the float32 chain has no magnitude that changes with the position.");
+    config.schedule = rope::schedule::DynamicNtk{2.0, 3};
+    CHECK(message().find("seq_len is 0; with this schedule (dynamic)") == 0);
 }

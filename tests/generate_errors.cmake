@@ -92,6 +92,9 @@ foreach(value x -1 1.5 18446744073709551616)
   refused("The value of --seed is \"${value}\"; it must be a whole number from 0 to 18446744073709551615\\."
           ${files} --seed "${value}")
 endforeach()
+foreach(value x half_split HALF-SPLIT)
+  refused("The value of --layout is \"${value}\"; it must be interleaved or half-split\\." ${files} --layout ${value})
+endforeach()
 foreach(value x -0.1 nan inf 1e39 0x1 " 1" 1..2)
   refused("The value of --temperature is \"${value}\"; it must be a finite number that is 0 or more\\."
           ${files} --temperature "${value}")

@@ -51,6 +51,14 @@ if(NOT errors MATCHES "prefill +16 tokens")
   message(FATAL_ERROR "The prompt should run as 16 tokens in one call:\n${errors}")
 endif()
 
+# Weights converted for half-split pairs, and turned so, are the same model: token by token and in one call.
+foreach(layout interleaved half-split)
+  tell(${layout} --steps 256 --temperature 0 --layout ${layout})
+  compare("${WORK}/${layout}.txt" equals "${MODELS}/expected.txt")
+  tell(${layout}_all --steps 512 --temperature 0 --layout ${layout} --prompt "One day, Tim and Lily")
+endforeach()
+compare("${WORK}/interleaved_all.txt" equals "${WORK}/half-split_all.txt")
+
 # A longer beginning, a line break included, ends the same way.
 file(READ "${MODELS}/expected.txt" story)
 string(FIND "${story}" " Her mom said" half)

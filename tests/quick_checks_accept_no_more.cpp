@@ -17,6 +17,7 @@ using rope::Index;
 using rope::Positions;
 using rope::detail::AnyView;
 using rope::detail::CheckedTensor;
+using rope::detail::Uses;
 
 namespace {
 
@@ -125,7 +126,8 @@ class Draw {
         const Index most = one_in(8) ? Index(1) << 62 : 1 + below(12);
         Index first = one_in(2) ? 0 : of({-3, 3, -(Index(1) << 62)});
         if (one_in(8)) first = (Index(1) << 62) - most;
-        return {one_in(20) ? head_dim ^ 1 : head_dim, first, most};
+        const Uses refused = static_cast<Uses>(one_in(8) ? below(8) : 0);
+        return {one_in(20) ? head_dim ^ 1 : head_dim, first, most, "cache", refused};
     }
 
     Positions positions(const rope::detail::TableShape& table, Index batch, Index seq, std::vector<Index>& list) {
@@ -151,20 +153,23 @@ class Draw {
     std::mt19937_64 engine_{20261121};
 };
 
+/// What apply_inverse<Layout::half_split> does with a table.
+constexpr Uses kUses = rope::detail::uses_of<rope::Layout::half_split>(rope::detail::Direction::inverse);
+
 template <class T>
 bool is_fine(const Positions& positions, const rope::TensorView<T>& x, const rope::CosSinCache<float>& cache) {
-    return is_plainly_fine(positions, checked(rope::detail::in_place("x", x, cache)));
+    return is_plainly_fine(positions, kUses, checked(rope::detail::in_place("x", x, cache)));
 }
 template <class Q, class K>
 bool is_fine(const Positions& positions, const rope::TensorView<Q>& q, const rope::TensorView<K>& k,
              const rope::CosSinCache<float>& q_cache, const rope::CosSinCache<float>& k_cache) {
-    return is_plainly_fine(positions, checked(rope::detail::in_place("q", q, q_cache)),
+    return is_plainly_fine(positions, kUses, checked(rope::detail::in_place("q", q, q_cache)),
                            checked(rope::detail::in_place("k", k, k_cache)));
 }
 template <class In, class Out>
 bool is_fine_copy(const Positions& positions, const rope::TensorView<In>& in, const rope::TensorView<Out>& out,
                   const rope::CosSinCache<float>& cache) {
-    return is_plainly_fine(positions, checked(rope::detail::out_of_place(in, out, cache)));
+    return is_plainly_fine(positions, kUses, checked(rope::detail::out_of_place(in, out, cache)));
 }
 
 }  // namespace
@@ -192,10 +197,11 @@ TEST_CASE("what the quick test accepts, the checks accept") {
         const Positions positions =
             draw.positions(tensors[draw.below(2)].table, first.extents[0], first.extents[1], list);
 
-        const bool one_quick = is_plainly_fine(positions, tensors[0]);
-        const bool one = check_call(tensors, 1, positions).ok();
-        const bool both_quick = is_plainly_fine(positions, tensors[0], tensors[1]);
-        const bool both = check_call(tensors, 2, positions).ok();
+        const Uses uses = static_cast<Uses>(draw.of({1, 2, 5, 6}));
+        const bool one_quick = is_plainly_fine(positions, uses, tensors[0]);
+        const bool one = check_call(tensors, 1, positions, uses).ok();
+        const bool both_quick = is_plainly_fine(positions, uses, tensors[0], tensors[1]);
+        const bool both = check_call(tensors, 2, positions, uses).ok();
         const bool apart_quick =
             is_plain(first) && is_plain(tensors[1].out) && rope::detail::is_plainly_disjoint(first, tensors[1].out);
         const bool apart = apart_quick && rope::detail::is_disjoint(first, tensors[1].out);
@@ -301,6 +307,19 @@ TEST_CASE("the quick test accepts what calls look like") {
                 CHECK(is_fine(each, x, cache));
                 CHECK(is_fine(each, x, x.slice_heads(0, 0), cache, cache) == false);  // nothing to do in k
             }
+    // A table that names its layout, where the call has it.
+    rope::Config named = {kDim};
+    named.layout = rope::Layout::half_split;
+    const rope::CosSinCache<float> half_split(named, 16);
+    named.layout = rope::Layout::interleaved;
+    const rope::CosSinCache<float> interleaved(named, 16);
+    const auto x = rope::view(p, 1, 5, 4, kDim);
+    const auto y = rope::view(more.data(), 1, 5, 4, kDim);
+    CHECK(is_fine(start, x, half_split));
+    CHECK_FALSE(is_fine(start, x, interleaved));
+    CHECK(is_fine(start, x, y, half_split, cache));
+    CHECK_FALSE(is_fine(start, x, y, cache, interleaved));
+    CHECK_FALSE(is_fine(start, x, y, interleaved, cache));
     // The largest and the widest.
     CHECK(is_fine(rope::start_at(0), rope::view(p, Index(1) << 22, 1, 2, kDim), cache));
     auto wide = rope::view(p, 2, 1, 2, kDim);

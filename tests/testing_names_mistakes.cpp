@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // <rope/testing.hpp> knows the classic mistakes by name, and names none where nothing is wrong.
+#include "support/refusal.hpp"
+#include "support/schedules.hpp"
 #include "support/testing.hpp"
 
 #include <functional>
@@ -12,6 +14,20 @@ namespace {
 
 /// What to spoil in a right loop so that the report says the name.
 using Spoiled = std::function<void(Loop&, const rope::Config&)>;
+
+/// A right Loop's frequencies with a schedule, from the formula.
+std::function<double(Index)> scheduled(const rope::Config& config, Index seq_len) {
+    std::vector<double> w;
+    for (const support::Real& x : support::real_frequencies(config, seq_len).inv_freq) w.push_back(x.to_double());
+    return [w](Index i) { return w[support::size(i)]; };
+}
+
+/// Where every mistake with a schedule makes a difference, too.
+rope::Config telling_schedule() {
+    rope::Config config = telling_config();
+    config.schedule = rope::schedule::Yarn{8.0, 4096};
+    return config;
+}
 
 const std::map<std::string, Spoiled>& mistakes() {
     static const std::map<std::string, Spoiled> result = {
@@ -41,6 +57,8 @@ const std::map<std::string, Spoiled>& mistakes() {
         {"attention factor twice", [](Loop& l, const auto&) { l.m *= l.m; }},
         {"interpolation factor ignored",
          [](Loop& l, const rope::Config& c) { l.frequency = Loop::powers(c.base, l.rotary_dim, 1.0); }},
+        {"schedule ignored", [](Loop&, const auto&) {}},  // a Loop knows no schedule
+        {"magnitude of the schedule ignored", [](Loop& l, const rope::Config& c) { l.frequency = scheduled(c, 0); }},
         {"exponent 2i instead of i",
          [](Loop& l, const rope::Config& c) {
              l.frequency = Loop::powers(c.base, l.rotary_dim / 2, c.interpolation_factor);
@@ -96,11 +114,12 @@ TEST_CASE("every mistake that has a name is made here") {
 }
 
 TEMPLATE_TEST_CASE("every mistake is recognised by its name", "", float, double, rope::half, rope::bfloat16) {
-    const rope::Config config = telling_config();
     testing::Options options;
     options.heads = 16;  // bfloat16 shows float32 angles only just: the more heads, the clearer
     for (const auto& [name, spoil] : mistakes())
         for (const Layout layout : kLayouts) {
+            const bool of_schedule = name.find("schedule") != std::string::npos;
+            const rope::Config config = of_schedule ? telling_schedule() : telling_config();
             Loop loop(layout, config);
             spoil(loop, config);
             const testing::Report report = testing::measure<TestType>(loop, layout, config, options);
@@ -261,4 +280,80 @@ TEST_CASE("what is a mistake elsewhere is not named where it makes no difference
         INFO(name);
         CHECK(testing::measure(loop, Layout::half_split, config).ok());
     }
+}
+
+TEMPLATE_TEST_CASE("a right rotation with any schedule passes, and one without it is named", "", float, double,
+                   rope::half, rope::bfloat16) {
+    namespace schedule = rope::schedule;
+    constexpr Index kLong = 100000;
+    const schedule::LongRope longrope = {std::vector<double>(8, 1.5), std::vector<double>(8, 7.0), 4096, 131072};
+    const rope::Schedule schedules[] = {schedule::Ntk{8.0},
+                                        schedule::DynamicNtk{4.0, 2048},
+                                        schedule::Yarn{8.0, 4096},
+                                        schedule::Llama3{8.0, 1.0, 4.0, 512},
+                                        longrope,
+                                        schedule::Proportional{0.5, 1.0},
+                                        schedule::Axial{2},
+                                        schedule::FreqFactors{{1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0}},
+                                        schedule::Custom{{1.0, 0.8, 0.7, 0.5, 0.1, 0.0, -0.5, 0.01}, {}}};
+    for (const rope::Schedule& s : schedules) {
+        rope::Config config = telling_config();
+        config.schedule = s;
+        testing::Options options;
+        options.heads = 8;
+        options.angle_epsilon = std::is_same_v<TestType, double> ? 0x1p-51 : 0.0;  // a Loop's angles are in double
+        Loop loop(Layout::half_split, config);
+        const Loop ignored = loop;
+        loop.frequency = scheduled(config, kLong);
+        loop.m = support::real_frequencies(config, kLong).magnitude.to_double();
+        const testing::Model model(config, kLong);
+        const testing::Report right = testing::measure<TestType>(loop, Layout::half_split, model, options);
+        INFO(rope::name(s) << "\n" << to_string(right));
+        CHECK(right.ok());
+        CHECK(right.mistake.empty());
+        const testing::Report wrong = testing::measure<TestType>(ignored, Layout::half_split, model, options);
+        INFO(to_string(wrong));
+        CHECK_FALSE(wrong.ok());
+        CHECK(wrong.mistake == "schedule ignored");
+    }
+}
+
+TEST_CASE("frequencies of another sequence length are not called something else") {
+    // Where the interpolation factor is 1 and the base 10000, ignoring them changes nothing.
+    rope::Config config = {16};
+    config.schedule = rope::schedule::LongRope{std::vector<double>(8, 1.5), std::vector<double>(8, 7.0), 4096, 131072};
+    Loop loop(Layout::half_split, config);
+    loop.frequency = scheduled(config, 0);
+    loop.m = support::real_frequencies(config, 0).magnitude.to_double();
+    CHECK(testing::measure(loop, Layout::half_split, config).ok());
+    const testing::Report report = testing::measure(loop, Layout::half_split, testing::Model(config, 100000));
+    INFO(to_string(report));
+    CHECK(report.mistake == "other frequencies");
+}
+
+TEST_CASE("the magnitude of a schedule is named where it is the only one") {
+    rope::Config config = {16};
+    config.schedule = rope::schedule::Yarn{8.0, 4096};
+    Loop loop(Layout::half_split, config);
+    loop.frequency = scheduled(config, 0);
+    CHECK(testing::measure(loop, Layout::half_split, config).mistake == "magnitude of the schedule ignored");
+    loop.m = support::real_frequencies(config).magnitude.to_double();
+    CHECK(testing::measure(loop, Layout::half_split, config).ok());
+    loop.m *= loop.m;
+    CHECK(testing::measure(loop, Layout::half_split, config).mistake == "attention factor twice");
+}
+
+TEST_CASE("a magnitude that grows with the position is not measured") {
+    rope::Config config = {16};
+    config.schedule = rope::schedule::Xpos();
+    const auto never = [](float*, Index, Index, const Index*) { FAIL("called"); };
+    const std::string sentence =
+        "log_growth has 8 entries; a measured rotation must have one magnitude (none that grows with the position).";
+    CHECK(support::refusal([&] { testing::measure(never, Layout::half_split, config); }).message == sentence);
+    CHECK(testing::check(config, {}).message() == sentence);
+    // What is wrong with a schedule is said in the words of the rest of the library.
+    config.schedule = rope::schedule::Ntk{0.0};
+    CHECK(testing::check(config, {}).message() == std::string("schedule.factor is 0; it must be from 2^-32 to 2^32."));
+    CHECK(testing::check(testing::Model(rope::Config{16}, -1), {}).message() ==
+          std::string("seq_len is -1; it must be from 0 to 2^40."));
 }

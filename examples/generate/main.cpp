@@ -31,7 +31,7 @@ void print_rate(const char* name, Index tokens, double seconds) {
 }
 
 void generate(const Options& options) {
-    const Model model = read_model(options.model);
+    const Model model = read_model(options.model, options.layout);
     const Tokenizer tokenizer(options.tokenizer, model.shape.vocab_size);
 
     Index steps = options.steps;

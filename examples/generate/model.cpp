@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <utility>
 
 #include "binary_file.hpp"
 #include "tokenizer.hpp"
@@ -47,18 +48,26 @@ Shape read_shape(BinaryFile& file) {
     return shape;
 }
 
+/// How fast the pairs of a head turn: Llama's base of 10000, over the whole head.
+rope::Config rope_config(const Shape& shape, rope::Layout layout) {
+    rope::Config config;
+    config.head_dim = shape.head_dim();
+    config.base = 10000.0;
+    config.layout = layout;
+    return config;
+}
+
 }  // namespace
 
-Model read_model(const std::string& path) {
+Model read_model(const std::string& path, rope::Layout layout) {
     BinaryFile file(path);
     const Shape s = read_shape(file);
 
     // Memory is taken for what the file holds, not for what its header claims.
     const std::size_t odd_bytes = file.left() % sizeof(float);
-    const auto numbers =
-        std::make_shared<const std::vector<float>>(file.read_floats(file.left() / sizeof(float), "the weights"));
-    const float* at = numbers->data();
-    Index left = static_cast<Index>(numbers->size());
+    std::vector<float> numbers = file.read_floats(file.left() / sizeof(float), "the weights");
+    float* at = numbers.data();
+    Index left = static_cast<Index>(numbers.size());
 
     const auto next = [&](const std::string& name, Index rows, Index cols) {
         // A division, because rows * cols of a damaged header may not fit into any integer.
@@ -72,7 +81,9 @@ Model read_model(const std::string& path) {
     };
     const Weight token_embedding = next("token_embedding", s.vocab_size, s.dim);
     const Weight rms_att = next("rms_att", s.n_layers, s.dim);
+    float* const wq_begin = at;
     const Weight wq = next("wq", s.n_layers * s.dim, s.dim);
+    float* const wk_begin = at;
     const Weight wk = next("wk", s.n_layers * s.kv_dim(), s.dim);
     const Weight wv = next("wv", s.n_layers * s.kv_dim(), s.dim);
     const Weight wo = next("wo", s.n_layers * s.dim, s.dim);
@@ -90,7 +101,15 @@ Model read_model(const std::string& path) {
     if (surplus != 0)
         file.refuse("goes on after the last weight that its header describes (surplus bytes: " +
                     std::to_string(surplus) + ").");
-    return {s, token_embedding, rms_att, wq, wk, wv, wo, rms_ffn, w1, w2, w3, rms_final, output, numbers};
+
+    // The layers lie one below the other: to permute_rows, they are so many heads more.
+    const rope::Config rotation = rope_config(s, layout);
+    rope::permute_rows(wq_begin, rope::head_rows<float>(rotation, s.n_layers * s.n_heads, s.dim),
+                       rope::Layout::interleaved, layout);
+    rope::permute_rows(wk_begin, rope::head_rows<float>(rotation, s.n_layers * s.n_kv_heads, s.dim),
+                       rope::Layout::interleaved, layout);
+    const auto kept = std::make_shared<const std::vector<float>>(std::move(numbers));
+    return {s, rotation, token_embedding, rms_att, wq, wk, wv, wo, rms_ffn, w1, w2, w3, rms_final, output, kept};
 }
 
 }  // namespace llama

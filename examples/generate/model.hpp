@@ -4,6 +4,7 @@
 
 #include <Eigen/Core>
 #include <memory>
+#include <rope/rope.hpp>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct Shape {
 /// Weights of all layers lie one below the other: layer l of wq is rows l * dim .. (l + 1) * dim - 1.
 struct Model {
     Shape shape;
+    rope::Config rotation;  ///< how queries and keys turn, in the layout that wq and wk are in
+
     Weight token_embedding;  ///< [vocab_size, dim]
     Weight rms_att;          ///< [n_layers, dim]
     Weight wq;               ///< [n_layers * dim, dim]
@@ -51,7 +54,8 @@ struct Model {
     std::shared_ptr<const std::vector<float>> numbers;
 };
 
+/// The file has the rows of wq and wk in the order of interleaved pairs; for the other layout they change places.
 /// Throws std::runtime_error with a sentence when the file is not exactly what its header describes.
-Model read_model(const std::string& path);
+Model read_model(const std::string& path, rope::Layout layout);
 
 }  // namespace llama

@@ -38,6 +38,12 @@ float decimal_number(const std::string& name, const std::string& value, float le
     return number;
 }
 
+rope::Layout layout(const std::string& name, const std::string& value) {
+    if (value == "interleaved") return rope::Layout::interleaved;
+    if (value == "half-split") return rope::Layout::half_split;
+    refuse(name, value, "interleaved or half-split");
+}
+
 }  // namespace
 
 const char* const kHelp =
@@ -51,6 +57,8 @@ const char* const kHelp =
     "  --top-p P          draw from the most likely tokens that together have\n"
     "                     probability P, above 0 and at most 1 (default: 0.9)\n"
     "  --seed S           seed of the random numbers (default: 0)\n"
+    "  --layout L         interleaved, as the file has its weights, or half-split: they are\n"
+    "                     converted first, and the text is the same (default: interleaved)\n"
     "  --help             print this and stop\n"
     "\n"
     "The text goes to standard output, times and notes to standard error.\n";
@@ -83,6 +91,8 @@ Options parse_options(int argc, const char* const* argv) {
                                            "a number above 0 and at most 1");
         } else if (name == "--seed") {
             options.seed = whole_number<std::uint64_t>(name, value(), 0);
+        } else if (name == "--layout") {
+            options.layout = layout(name, value());
         } else {
             throw std::runtime_error("There is no option \"" + name + "\"; --help lists them all.");
         }

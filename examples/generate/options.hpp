@@ -2,6 +2,8 @@
 // Options: what the command line asks for.
 #pragma once
 
+#include <rope/types.hpp>
+
 #include <cstdint>
 #include <string>
 
@@ -15,6 +17,7 @@ struct Options {
     float temperature = 1.0f;
     float top_p = 0.9f;
     std::uint64_t seed = 0;
+    rope::Layout layout = rope::Layout::interleaved;
     bool help = false;
 };
 

@@ -9,14 +9,6 @@
 namespace llama {
 namespace {
 
-/// How fast the pairs of a head turn: Llama's base of 10000, over the whole head.
-rope::Config rope_config(const Shape& shape) {
-    rope::Config config;
-    config.head_dim = shape.head_dim();
-    config.base = 10000.0;
-    return config;
-}
-
 /// The rows of one layer in a weight that holds all layers, `rows` each.
 auto layer_of(const Weight& weight, Index layer, Index rows) { return weight.middleRows(layer * rows, rows); }
 
@@ -40,7 +32,7 @@ void softmax(Row&& scores) {
 }  // namespace
 
 Transformer::Transformer(const Model& model, Index max_positions)
-    : model_(model), cos_sin_(rope_config(model.shape), max_positions) {
+    : model_(model), cos_sin_(model.rotation, max_positions) {
     for (Index layer = 0; layer < model.shape.n_layers; ++layer) {
         keys_.emplace_back(max_positions, model.shape.kv_dim());
         values_.emplace_back(max_positions, model.shape.kv_dim());
@@ -87,9 +79,8 @@ void Transformer::attention(Index layer) {
     // The one call of the library: queries and new keys, each seen as [seq, heads, head_dim] with its own
     // number of heads, turn in place, the keys inside the cache itself.
     rope_time_.time([&] {
-        rope::apply<rope::Layout::interleaved>(rope::view(query_, shape.n_heads),
-                                               rope::view(new_keys, shape.n_kv_heads), cos_sin_,
-                                               rope::start_at(position_));
+        rope::apply(*model_.rotation.layout, rope::view(query_, shape.n_heads), rope::view(new_keys, shape.n_kv_heads),
+                    cos_sin_, rope::start_at(position_));
     });
 
     query_ /= std::sqrt(static_cast<float>(head_dim));

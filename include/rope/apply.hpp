@@ -142,30 +142,33 @@ ROPE_ABI inline void apply_transpose_copy(In&& in, Out&& out, const CosSinCache<
 }
 
 // ---- Ask first: would the call with these arguments be accepted? Answers for apply, apply_inverse and
-//      apply_transpose alike, and check_copy for the _copy forms. Never throws; see Status. ----
+//      apply_transpose alike, and check_copy for the _copy forms; check<Layout::half_split>(...) also for a table that
+//      is made for one layout. (xPos has no apply_inverse, whatever is said here.) Never throws; see Status. ----
 
-template <class X, class T, class Executor = detail::CallingThread>
+template <Layout... layout, class X, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(X&& x, const CosSinCache<T>& cache, const Positions& positions = {},
                              Executor&& = {}) noexcept {
-    return detail::check_tensors(positions, detail::in_place("x", x, cache));
+    return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::in_place("x", x, cache));
 }
 
-template <class Q, class K, class T, class Executor = detail::CallingThread>
+template <Layout... layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinCache<T>& cache, const Positions& positions = {},
                              Executor&& = {}) noexcept {
-    return detail::check_tensors(positions, detail::in_place("q", q, cache), detail::in_place("k", k, cache));
+    return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::in_place("q", q, cache),
+                                 detail::in_place("k", k, cache));
 }
 
-template <class Q, class K, class T, class Executor = detail::CallingThread>
+template <Layout... layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinCache<T>& q_cache, const CosSinCache<T>& k_cache,
                              const Positions& positions = {}, Executor&& = {}) noexcept {
-    return detail::check_tensors(positions, detail::in_place("q", q, q_cache), detail::in_place("k", k, k_cache));
+    return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::in_place("q", q, q_cache),
+                                 detail::in_place("k", k, k_cache));
 }
 
-template <class In, class Out, class T, class Executor = detail::CallingThread>
+template <Layout... layout, class In, class Out, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check_copy(In&& in, Out&& out, const CosSinCache<T>& cache, const Positions& positions = {},
                                   Executor&& = {}) noexcept {
-    return detail::check_tensors(positions, detail::out_of_place(in, out, cache));
+    return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::out_of_place(in, out, cache));
 }
 
 // ---- The layout as a first argument, when it is known only at run time. ----

@@ -2,8 +2,13 @@
 // Config: the model's numbers that say how fast and which part of a head turns.
 #pragma once
 
+#include <optional>
+
 #include "errors.hpp"
+#include "schedule.hpp"
 #include "types.hpp"
+
+#include "detail/schedule_checks.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -13,10 +18,11 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///     rope::Config config;
 ///     config.head_dim = 128;
 ///     config.base = 500000.0;  // "rope_theta"
+///     config.schedule = rope::schedule::Llama3();
 ///
-/// Pair i of position p turns by  p * base^(-2i / rotary_dim) / interpolation_factor  radians and is multiplied by
-/// attention_factor.  Source: Su et al., "RoFormer", arXiv:2104.09864; position interpolation: Chen et al.,
-/// arXiv:2306.15595.
+/// Pair i of position p turns by  p * w_i / interpolation_factor  radians, where w_i = base^(-2i / rotary_dim) or what
+/// the schedule makes of it, and is multiplied by attention_factor and by the magnitude of the schedule, if it has one.
+/// Source: Su et al., "RoFormer", arXiv:2104.09864; position interpolation: Chen et al., arXiv:2306.15595.
 struct Config {
     /// Features of one head; 1 .. 2^20.
     Index head_dim = 0;
@@ -32,6 +38,10 @@ struct Config {
     /// Magnitude m: stands on cos and on sin of q and of k alike, so scores get m^2. From 2^-32 to 2^32, so that m^2
     /// and 1/m^2 are floats.
     double attention_factor = 1.0;
+    /// How frequencies are made; see schedule.hpp.
+    Schedule schedule = {};
+    /// The layout that the model's weights are made for. Unless it is left out, a call with the other one is an error.
+    std::optional<Layout> layout = std::nullopt;
 };
 
 /// Where the rotated slice lies in a head, for tables made from Frequencies, which know only the slice itself.
@@ -66,6 +76,13 @@ ROPE_ABI inline Status check_attention_factor(double m) noexcept {
     return invalid("attention_factor is ", m, "; it must be from 2^-32 to 2^32.");
 }
 
+/// A layout read from a file may be neither.
+ROPE_ABI inline Status check_layout(Layout layout) noexcept {
+    if (layout == Layout::interleaved || layout == Layout::half_split) return Status();
+    return invalid("layout is ", static_cast<int>(layout),
+                   "; it must be Layout::interleaved (0) or Layout::half_split (1).");
+}
+
 }  // namespace detail
 
 /// Whether a Config can be used. The functions that take one call this first and throw its message.
@@ -77,7 +94,9 @@ ROPE_ABI inline Status check(const Config& config) noexcept {
     if (!detail::is_positive(config.interpolation_factor))
         return detail::invalid("interpolation_factor is ", config.interpolation_factor,
                                "; it must be finite and above 0.");
-    return detail::check_attention_factor(config.attention_factor);
+    if (const Status s = detail::check_attention_factor(config.attention_factor); !s.ok()) return s;
+    if (const Status s = config.layout ? detail::check_layout(*config.layout) : Status(); !s.ok()) return s;
+    return detail::check_schedule(config.schedule, detail::rotary_dim(config), config.base);
 }
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// All of rope that needs only the standard library.
+// The rotation, from a Config to turned tensors. Needs only the standard library.
 #pragma once
 
 #include "apply.hpp"
@@ -9,6 +9,7 @@
 #include "frequencies.hpp"
 #include "isa.hpp"
 #include "positions.hpp"
+#include "schedule.hpp"
 #include "tensor_view.hpp"
 #include "types.hpp"
 #include "version.hpp"

@@ -2,11 +2,16 @@
 // CosSinCache: a table of cos and sin by position.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "config.hpp"
 #include "errors.hpp"
@@ -26,8 +31,9 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Accuracy. Angles belong to the real formula: frequencies carry about 95 bits, phases are 128-bit fixed point. An
 /// entry is within 0.501 ulp of m*cos or m*sin in float, at every position below 2^31, and within 0.75 ulp in double
 /// below 2^22, for frequencies of at most one radian per position (base and interpolation factor at least 1; given
-/// numbers are exact, so there the size does not matter). ulp is that of max(|entry|, m * 2^-10). Beyond, the error
-/// grows with the angle. Compile flags, -ffast-math included, do not change that.
+/// numbers are exact, so there the size does not matter). ulp is that of max(|entry|, m * 2^-10), and m, for xPos, the
+/// magnitude of the pair at the position. Beyond, the error grows with the angle. Compile flags, -ffast-math included,
+/// do not change that.
 ///
 /// Cost. sizeof(T) * rotary_dim * max_positions bytes; 64 MiB for 131072 positions of 128 features in float. Building
 /// takes about two nanoseconds per pair and position.
@@ -42,12 +48,16 @@ class CosSinCache {
     /// Largest error of an entry, in ulp of max(|entry|, m * 2^-10), over the positions stated above.
     static constexpr double kMaxUlpError = std::is_same_v<T, float> ? 0.501 : 0.75;
 
-    /// The table of a Config. Throws std::invalid_argument when check(config) is not ok, when max_positions is below
-    /// 1 or needs more memory than there is, or when a position would lie outside -2^62 .. 2^62.
-    ROPE_ABI CosSinCache(const Config& config, Index max_positions, Index first_position = 0) {
-        if (!detail::proceed(check(config))) return;
-        const Frequencies f = frequencies(config);
-        if (!f.inv_freq.empty()) build(f, max_positions, {config.head_dim, config.rotary_offset}, first_position);
+    /// The table of a Config, with frequencies(config, seq_len). Throws std::invalid_argument when check(config) is not
+    /// ok; when max_positions is below 1 or needs more memory than there is; when a position would lie outside -2^62 ..
+    /// 2^62; when a schedule's numbers for seq_len are not meant for sequences as long as the table; and when a
+    /// magnitude that grows with the position (xPos) would leave e^-64 .. e^64.
+    ROPE_ABI CosSinCache(const Config& config, Index max_positions, Index first_position = 0, Index seq_len = 0) {
+        Frequencies f;
+        if (!detail::proceed(detail::make_frequencies(config, seq_len, f))) return;
+        if (!detail::proceed(check_seq_len(config, max_positions, first_position, seq_len))) return;
+        build(f, max_positions, {config.head_dim, config.rotary_offset}, first_position);
+        layout_ = config.layout;
     }
 
     /// The table of given frequencies, which are not divided by anything. The slice says where in the head the 2 *
@@ -60,18 +70,49 @@ class CosSinCache {
     /// The table that eager float32 frameworks compute, for comparing with their models: 2i/d, its power of base, the
     /// reciprocal, / factor, float(position) * frequency, cos and sin, * m, each rounded to float. At positions up to
     /// 10^6 it is wrong by as much as 7.3e-2 (bases 10^4, 5 * 10^5 and 10^6, head_dim 64 and 128); each step here is
-    /// correctly rounded, where theirs may differ by an ulp. base, factor and m are rounded to float first. Throws as
-    /// above, and when base, factor or a frequency does not survive that.
-    ROPE_ABI static CosSinCache float32_chain(const Config& config, Index max_positions, Index first_position = 0) {
+    /// correctly rounded, where theirs may differ by an ulp. base, factor and m are rounded to float first. With a
+    /// schedule other than the default, the chain begins with its frequency, rounded to float. Throws as above, and
+    /// when base, factor or a frequency does not survive that, and for xPos.
+    ROPE_ABI static CosSinCache float32_chain(const Config& config, Index max_positions, Index first_position = 0,
+                                              Index seq_len = 0) {
         static_assert(std::is_same_v<T, float>, "The float32 chain makes a float table.");
         CosSinCache cache;
-        if (!detail::proceed(detail::check_float32_chain(config))) return cache;
+        Frequencies f;
+        if (!detail::proceed(detail::make_float32_frequencies(config, seq_len, f))) return cache;
+        if (!detail::proceed(check_seq_len(config, max_positions, first_position, seq_len))) return cache;
         if (cache.allocate(detail::rotary_dim(config) / 2, max_positions, {config.head_dim, config.rotary_offset},
                            first_position)) {
-            cache.attention_factor_ = static_cast<double>(static_cast<float>(config.attention_factor));
-            detail::fill_float32_chain(config, first_position, max_positions, cache.table_.get());
+            cache.attention_factor_ = f.attention_factor;
+            cache.layout_ = config.layout;
+            detail::fill_float32_chain(f, first_position, max_positions, cache.table_.get());
         }
         return cache;
+    }
+
+    /// The same table with max_positions rows, or this one if it has as many: the rows that are there are copied, not
+    /// computed again, and this table stays what it is. `frequencies` must be those that it was made of. Throws as
+    /// above, and std::invalid_argument when the first or the last row shows other frequencies.
+    ROPE_ABI CosSinCache extended(const Frequencies& frequencies, Index max_positions) const {
+        if (max_positions <= max_positions_ || !detail::proceed(check(frequencies))) return *this;
+        for (const Index row : {Index(0), max_positions_ - 1}) {
+            const CosSinCache same(frequencies, 1, {head_dim_, rotary_offset_}, first_position_ + row);
+            const std::size_t row_bytes = static_cast<std::size_t>(2 * pairs_) * sizeof(T);
+            if (same.pairs_ == pairs_ &&
+                std::memcmp(same.table_.get(), table_.get() + row * 2 * pairs_, row_bytes) == 0)
+                continue;
+            detail::proceed(detail::invalid("frequencies are not those that this table was made of: row ", row,
+                                            " would be another."));
+            return *this;
+        }
+        if (!detail::proceed(check_growth(frequencies, max_positions, first_position_))) return *this;
+        CosSinCache longer;
+        if (!longer.allocate(pairs_, max_positions, {head_dim_, rotary_offset_}, first_position_)) return *this;
+        longer.attention_factor_ = attention_factor_;
+        longer.grows_ = grows_;
+        longer.layout_ = layout_;
+        std::memcpy(longer.table_.get(), table_.get(), bytes());
+        longer.fill(frequencies, max_positions_);
+        return longer;
     }
 
     // Copying is cheap and there is no moving, so that no cache is ever left empty.
@@ -98,6 +139,11 @@ class CosSinCache {
     ROPE_ABI Index rotary_offset() const noexcept { return rotary_offset_; }
     /// The magnitude m that the entries contain.
     ROPE_ABI double attention_factor() const noexcept { return attention_factor_; }
+    /// Whether the magnitude also depends on the position (xPos). Such a table has no apply_inverse: the inverse of a
+    /// query's rotation is apply_transpose with the table for keys, and the reverse, / m^2.
+    ROPE_ABI bool magnitude_grows() const noexcept { return grows_; }
+    /// The layout that calls must have, if the Config named one.
+    ROPE_ABI std::optional<Layout> layout() const noexcept { return layout_; }
     /// Memory of the table.
     ROPE_ABI std::size_t bytes() const noexcept {
         return static_cast<std::size_t>(max_positions_) * static_cast<std::size_t>(2 * pairs_) * sizeof(T);
@@ -115,15 +161,47 @@ class CosSinCache {
         return table_.get() + (position - first_position_) * 2 * pairs_;
     }
 
+    ROPE_ABI static Status check_seq_len(const Config& config, Index max_positions, Index first_position,
+                                         Index seq_len) noexcept {
+        const Index longest = std::visit(detail::LongestSequence{seq_len}, config.schedule);
+        if (max_positions < 1 || first_position > kLastPosition - max_positions) return Status();  // refused later
+        if (first_position + max_positions <= longest) return Status();
+        return detail::invalid("seq_len is ", seq_len, "; with this schedule (", name(config.schedule),
+                               ") its frequencies are for sequences of at most ", longest,
+                               " tokens, and the table is to hold positions up to ", first_position + max_positions - 1,
+                               ": name the longest sequence as seq_len.");
+    }
+
     ROPE_ABI void build(const Frequencies& f, Index max_positions, HeadSlice slice, Index first_position) {
         const Index pairs = static_cast<Index>(f.inv_freq.size());
         if (slice.head_dim == 0) slice.head_dim = 2 * pairs;
+        if (!detail::proceed(check_growth(f, max_positions, first_position))) return;
         if (!allocate(pairs, max_positions, slice, first_position)) return;
         attention_factor_ = f.attention_factor;
-        if (!detail::fill_cos_sin_table(f, first_position, max_positions, table_.get())) {
-            *this = CosSinCache();
-            detail::proceed(no_memory(max_positions, pairs));
-        }
+        grows_ = !f.log_growth.empty();
+        fill(f, 0);
+    }
+
+    /// Rows `begin` and after.
+    ROPE_ABI void fill(const Frequencies& f, Index begin) {
+        T* const to = table_.get() + begin * 2 * pairs_;
+        if (detail::fill_cos_sin_table(f, first_position_ + begin, max_positions_ - begin, to)) return;
+        const Status refusal = no_memory(max_positions_, pairs_);
+        *this = CosSinCache();
+        detail::proceed(refusal);
+    }
+
+    /// A magnitude that grows stays a number.
+    ROPE_ABI static Status check_growth(const Frequencies& f, Index max_positions, Index first_position) noexcept {
+        const double first = static_cast<double>(first_position) - f.centre;
+        const double last = first + static_cast<double>(max_positions - 1);
+        const double farthest = std::max(std::fabs(first), std::fabs(last));
+        for (std::size_t i = 0; i < f.log_growth.size(); ++i)
+            if (std::fabs(f.log_growth[i]) * farthest > 64.0)
+                return detail::invalid("log_growth[", i, "] is ", f.log_growth[i], "; at ", farthest,
+                                       " positions from the centre the magnitude would leave e^-64 .. e^64, so a table "
+                                       "must stay nearer to it.");
+        return Status();
     }
 
     ROPE_ABI static Status no_memory(Index max_positions, Index pairs) noexcept {
@@ -160,6 +238,8 @@ class CosSinCache {
     Index head_dim_ = 0;
     Index rotary_offset_ = 0;
     double attention_factor_ = 1.0;
+    bool grows_ = false;
+    std::optional<Layout> layout_;
 };
 
 }  // namespace ROPE_VERSION_NAMESPACE

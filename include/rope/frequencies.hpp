@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <variant>
 #include <vector>
 
 #include "config.hpp"
@@ -11,13 +12,15 @@
 #include "types.hpp"
 
 #include "detail/double_double.hpp"
+#include "detail/schedule_formulas.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 /// The angle of pair i at position p is p * (inv_freq[i] + inv_freq_low[i]) radians; its magnitude is
-/// attention_factor. Made by frequencies(config), or filled in by hand: learned frequencies, a table from a model
-/// file, 0 for a pair that must not turn, negative for one that turns backwards.
+/// attention_factor * exp((p - centre) * (log_growth[i] + log_growth_low[i])). Made by frequencies(config), or filled
+/// in by hand: learned frequencies, a table from a model file, 0 for a pair that must not turn, negative for one that
+/// turns backwards.
 struct Frequencies {
     /// Radians per position, one per pair. Finite, magnitude at most 2^32.
     std::vector<double> inv_freq;
@@ -26,6 +29,13 @@ struct Frequencies {
     std::vector<double> inv_freq_low;
     /// Multiplies cos and sin. From 2^-32 to 2^32.
     double attention_factor = 1.0;
+    /// How the magnitude grows per position (xPos), as a natural logarithm. Empty means zeros, else the size of
+    /// inv_freq; from -1 to 1.
+    std::vector<double> log_growth = {};
+    /// What rounding log_growth to double cut off. Empty means zeros, else the size of log_growth.
+    std::vector<double> log_growth_low = {};
+    /// The position whose magnitude is attention_factor. From -2^32 to 2^32.
+    double centre = 0.0;
 };
 
 namespace detail {
@@ -37,6 +47,12 @@ ROPE_ABI inline Status check_inv_freq(const char* name, const double* values, st
         if (!is_finite(values[i]) || std::fabs(values[i]) > kMaxInvFreq)
             return invalid(name, "[", i, "] is ", values[i],
                            "; a frequency must be finite and of magnitude at most 2^32 radians per position.");
+    return Status();
+}
+ROPE_ABI inline Status check_growth(const char* name, const std::vector<double>& values) noexcept {
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (!is_finite(values[i]) || std::fabs(values[i]) > 1.0)
+            return invalid(name, "[", i, "] is ", values[i], "; it must be from -1 to 1.");
     return Status();
 }
 
@@ -53,35 +69,68 @@ ROPE_ABI inline Status check(const Frequencies& f) noexcept {
                                " entries; it must be empty or have as many as inv_freq (", pairs, ").");
     if (const Status s = detail::check_attention_factor(f.attention_factor); !s.ok()) return s;
     if (const Status s = detail::check_inv_freq("inv_freq", f.inv_freq.data(), pairs); !s.ok()) return s;
-    return detail::check_inv_freq("inv_freq_low", f.inv_freq_low.data(), f.inv_freq_low.size());
+    if (const Status s = detail::check_inv_freq("inv_freq_low", f.inv_freq_low.data(), f.inv_freq_low.size()); !s.ok())
+        return s;
+    if (!f.log_growth.empty() && f.log_growth.size() != pairs)
+        return detail::invalid("log_growth has ", f.log_growth.size(),
+                               " entries; it must be empty or have as many as inv_freq (", pairs, ").");
+    if (!f.log_growth_low.empty() && f.log_growth_low.size() != f.log_growth.size())
+        return detail::invalid("log_growth_low has ", f.log_growth_low.size(),
+                               " entries; it must be empty or have as many as log_growth (", f.log_growth.size(), ").");
+    if (const Status s = detail::check_growth("log_growth", f.log_growth); !s.ok()) return s;
+    if (const Status s = detail::check_growth("log_growth_low", f.log_growth_low); !s.ok()) return s;
+    if (!detail::is_finite(f.centre) || std::fabs(f.centre) > detail::kMostFactor)
+        return detail::invalid("centre is ", f.centre, "; it must be from -2^32 to 2^32.");
+    return Status();
 }
 
-/// The frequencies of a Config: base^(-2i / rotary_dim) / interpolation_factor for pair i.
-///
-/// inv_freq + inv_freq_low agrees with the real formula to 2^-95, relative (and 2^-1074); inv_freq alone is the nearest
-/// double to that sum.
-/// Throws std::invalid_argument when check(config) is not ok, or when a base near zero makes a frequency exceed 2^32
-/// radians per position.
-ROPE_ABI inline Frequencies frequencies(const Config& config) {
-    Frequencies result;
-    if (!detail::proceed(check(config))) return result;
+namespace detail {
 
-    const Index pairs = detail::rotary_dim(config) / 2;
-    result.attention_factor = config.attention_factor;
-    result.inv_freq.resize(static_cast<std::size_t>(pairs));
-    result.inv_freq_low.resize(static_cast<std::size_t>(pairs));
-    const detail::DoubleDouble log_base = detail::log({config.base, 0.0});
+ROPE_ABI inline Status check_seq_len(Index seq_len) noexcept {
+    if (seq_len >= 0 && seq_len <= kMostLength) return Status();
+    return invalid("seq_len is ", seq_len, "; it must be from 0 to 2^40.");
+}
+
+/// Makes the frequencies of a Config, or says why there are none.
+ROPE_ABI inline Status make_frequencies(const Config& config, Index seq_len, Frequencies& result) {
+    if (const Status s = check(config); !s.ok()) return s;
+    if (const Status s = check_seq_len(seq_len); !s.ok()) return s;
+    const Scheduled made = std::visit(MakeSchedule{rotary_dim(config), config.base, seq_len}, config.schedule);
     // Divided by the factor's mantissa, then scaled: a quotient of extreme numbers would overflow on the way.
     int factor_exponent = 0;
-    const detail::DoubleDouble factor = {std::frexp(config.interpolation_factor, &factor_exponent), 0.0};
-    for (Index i = 0; i < pairs; ++i) {
-        const detail::DoubleDouble exponent =
-            detail::DoubleDouble{-static_cast<double>(i), 0.0} / detail::DoubleDouble{static_cast<double>(pairs), 0.0};
-        const detail::DoubleDouble w = detail::exp(exponent * log_base) / factor;
-        result.inv_freq[static_cast<std::size_t>(i)] = std::ldexp(w.hi, -factor_exponent);
-        result.inv_freq_low[static_cast<std::size_t>(i)] = std::ldexp(w.lo, -factor_exponent);
+    const DoubleDouble factor = {std::frexp(config.interpolation_factor, &factor_exponent), 0.0};
+    result = Frequencies();
+    for (const DoubleDouble& unscaled : made.inv_freq) {
+        const DoubleDouble w = unscaled / factor;
+        result.inv_freq.push_back(std::ldexp(w.hi, -factor_exponent));
+        result.inv_freq_low.push_back(std::ldexp(w.lo, -factor_exponent));
     }
-    if (!detail::proceed(check(result))) return Frequencies();
+    result.attention_factor = (exact(config.attention_factor) * made.attention_factor).hi;
+    for (const DoubleDouble& growth : made.log_growth) {
+        result.log_growth.push_back(growth.hi);
+        result.log_growth_low.push_back(growth.lo);
+    }
+    result.centre = made.centre;
+    return check(result);
+}
+
+}  // namespace detail
+
+/// The frequencies of a Config: those of its schedule, / interpolation_factor.
+///
+/// seq_len is the length of the sequence, or the longest that there will be: largest position + 1. Only dynamic NTK and
+/// LongRoPE ask for it, and whose length it is differs by engine (the sequence's, the batch's, the whole context's), so
+/// the caller decides. 0 stands for sequences within the original context.
+///
+/// inv_freq + inv_freq_low agrees with the real formula to 2^-90, relative (and 2^-1074), and to 2^-95 for the default
+/// schedule; inv_freq alone is the nearest double to that sum, and attention_factor is within an ulp. Where a ramp
+/// (YaRN, Llama 3) adds two terms, that holds for factors from 2^-10 to 2^10 and an extrapolation_factor from 0 to 1;
+/// beyond, an error is relative to the larger term.
+/// Throws std::invalid_argument when check(config) is not ok, when seq_len is negative or above 2^40, or when a
+/// frequency exceeds 2^32 radians per position (a base near zero) or a magnitude leaves 2^-32 .. 2^32.
+ROPE_ABI inline Frequencies frequencies(const Config& config, Index seq_len = 0) {
+    Frequencies result;
+    if (!detail::proceed(detail::make_frequencies(config, seq_len, result))) return Frequencies();
     return result;
 }
 

@@ -31,7 +31,7 @@ ROPE_ABI inline long double sin(long double x) {
     return function(x);
 }
 
-/// m*cos(t) and m*sin(t) of t = position * w, w = inv_freq + inv_freq_low, for one pair.
+/// m*cos(t) and m*sin(t) of t = position * w, w = inv_freq + inv_freq_low, for one pair; m is its magnitude there.
 struct Turn {
     long double cos, sin;
 };
@@ -45,7 +45,10 @@ ROPE_ABI inline Turn turn(const Frequencies& f, Index pair, Index position) {
     const long double p = static_cast<long double>(position);
     const long double t1 = p * upper;
     const long double t2 = p * ((w - upper) + low);
-    const long double m = static_cast<long double>(f.attention_factor);
+    const long double growth = f.log_growth.empty() ? 0.0L : static_cast<long double>(f.log_growth[i]);
+    const long double growth_low = f.log_growth_low.empty() ? 0.0L : static_cast<long double>(f.log_growth_low[i]);
+    const long double from_centre = p - static_cast<long double>(f.centre);
+    const long double m = static_cast<long double>(f.attention_factor) * expl((growth + growth_low) * from_centre);
     return {m * (cos(t1) * cos(t2) - sin(t1) * sin(t2)), m * (sin(t1) * cos(t2) + cos(t1) * sin(t2))};
 }
 
@@ -86,15 +89,17 @@ ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Frequencies
     return r;
 }
 
-ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Config& config, Index position) {
-    const Frequencies f = frequencies(config);
+/// The same with frequencies(config, seq_len).
+ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Config& config, Index position,
+                                                Index seq_len = 0) {
+    const Frequencies f = frequencies(config, seq_len);
     if (f.inv_freq.empty()) return {};
     return rotation_matrix(layout, f, position, {config.head_dim, config.rotary_offset});
 }
 
 template <Layout layout>
-ROPE_ABI inline Eigen::MatrixXd rotation_matrix(const Config& config, Index position) {
-    return rotation_matrix(layout, config, position);
+ROPE_ABI inline Eigen::MatrixXd rotation_matrix(const Config& config, Index position, Index seq_len = 0) {
+    return rotation_matrix(layout, config, position, seq_len);
 }
 
 namespace detail_reference {

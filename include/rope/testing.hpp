@@ -31,8 +31,9 @@ namespace testing {
 /// the head). Some mistakes can only be named when the Config is known. Making one refuses nothing: what is wrong with
 /// it is said by check(model, options) below.
 struct Model {
-    ROPE_ABI Model(const Config& c);                 // NOLINT(google-explicit-constructor): a Config is a model
-    ROPE_ABI Model(Frequencies f, HeadSlice s = {})  // NOLINT(google-explicit-constructor)
+    /// With frequencies(c, length).
+    ROPE_ABI Model(const Config& c, Index length = 0);  // NOLINT(google-explicit-constructor): a Config is a model
+    ROPE_ABI Model(Frequencies f, HeadSlice s = {})     // NOLINT(google-explicit-constructor)
         : frequencies(static_cast<Frequencies&&>(f)), slice(s) {
         if (slice.head_dim == 0) slice.head_dim = 2 * static_cast<Index>(frequencies.inv_freq.size());
     }
@@ -40,7 +41,9 @@ struct Model {
     Frequencies frequencies;
     HeadSlice slice;
     Config config;
+    Index seq_len = 0;  ///< for which the frequencies of the Config were made
     bool has_config = false;
+    Status unusable = Status();  ///< what is wrong with the Config
 };
 
 /// What to measure with. The defaults suit an engine whose table reaches past position 10^6.

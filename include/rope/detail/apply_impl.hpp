@@ -19,13 +19,6 @@ namespace detail {
 
 enum class Direction : unsigned char { forward, inverse, transpose };
 
-/// A layout read from a file may be neither.
-ROPE_ABI inline Status check_layout(Layout layout) noexcept {
-    if (layout == Layout::interleaved || layout == Layout::half_split) return Status();
-    return invalid("layout is ", static_cast<int>(layout),
-                   "; it must be Layout::interleaved (0) or Layout::half_split (1).");
-}
-
 /// x, in a register of its own. A caller has just written the fields of its view one by one, and g++ would read two of
 /// them at once, which has to wait until both have left the store buffer: half of the time that a small call takes.
 ROPE_INLINE Index alone(Index x) noexcept {
@@ -104,10 +97,22 @@ ROPE_INLINE auto out_of_place(X& in, Y& out, const CosSinCache<T>& cache) noexce
         stored<const InStorage>(x), stored<OutStorage>(y), cache, "in", "out", false};
 }
 
+template <Layout layout>
+ROPE_INLINE constexpr Uses uses_of(Direction direction) noexcept {
+    const int of_layout = layout == Layout::interleaved ? kInterleaved : kHalfSplit;
+    return static_cast<Uses>(of_layout | (direction == Direction::inverse ? kInverse : 0));
+}
+
+/// Of apply with one of these layouts; of none, when the layout is not known.
+template <Layout... layout>
+ROPE_INLINE constexpr Uses uses_of_any() noexcept {
+    return static_cast<Uses>((0 | ... | uses_of<layout>(Direction::forward)));
+}
+
 template <class... Arguments>
-ROPE_INLINE Status check_tensors(const Positions& positions, const Arguments&... arguments) noexcept {
-    if (isa_is_chosen() && is_plainly_fine(positions, checked(arguments)...)) return Status();
-    return check_call(positions, arguments...);
+ROPE_INLINE Status check_tensors(const Positions& positions, Uses uses, const Arguments&... arguments) noexcept {
+    if (isa_is_chosen() && is_plainly_fine(positions, uses, checked(arguments)...)) return Status();
+    return check_call(positions, uses, arguments...);
 }
 
 /// The axis along which elements are neighbours in both views, if it is not the features.
@@ -143,7 +148,7 @@ ROPE_INLINE Job<RotateTask<In, Out, T>> rotate_job(Direction direction, const Po
 template <Layout layout, class Executor, class... Arguments>
 ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& executor,
                      const Arguments&... arguments) {
-    if (!proceed(check_tensors(positions, arguments...))) return;
+    if (!proceed(check_tensors(positions, uses_of<layout>(direction), arguments...))) return;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     execute(executor, rotate_job<layout>(direction, positions, isa, arguments)...);
 }

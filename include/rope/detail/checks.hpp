@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "../cos_sin_cache.hpp"
 #include "../errors.hpp"
 #include "../isa.hpp"
 #include "../positions.hpp"
@@ -42,11 +43,23 @@ ROPE_INLINE AnyView erased(const char* name, const TensorView<T>& v) noexcept {
             {v.batch_stride, v.seq_stride, v.head_stride, v.feature_stride}};
 }
 
+/// What a call may do with a table, as bits.
+using Uses = unsigned char;
+inline constexpr Uses kInterleaved = 1, kHalfSplit = 2, kInverse = 4;
+
 /// What a call needs to know of a table.
 struct TableShape {
     Index head_dim, first_position, max_positions;
     const char* name = "cache";  // as messages call it
+    Uses refused = 0;            // what it is not made for
 };
+
+template <class T>
+ROPE_INLINE TableShape shape_of(const CosSinCache<T>& c) noexcept {
+    const int other_layout = !c.layout() ? 0 : *c.layout() == Layout::interleaved ? kHalfSplit : kInterleaved;
+    return {c.head_dim(), c.first_position(), c.max_positions(), "cache",
+            static_cast<Uses>(other_layout | (c.magnitude_grows() ? kInverse : 0))};
+}
 
 /// One tensor of a call: where it is read, where it is written, and its table.
 struct CheckedTensor {
@@ -58,10 +71,7 @@ struct CheckedTensor {
 /// One tensor of a call, from an Argument.
 template <class Argument>
 ROPE_INLINE CheckedTensor checked(const Argument& a) noexcept {
-    return {erased(a.in_name, a.in),
-            erased(a.out_name, a.out),
-            {a.cache.head_dim(), a.cache.first_position(), a.cache.max_positions()},
-            a.in_place};
+    return {erased(a.in_name, a.in), erased(a.out_name, a.out), shape_of(a.cache), a.in_place};
 }
 
 /// The stride that is taken: an axis of one element may name any, and never takes it.
@@ -222,11 +232,26 @@ ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, con
                         " holds positions ", low, " to ", high, ".");
 }
 
+/// The table is made for what the call does.
+ROPE_COLD Status check_uses(const AnyView& v, const TableShape& table, Uses uses) noexcept {
+    const int refused = table.refused & uses;
+    if ((refused & (kInterleaved | kHalfSplit)) != 0)
+        return invalid("layout is ", (refused & kInterleaved) != 0 ? "interleaved" : "half_split", "; the ", table.name,
+                       " of ", v.name, " was made from a Config whose layout is ",
+                       (refused & kInterleaved) != 0 ? "half_split" : "interleaved", ".");
+    if (refused != 0)
+        return invalid("the ", table.name, " of ", v.name,
+                       " has a magnitude that grows with the position (xPos); its inverse is apply_transpose with the "
+                       "table of the other side, queries or keys.");
+    return Status();
+}
+
 /// All checks of one call on one or two tensors, in the order in which a reader would want to hear of them.
-ROPE_COLD Status check_call(const CheckedTensor* tensors, int count, const Positions& positions) noexcept {
+ROPE_COLD Status check_call(const CheckedTensor* tensors, int count, const Positions& positions, Uses uses) noexcept {
     const CheckedTensor& first = tensors[0];
     for (int i = 0; i < count; ++i) {
         const CheckedTensor& t = tensors[i];
+        if (const Status s = check_uses(t.out, t.table, uses); !s.ok()) return s;
         if (const Status s = check_extents(t.in); !s.ok()) return s;
         if (const Status s = t.in_place ? Status() : check_extents(t.out); !s.ok()) return s;
         if (t.in.extents[3] != t.table.head_dim)
@@ -260,9 +285,9 @@ ROPE_COLD Status check_call(const CheckedTensor* tensors, int count, const Posit
 /// The same of one or two Arguments. They come by value so that a call that is plainly fine need not have them in
 /// memory.
 template <class... Arguments>
-ROPE_COLD Status check_call(const Positions& positions, Arguments... arguments) noexcept {
+ROPE_COLD Status check_call(const Positions& positions, Uses uses, Arguments... arguments) noexcept {
     const CheckedTensor tensors[] = {checked(arguments)...};
-    return check_call(tensors, static_cast<int>(sizeof...(Arguments)), positions);
+    return check_call(tensors, static_cast<int>(sizeof...(Arguments)), positions, uses);
 }
 
 }  // namespace detail

@@ -80,7 +80,7 @@ ROPE_ABI inline WriteRow<double, DoubleDouble> write_row(double) noexcept { retu
 ROPE_ABI inline Index floor_divide(Index n, Index d) noexcept { return n / d - (n % d < 0 ? 1 : 0); }
 
 /// Writes rows first, first + 1, ..., first + count - 1 to out: per row `pairs` cosines, then `pairs` sines, each
-/// multiplied by the attention factor and rounded once.
+/// multiplied by the attention factor, and by its pair's growth, and rounded once.
 ///
 /// The angle of position p is the sum of two: of a coarse row, for the multiple of kFineRows at or below p, and of
 /// one of kFineRows fine rows; so an entry costs two products. Fine rows, and coarse rows within an anchor's reach,
@@ -120,10 +120,17 @@ ROPE_ABI inline bool fill_cos_sin_table(const Frequencies& f, Index first, Index
     const auto start_at = [&](Index position) {
         for (Index i = 0; i < pairs; ++i) walks[size(i)].now = cos_sin(turns[size(i)] * position);
     };
-    const auto put_row = [&](WorkingRow<Work> to, DoubleDouble magnitude) {
+    // Multiplied by a magnitude and, for xPos, by the pair's growth over so many positions. That is computed afresh for
+    // each row: at an anchor, thousands of positions before the table, it might be no finite number.
+    const auto put_row = [&](WorkingRow<Work> to, double magnitude, DoubleDouble growing) {
         for (Index i = 0; i < pairs; ++i) {
-            assign(to.cos[i], walks[size(i)].now.cos * magnitude);
-            assign(to.sin[i], walks[size(i)].now.sin * magnitude);
+            DoubleDouble m = exact(magnitude);
+            if (!f.log_growth.empty()) {
+                const double low = f.log_growth_low.empty() ? 0.0 : f.log_growth_low[size(i)];
+                m = m * exp(two_sum(f.log_growth[size(i)], low) * growing);
+            }
+            assign(to.cos[i], walks[size(i)].now.cos * m);
+            assign(to.sin[i], walks[size(i)].now.sin * m);
         }
     };
     const auto step = [&] {
@@ -132,14 +139,14 @@ ROPE_ABI inline bool fill_cos_sin_table(const Frequencies& f, Index first, Index
 
     set_step(1);
     start_at(0);
-    for (Index j = 0; j < fine_rows; ++j, step()) put_row(row(j), {1.0, 0.0});
+    for (Index j = 0; j < fine_rows; ++j, step()) put_row(row(j), 1.0, exact(j));
 
     set_step(kFineRows);
     const WorkingRow<Work> coarse = row(fine_rows);
     for (Index block = floor_divide(first_block, kAnchorBlocks) * kAnchorBlocks; block <= last_block; ++block, step()) {
         if (block % kAnchorBlocks == 0) start_at(block * kFineRows);
         if (block < first_block) continue;
-        put_row(coarse, {f.attention_factor, 0.0});
+        put_row(coarse, f.attention_factor, exact(block * kFineRows) - exact(f.centre));
         const Index begin_row = block == first_block ? first - block * kFineRows : 0;
         const Index end_row = block == last_block ? end - block * kFineRows : kFineRows;
         for (Index j = begin_row; j < end_row; ++j) {
@@ -173,8 +180,8 @@ ROPE_ABI inline float nearest_product(float a, float b) noexcept {
     return static_cast<float>(opaque(static_cast<double>(a) * static_cast<double>(b)));
 }
 
-/// The frequency of a pair as eager frameworks compute it in float32, every step rounded: e = 2i/d, base^e, its
-/// reciprocal, / factor.
+/// The frequency of a pair of the default schedule as eager frameworks compute it in float32, every step rounded: e =
+/// 2i/d, base^e, its reciprocal, / factor.
 ROPE_ABI inline float float32_frequency(const Config& config, Index pair) noexcept {
     const float base = static_cast<float>(config.base);
     const float e = nearest_quotient(static_cast<float>(2 * pair), static_cast<float>(rotary_dim(config)));
@@ -182,31 +189,39 @@ ROPE_ABI inline float float32_frequency(const Config& config, Index pair) noexce
     return nearest_quotient(nearest_quotient(1.0f, power), static_cast<float>(config.interpolation_factor));
 }
 
-/// A Config that is right in double may be zero or infinite in float.
-ROPE_ABI inline Status check_float32_chain(const Config& config) noexcept {
-    if (const Status s = check(config); !s.ok()) return s;
+/// The frequencies of the float32 chain, or why there are none: a Config that is right in double may be zero or
+/// infinite in float.
+ROPE_ABI inline Status make_float32_frequencies(const Config& config, Index seq_len, Frequencies& result) {
+    if (const Status s = make_frequencies(config, seq_len, result); !s.ok()) return s;
     const auto in_float = [](double x) { return is_positive(static_cast<double>(static_cast<float>(x))); };
     if (!in_float(config.base))
         return invalid("base is ", config.base, "; rounded to float it must be finite and above 0.");
     if (!in_float(config.interpolation_factor))
         return invalid("interpolation_factor is ", config.interpolation_factor,
                        "; rounded to float it must be finite and above 0.");
-    for (Index i = 0; i < rotary_dim(config) / 2; ++i) {
-        const double w = static_cast<double>(float32_frequency(config, i));
+    if (!result.log_growth.empty())
+        return invalid("schedule is xPos; the float32 chain has no magnitude that changes with the position.");
+    const bool is_default = std::holds_alternative<schedule::Default>(config.schedule);
+    for (std::size_t i = 0; i < result.inv_freq.size(); ++i) {
+        double& w = result.inv_freq[i];
+        w = static_cast<double>(is_default ? float32_frequency(config, static_cast<Index>(i))
+                                           : round_to_float(DoubleDouble{w, result.inv_freq_low[i]}));
         if (const Status s = check_inv_freq("inv_freq", &w, 1); !s.ok())
             return invalid("inv_freq[", i, "] is ", w,
                            " in float; a frequency must be finite and of magnitude at most 2^32 radians per position.");
     }
+    result.inv_freq_low.clear();
+    result.attention_factor = static_cast<double>(static_cast<float>(result.attention_factor));
     return Status();
 }
 
-/// As fill_cos_sin_table, but with every step rounded to float32: the frequency, float(position) * frequency, cos and
-/// sin, * attention factor. The Config must have passed check_float32_chain.
-ROPE_ABI inline void fill_float32_chain(const Config& config, Index first, Index count, float* out) noexcept {
-    const Index pairs = rotary_dim(config) / 2;
-    const float magnitude = static_cast<float>(config.attention_factor);
+/// As fill_cos_sin_table, but with every step rounded to float32: float(position) * frequency, cos and sin, *
+/// attention factor. The frequencies must come from make_float32_frequencies.
+ROPE_ABI inline void fill_float32_chain(const Frequencies& f, Index first, Index count, float* out) noexcept {
+    const Index pairs = static_cast<Index>(f.inv_freq.size());
+    const float magnitude = static_cast<float>(f.attention_factor);
     for (Index i = 0; i < pairs; ++i) {
-        const float frequency = float32_frequency(config, i);
+        const float frequency = static_cast<float>(f.inv_freq[static_cast<std::size_t>(i)]);
         for (Index j = 0; j < count; ++j) {
             const float angle = nearest_product(static_cast<float>(first + j), frequency);
             const CosSin<float> entry = cos_sin_nearest(angle);

@@ -97,13 +97,16 @@ ROPE_INLINE bool is_plainly_held(const Positions& p, Index batch, Index seq, Win
     return counted && p.data() != nullptr && p.find_outside(w.first, starts ? last_start : w.last) == p.count();
 }
 
-ROPE_INLINE bool is_plainly_fine(const Positions& p, const CheckedTensor& x) noexcept {
-    return is_plain(x) && is_plainly_held(p, x.out.extents[0], x.out.extents[1], window_of(x.table));
+ROPE_INLINE bool is_plainly_fine(const Positions& p, Uses uses, const CheckedTensor& x) noexcept {
+    return (x.table.refused & uses) == 0 && is_plain(x) &&
+           is_plainly_held(p, x.out.extents[0], x.out.extents[1], window_of(x.table));
 }
 
-ROPE_INLINE bool is_plainly_fine(const Positions& p, const CheckedTensor& q, const CheckedTensor& k) noexcept {
+ROPE_INLINE bool is_plainly_fine(const Positions& p, Uses uses, const CheckedTensor& q,
+                                 const CheckedTensor& k) noexcept {
     const Window w = window_of(q.table), v = window_of(k.table);
-    return is_plain(q) && is_plain(k) && q.out.extents[0] == k.out.extents[0] && q.out.extents[1] == k.out.extents[1] &&
+    return ((q.table.refused | k.table.refused) & uses) == 0 && is_plain(q) && is_plain(k) &&
+           q.out.extents[0] == k.out.extents[0] && q.out.extents[1] == k.out.extents[1] &&
            is_plainly_disjoint(q.out, k.out) &&
            is_plainly_held(p, q.out.extents[0], q.out.extents[1],
                            {w.first > v.first ? w.first : v.first, w.last < v.last ? w.last : v.last});

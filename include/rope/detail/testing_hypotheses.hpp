@@ -80,6 +80,8 @@ struct Rule {
     /// Whether the frequencies, too, are read off the result, and how wrong each may then be, in radians per position.
     bool reads_frequencies = false;
     std::vector<double> frequency_slack = {};
+    /// The sequence length for which the frequencies were made, for those of other Configs.
+    Index seq_len = 0;
     Index (*position)(const Sample&, Index token) = nullptr;
     PairOfDoubles (*turn)(PairOfDoubles x, double c, double s) = nullptr;
 };
@@ -91,13 +93,28 @@ struct Hypothesis {
     bool (*make)(Rule& rule, const Config* config);
 };
 
-/// Frequencies base^(i * exponent) / factor for i = 0 .. pairs - 1.
-ROPE_ABI inline void set_powers(Rule& rule, const Config& config, Index pairs, double exponent) {
+/// The frequencies of another Config; false when it has none.
+ROPE_ABI inline bool set_frequencies(Rule& rule, const Config& other) {
+    Frequencies f;
+    if (!rope::detail::make_frequencies(other, rule.seq_len, f).ok()) return false;
+    rule.frequencies.inv_freq = f.inv_freq;
+    rule.frequencies.inv_freq_low = f.inv_freq_low;
+    return true;
+}
+
+ROPE_ABI inline bool has_schedule(const Config& config) noexcept {
+    return !std::holds_alternative<schedule::Default>(config.schedule);
+}
+
+/// Frequencies base^(i * exponent) / factor for i = 0 .. pairs - 1; false for a Config with a schedule.
+ROPE_ABI inline bool set_powers(Rule& rule, const Config& config, Index pairs, double exponent) {
+    if (has_schedule(config)) return false;
     Frequencies& f = rule.frequencies;
     f.inv_freq_low.clear();
     f.inv_freq.clear();
     for (Index i = 0; i < pairs; ++i)
         f.inv_freq.push_back(std::pow(config.base, static_cast<double>(i) * exponent) / config.interpolation_factor);
+    return true;
 }
 
 ROPE_ABI inline double extent(Index n) noexcept { return static_cast<double>(n); }
@@ -138,6 +155,12 @@ ROPE_ABI inline const auto& hypotheses() noexcept {
              };
              return true;
          }},
+        {"magnitude of the schedule ignored", "Frequencies are right, but results lack the magnitude of the schedule.",
+         [](Rule& rule, const Config* config) {
+             if (config == nullptr || !has_schedule(*config)) return false;
+             rule.frequencies.attention_factor = config->attention_factor;
+             return true;
+         }},
         {"attention factor missing", "Results were not multiplied by the attention factor m.",
          [](Rule& rule, const Config*) {
              rule.frequencies.attention_factor = 1.0;
@@ -153,41 +176,42 @@ ROPE_ABI inline const auto& hypotheses() noexcept {
              if (config == nullptr) return false;
              Config plain = *config;
              plain.interpolation_factor = 1.0;
-             set_powers(rule, plain, rope::detail::rotary_dim(plain) / 2,
-                        -2.0 / extent(rope::detail::rotary_dim(plain)));
-             return true;
+             return set_frequencies(rule, plain);
+         }},
+        {"schedule ignored", "Frequencies are those of the default schedule, and there is no magnitude from another.",
+         [](Rule& rule, const Config* config) {
+             if (config == nullptr || !has_schedule(*config)) return false;
+             Config plain = *config;
+             plain.schedule = schedule::Default();
+             rule.frequencies.attention_factor = plain.attention_factor;
+             return set_frequencies(rule, plain);
          }},
         {"exponent 2i instead of i",
          "Pair i turned by base^(-4i/rotary_dim) instead of base^(-2i/rotary_dim) radians per position: the "
          "index of the feature stood where the index of the pair belongs.",
          [](Rule& rule, const Config* config) {
              if (config == nullptr) return false;
-             set_powers(rule, *config, rope::detail::rotary_dim(*config) / 2,
-                        -4.0 / extent(rope::detail::rotary_dim(*config)));
-             return true;
+             return set_powers(rule, *config, rope::detail::rotary_dim(*config) / 2,
+                               -4.0 / extent(rope::detail::rotary_dim(*config)));
          }},
         {"head_dim in the exponent",
          "Pair i turned by base^(-2i/head_dim) instead of base^(-2i/rotary_dim) radians per position.",
          [](Rule& rule, const Config* config) {
              if (config == nullptr) return false;
-             set_powers(rule, *config, rope::detail::rotary_dim(*config) / 2, -2.0 / extent(config->head_dim));
-             return true;
+             return set_powers(rule, *config, rope::detail::rotary_dim(*config) / 2, -2.0 / extent(config->head_dim));
          }},
         {"base 10000", "Frequencies belong to a base of 10000, which is not the base that was configured.",
          [](Rule& rule, const Config* config) {
              if (config == nullptr) return false;
              Config usual = *config;
              usual.base = 10000.0;
-             set_powers(rule, usual, rope::detail::rotary_dim(usual) / 2,
-                        -2.0 / extent(rope::detail::rotary_dim(usual)));
-             return true;
+             return set_frequencies(rule, usual);
          }},
         {"slice ignored", "The whole head was rotated, not just rotary_dim features of it.",
          [](Rule& rule, const Config* config) {
              if (config == nullptr || config->head_dim % 2 != 0) return false;
              rule.slice.rotary_offset = 0;
-             set_powers(rule, *config, config->head_dim / 2, -2.0 / extent(config->head_dim));
-             return true;
+             return set_powers(rule, *config, config->head_dim / 2, -2.0 / extent(config->head_dim));
          }},
         {"offset ignored", "The first features of the head were rotated, not those from rotary_offset on.",
          [](Rule& rule, const Config*) {

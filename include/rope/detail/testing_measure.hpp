@@ -236,7 +236,8 @@ ROPE_ABI inline void diagnose(const Setup& s, const Sample& sample, Report& repo
         report.diagnosis = "Some results are infinite or NaN.";
         return;
     }
-    const Rule right = {s.layout, s.model.frequencies, s.model.slice};
+    Rule right = {s.layout, s.model.frequencies, s.model.slice};
+    right.seq_len = s.model.seq_len;
     const Hypothesis* const found =
         find_mistake(right, s.model.has_config ? &s.model.config : nullptr, sample, s.limits);
     report.mistake = found != nullptr ? found->name : "none of the known mistakes";

@@ -19,17 +19,9 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace testing {
 
-ROPE_ABI inline Model::Model(const Config& c) : slice{c.head_dim, c.rotary_offset}, config(c), has_config(true) {
-    if (!rope::check(c).ok()) return;
-    // rope::frequencies(c) throws when a frequency is too large. So that check(model, options) can say it instead, they
-    // are made in double first, and larger by more than their rounding: what passes here passes there.
-    const Index rotary_dim = rope::detail::rotary_dim(c);
-    for (Index i = 0; i < rotary_dim; i += 2) {
-        const double exponent = -static_cast<double>(i) / static_cast<double>(rotary_dim);
-        frequencies.inv_freq.push_back(std::pow(c.base, exponent) / c.interpolation_factor * (1.0 + 0x1p-40));
-    }
-    frequencies.attention_factor = c.attention_factor;
-    if (rope::check(frequencies).ok()) frequencies = rope::frequencies(c);
+ROPE_ABI inline Model::Model(const Config& c, Index length)
+    : slice{c.head_dim, c.rotary_offset}, config(c), seq_len(length), has_config(true) {
+    unusable = rope::detail::make_frequencies(c, length, frequencies);
 }
 
 ROPE_ABI inline Status check(const Model& model, const Options& options) noexcept {
@@ -37,8 +29,11 @@ ROPE_ABI inline Status check(const Model& model, const Options& options) noexcep
     using rope::detail::is_finite;
     constexpr Index kMost = 4096;
     constexpr Index kMostPosition = 2147483647;
-    if (const Status s = model.has_config ? rope::check(model.config) : Status(); !s.ok()) return s;
+    if (!model.unusable.ok()) return model.unusable;
     if (const Status s = rope::check(model.frequencies); !s.ok()) return s;
+    if (!model.frequencies.log_growth.empty())
+        return invalid("log_growth has ", model.frequencies.log_growth.size(),
+                       " entries; a measured rotation must have one magnitude (none that grows with the position).");
     const HeadSlice& slice = model.slice;
     const Index rotary_dim = 2 * static_cast<Index>(model.frequencies.inv_freq.size());
     if (const Status s = rope::detail::check_slice(slice.head_dim, rotary_dim, slice.rotary_offset); !s.ok()) return s;

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "describe.hpp"
+
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <limits>
+#include <optional>
+#include <variant>
+
+namespace inspect {
+namespace {
+
+using rope::Index;
+
+[[gnu::format(printf, 1, 2)]] std::string format(const char* text, ...) {
+    char line[512];
+    std::va_list arguments;
+    va_start(arguments, text);
+    std::vsnprintf(line, sizeof(line), text, arguments);
+    va_end(arguments);
+    return line;
+}
+
+std::string shown(double x) { return format("%.10g", x); }
+std::string shown(Index x) { return std::to_string(x); }
+std::string shown(bool x) { return x ? "true" : "false"; }
+std::string shown(const std::vector<double>& list) {
+    if (list.empty()) return "none";
+    return shown(list.front()) + " ... " + shown(list.back()) + " (" + std::to_string(list.size()) + ")";
+}
+template <class T>
+std::string shown(const std::optional<T>& x) {
+    return x ? shown(*x) : "not given";
+}
+
+/// name value, name value, ...
+template <class T, class... Rest>
+std::string list(const char* name, const T& value, const Rest&... rest) {
+    const std::string first = std::string(name) + " " + shown(value);
+    if constexpr (sizeof...(rest) == 0) {
+        return first;
+    } else {
+        return first + ", " + list(rest...);
+    }
+}
+
+struct Parameters {
+    std::string operator()(const rope::schedule::Default&) const { return ""; }
+    std::string operator()(const rope::schedule::Ntk& s) const { return list("factor", s.factor); }
+    std::string operator()(const rope::schedule::DynamicNtk& s) const {
+        return list("factor", s.factor, "max_position_embeddings", s.max_position_embeddings);
+    }
+    std::string operator()(const rope::schedule::Yarn& s) const {
+        static constexpr const char* magnitudes[] = {"standard", "DeepSeek's", "none"};
+        return list("factor", s.factor, "original_max_position_embeddings", s.original_max_position_embeddings,
+                    "beta_fast", s.beta_fast, "beta_slow", s.beta_slow, "truncate", s.truncate, "extrapolation_factor",
+                    s.extrapolation_factor, "attention_factor", s.attention_factor, "mscale", s.mscale,
+                    "mscale_all_dim", s.mscale_all_dim, "attn_factor", s.attn_factor) +
+               ", magnitude " + magnitudes[static_cast<int>(s.magnitude)];
+    }
+    std::string operator()(const rope::schedule::Llama3& s) const {
+        return list("factor", s.factor, "low_freq_factor", s.low_freq_factor, "high_freq_factor", s.high_freq_factor,
+                    "original_max_position_embeddings", s.original_max_position_embeddings);
+    }
+    std::string operator()(const rope::schedule::LongRope& s) const {
+        return list("factor", s.factor, "original_max_position_embeddings", s.original_max_position_embeddings,
+                    "max_position_embeddings", s.max_position_embeddings, "attention_factor", s.attention_factor,
+                    "short_mscale", s.short_mscale, "long_mscale", s.long_mscale, "short_factor", s.short_factor,
+                    "long_factor", s.long_factor);
+    }
+    std::string operator()(const rope::schedule::Proportional& s) const {
+        return list("partial_rotary_factor", s.partial_rotary_factor, "factor", s.factor);
+    }
+    std::string operator()(const rope::schedule::Axial& s) const { return list("axes", s.axes); }
+    std::string operator()(const rope::schedule::Xpos& s) const {
+        return list("scale_base", s.scale_base, "centre", s.centre);
+    }
+    std::string operator()(const rope::schedule::FreqFactors& s) const { return list("freq_factors", s.freq_factors); }
+    std::string operator()(const rope::schedule::Custom& s) const { return list("inv_freq", s.inv_freq); }
+};
+
+Index rotary_dim(const rope::Config& c) { return c.rotary_dim != 0 ? c.rotary_dim : c.head_dim; }
+
+std::string wavelength(double positions) {
+    return std::isinf(positions) ? format("%14s", "does not turn") : format("%14.6g", positions);
+}
+
+}  // namespace
+
+std::string parameters(const rope::Schedule& schedule) { return std::visit(Parameters(), schedule); }
+
+std::string layers_with(const rope::ModelConfig& model, Index config) {
+    std::string text;
+    const auto has = [&](Index i) {
+        return i < model.layers() && model.config_of_layer[static_cast<std::size_t>(i)] == config;
+    };
+    for (Index i = 0; i < model.layers(); ++i) {
+        if (!has(i)) continue;
+        Index last = i;
+        while (has(last + 1)) ++last;
+        text += (text.empty() ? "" : ", ") + std::to_string(i) + (last > i ? "-" + std::to_string(last) : "");
+        i = last;
+    }
+    return text.empty() ? "none" : text;
+}
+
+std::vector<double> wavelengths(const rope::Frequencies& frequencies) {
+    std::vector<double> result;
+    for (const double w : frequencies.inv_freq)
+        result.push_back(w == 0.0 ? std::numeric_limits<double>::infinity() : 2.0 * std::acos(-1.0) / std::fabs(w));
+    return result;
+}
+
+Spectrum spectrum(const rope::Config& config, Index seq_len) {
+    rope::Config plain = config;
+    plain.schedule = rope::schedule::Default();
+    plain.interpolation_factor = 1.0;
+    Spectrum s = {config, rope::frequencies(config, seq_len), wavelengths(rope::frequencies(plain)), {}};
+    s.after = wavelengths(s.frequencies);
+    return s;
+}
+
+std::string describe(const Spectrum& s, Index positions) {
+    const rope::Config& c = s.config;
+    const Index d = rotary_dim(c), pairs = d / 2;
+    const std::vector<double>& w = s.frequencies.inv_freq;
+    const char* const layout = !c.layout                                ? "not known"
+                               : *c.layout == rope::Layout::interleaved ? "interleaved, (x[2i], x[2i+1])"
+                                                                        : "half_split, (x[i], x[i + rotary_dim/2])";
+    const std::string values = parameters(c.schedule);
+    std::string text = format("  layout             %s\n", layout);
+    text +=
+        format("  head_dim           %td, of which %td turn, from feature %td on\n", c.head_dim, d, c.rotary_offset);
+    text += format("  base               %.10g\n", c.base);
+    text +=
+        std::string("  schedule           ") + rope::name(c.schedule) + (values.empty() ? "" : ": " + values) + "\n";
+    if (c.interpolation_factor != 1.0) text += format("  interpolation      / %.10g\n", c.interpolation_factor);
+    text += format("  attention factor   %.17g\n", s.frequencies.attention_factor);
+    text += format("  inverse frequency  %.17g, %.17g, %.17g (first, middle, last pair)\n", w.front(),
+                   w[static_cast<std::size_t>(pairs / 2)], w.back());
+    const double bytes = static_cast<double>(positions) * static_cast<double>(d) * sizeof(float);
+    text += format("  table              %.1f MiB for %td positions in float\n", bytes / 1048576.0, positions);
+
+    Index incomplete = 0;
+    text += "\n  pair   wavelength          scaled     ratio     turns in the context\n";
+    for (Index i = 0; i < pairs; ++i) {
+        const double before = s.before[static_cast<std::size_t>(i)], after = s.after[static_cast<std::size_t>(i)];
+        const double turns = static_cast<double>(positions) / after;
+        if (turns < 1.0) ++incomplete;
+        text += format("  %4td %s %s  %8.4g  %14.6g%s\n", i, wavelength(before).c_str(), wavelength(after).c_str(),
+                       after / before, turns, turns < 1.0 ? "  never completes one" : "");
+    }
+    text += format("  %td of %td pairs never complete a turn in %td positions.\n", incomplete, pairs, positions);
+    return text;
+}
+
+}  // namespace inspect

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+// The rotary embeddings of a GGUF file: its keys about RoPE and its tensors of factors.
+// Included by gguf_config.hpp, which has GgufTensors.
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "../config.hpp"
+#include "../model_config.hpp"
+#include "findings.hpp"
+#include "gguf_architectures.hpp"
+#include "gguf_fields.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+namespace gguf {
+
+inline constexpr NumberRange kAnyFactorOrNone = {0.0, 0x1p32, "a number from 0 to 2^32"};
+inline constexpr NumberRange kAnyLogMultiplier = {0.0, 0x1p16, "a number from 0 to 2^16"};
+
+/// Reads the keys about scaling once, and makes the Config of layers with full and with sliding attention of them.
+class Rotary {
+ public:
+    ROPE_COLD Rotary(Fields& fields, const GgufTensors& tensors, const Architecture& architecture, Findings& findings,
+                     ModelConfig& model)
+        : fields_(fields), tensors_(tensors), architecture_(architecture), findings_(findings), model_(model) {}
+
+    ROPE_COLD void read_scaling() {
+        const auto type = fields_.text("rope.scaling.type");
+        type_ = type.value_or("linear");
+        const bool is_known = type_ == "none" || type_ == "linear" || type_ == "yarn" || type_ == "longrope";
+        if (!is_known) fields_.refuse(fields_.path_of("rope.scaling.type"), type_, "none, linear, yarn or longrope");
+        const bool has_factors = !tensors_.rope_factors_long.empty() || !tensors_.rope_factors_short.empty();
+        if (!type && has_factors) type_ = "longrope";  // Phi-3 and MiniCPM3 have the tensors and no type
+        check_tensors(has_factors);
+        read_factor(type.has_value());
+        attn_factor_ = fields_.number("rope.scaling.attn_factor", kAnyFactor);
+        original_ = fields_.count("rope.scaling.original_context_length");
+        fields_.truth("rope.scaling.finetuned");
+        read_yarn_keys();
+        read_alpha();
+        if (type_ == "longrope" && !attn_factor_)
+            warn(fields_.path_of("rope.scaling.attn_factor") +
+                 " is missing; the magnitude was taken from context_length and original_context_length.");
+        if ((type_ == "yarn" || type_ == "longrope") && !original_ && findings_.status.ok()) {
+            const char* const by = type_ == "yarn" ? "rope.scaling.type yarn" : "rope.scaling.type longrope";
+            if (model_.max_position_embeddings == 0)
+                return fields_.require(false, "rope.scaling.original_context_length", by);
+            warn(fields_.path_of("rope.scaling.original_context_length") + " is missing; " +
+                 std::to_string(model_.max_position_embeddings) + " was taken, the context_length.");
+        }
+    }
+
+    /// The length that the model was trained with.
+    ROPE_COLD Index original_length() const { return original_.value_or(model_.max_position_embeddings); }
+
+    /// Whether the scaling changes anything.
+    ROPE_COLD bool is_scaled() const {
+        return type_ == "yarn" || type_ == "longrope" || factor_ != 1.0 || attn_factor_.value_or(1.0) != 1.0 ||
+               alpha_ || !tensors_.rope_freqs.empty();
+    }
+
+    /// Adds base and scaling to a Config that has its layout and dimensions.
+    ROPE_COLD Config make(Config c, double base, bool is_unscaled) {
+        c.base = base;
+        if (!is_unscaled) scale(c);
+        const Status s = findings_.status.ok() ? check(c) : Status();
+        if (!s.ok()) findings_.fail(in_words_of_the_file(s.message()));
+        return c;
+    }
+
+ private:
+    ROPE_COLD void warn(std::string sentence) { findings_.warnings.push_back(std::move(sentence)); }
+
+    ROPE_COLD void check_tensors(bool has_factors) {
+        const auto refuse = [&](const char* tensor, const std::vector<float>& values, const std::string& rule) {
+            findings_.fail(std::string(tensor) + " has " + std::to_string(values.size()) + " entries; " + rule);
+        };
+        const std::string with = "with " + fields_.path_of("rope.scaling.type") + " " + type_;
+        if (type_ == "longrope") {
+            const std::string needed = with + " it must have one per pair.";
+            if (tensors_.rope_factors_long.empty()) refuse("rope_factors_long.weight", {}, needed);
+            if (tensors_.rope_factors_short.empty()) refuse("rope_factors_short.weight", {}, needed);
+        } else if (has_factors) {
+            const bool is_long = !tensors_.rope_factors_long.empty();
+            refuse(is_long ? "rope_factors_long.weight" : "rope_factors_short.weight",
+                   is_long ? tensors_.rope_factors_long : tensors_.rope_factors_short, with + " there must be none.");
+        }
+        // ggml would divide YaRN's frequencies by them, and take them for LongRoPE's: no known model means that.
+        if ((type_ == "yarn" || type_ == "longrope") && !tensors_.rope_freqs.empty())
+            refuse("rope_freqs.weight", tensors_.rope_freqs, with + " there must be none.");
+    }
+
+    ROPE_COLD void read_factor(bool type_is_given) {
+        const auto newer = fields_.number("rope.scaling.factor", kAnyFactor);
+        const auto older = fields_.number("rope.scale_linear", kAnyFactor);
+        const char* const key = newer || !older ? "rope.scaling.factor" : "rope.scale_linear";
+        if (newer && older && *newer != *older)
+            warn(fields_.path_of("rope.scale_linear") + " was not used: rope.scaling.factor is there, too.");
+        const auto given = newer ? newer : older;
+        if (type_is_given && (type_ == "linear" || type_ == "yarn"))
+            fields_.require(given.has_value(), key, "rope.scaling.type " + type_);
+        factor_ = given.value_or(1.0);
+        if (type_ == "linear" || type_ == "yarn") return;
+        if (factor_ != 1.0) warn(fields_.path_of(key) + " was not used: rope.scaling.type is " + type_ + ".");
+        factor_ = 1.0;
+    }
+
+    ROPE_COLD void read_yarn_keys() {
+        const auto beta_fast = fields_.number("rope.scaling.yarn_beta_fast", kAnyFactor);
+        const auto beta_slow = fields_.number("rope.scaling.yarn_beta_slow", kAnyFactor);
+        const auto ext_factor = fields_.number("rope.scaling.yarn_ext_factor", kAnyFactorOrNone);
+        const auto log_multiplier = fields_.number("rope.scaling.yarn_log_multiplier", kAnyLogMultiplier);
+        const auto magnitude = fields_.number("rope.scaling.yarn_attn_factor", kAnyFactor);
+        if (type_ != "yarn") {
+            for (const char* key :
+                 {"rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow", "rope.scaling.yarn_ext_factor",
+                  "rope.scaling.yarn_log_multiplier", "rope.scaling.yarn_attn_factor"})
+                if (fields_.has(key)) warn(fields_.path_of(key) + " was not used: rope.scaling.type is not yarn.");
+            return;
+        }
+        yarn_.factor = factor_;
+        yarn_.beta_fast = beta_fast.value_or(has(kBetaFastEight) ? 8.0 : yarn_.beta_fast);
+        yarn_.beta_slow = beta_slow.value_or(yarn_.beta_slow);
+        yarn_.truncate = !has(kYarnIsNotTruncated);
+        yarn_.extrapolation_factor = ext_factor.value_or(1.0);
+        yarn_.attn_factor = attn_factor_.value_or(1.0);
+        // ggml's kernel has its 1 + 0.1 ln(factor) only where the ramp is in use.
+        if (yarn_.extrapolation_factor == 0.0) yarn_.magnitude = schedule::YarnMagnitude::none;
+        const double g = magnitude_of(1.0);
+        if (log_multiplier && *log_multiplier != 0.0) {
+            // In float, as the file has it: 0.1f / 0.1f is 1.
+            const float stored = static_cast<float>(*log_multiplier);
+            const double all_dim = has(kPlainLogMultiplier) ? *log_multiplier : static_cast<double>(stored / 0.1f);
+            yarn_.mscale = has(kMscaleIsAllDim) ? all_dim : 1.0;
+            yarn_.mscale_all_dim = all_dim;
+            if (has(kYarnScalesSoftmax)) model_.softmax_scale_factor = magnitude_of(all_dim) * magnitude_of(all_dim);
+        }
+        if (magnitude) read_yarn_attn_factor(*magnitude, g);
+    }
+    /// Conversions write two things there: "attn_factor", by which the magnitude is multiplied, and "attention_factor",
+    /// which is all of it. The second is recognised by being YaRN's own.
+    ROPE_COLD void read_yarn_attn_factor(double value, double g) {
+        if (value == 1.0) return;
+        const std::string path = fields_.path_of("rope.scaling.yarn_attn_factor") + " is " + Shown()(value);
+        if (std::fabs(value - g) <= 1e-4 * g && yarn_.magnitude == schedule::YarnMagnitude::standard) {
+            warn(path + " and was taken for the whole magnitude, because YaRN's own is the same.");
+            return;
+        }
+        yarn_.attn_factor *= value;
+        warn(path + " and multiplies YaRN's magnitude; some conversions mean the whole magnitude by it.");
+    }
+    ROPE_COLD double magnitude_of(double mscale) const {
+        return factor_ > 1.0 ? 0.1 * mscale * std::log(factor_) + 1.0 : 1.0;
+    }
+
+    /// HunYuan: NTK-aware.
+    ROPE_COLD void read_alpha() {
+        alpha_ = fields_.number("rope.scaling.alpha", kAnyFactor);
+        if (!alpha_) return;
+        if (!tensors_.rope_freqs.empty())
+            findings_.fail("rope_freqs.weight has " + std::to_string(tensors_.rope_freqs.size()) + " entries; with " +
+                           fields_.path_of("rope.scaling.alpha") + " there must be none.");
+        if (type_ == "none" || type_ == "linear") return;
+        warn(fields_.path_of("rope.scaling.alpha") + " was not used: rope.scaling.type is " + type_ + ".");
+        alpha_.reset();
+    }
+
+    ROPE_COLD static std::vector<double> in_double(const std::vector<float>& values) {
+        return std::vector<double>(values.begin(), values.end());
+    }
+
+    ROPE_COLD void scale(Config& c) const {
+        if (type_ == "yarn") {
+            schedule::Yarn yarn = yarn_;
+            yarn.original_max_position_embeddings = original_length();
+            yarn.max_position_embeddings = model_.max_position_embeddings;
+            c.schedule = yarn;
+        } else if (type_ == "longrope") {
+            schedule::LongRope s;
+            s.short_factor = in_double(tensors_.rope_factors_short);
+            s.long_factor = in_double(tensors_.rope_factors_long);
+            s.original_max_position_embeddings = original_length();
+            // Without a context_length, the ratio of the lengths is 1.
+            s.max_position_embeddings =
+                model_.max_position_embeddings != 0 ? model_.max_position_embeddings : original_length();
+            s.attention_factor = attn_factor_;
+            c.schedule = s;
+        } else {
+            c.interpolation_factor = factor_;
+            c.attention_factor = attn_factor_.value_or(1.0);
+            if (alpha_) c.schedule = schedule::Ntk{*alpha_};
+            if (!tensors_.rope_freqs.empty()) c.schedule = schedule::FreqFactors{in_double(tensors_.rope_freqs)};
+        }
+    }
+
+    /// A sentence of check(config) with the file's name of what it complains about.
+    ROPE_COLD std::string in_words_of_the_file(const std::string& sentence) const {
+        const std::pair<std::string, std::string> names[] = {
+            {"schedule.freq_factors", "rope_freqs.weight"},
+            {"schedule.long_factor", "rope_factors_long.weight"},
+            {"schedule.short_factor", "rope_factors_short.weight"},
+            {"schedule.beta_fast", fields_.path_of("rope.scaling.yarn_beta_fast")},
+            {"schedule.original_max_position_embeddings", fields_.path_of("rope.scaling.original_context_length")},
+            {"schedule.attn_factor", fields_.path_of("rope.scaling.attn_factor") + " times yarn_attn_factor"},
+            {"base", fields_.path_of("rope.freq_base")},
+            {"rotary_dim", fields_.path_of("rope.dimension_count")},
+        };
+        for (const auto& [ours, theirs] : names)
+            if (sentence.compare(0, ours.size(), ours) == 0) return theirs + sentence.substr(ours.size());
+        return sentence;
+    }
+
+    ROPE_COLD bool has(Trait trait) const noexcept { return (architecture_.traits & trait) != 0; }
+
+    Fields& fields_;
+    const GgufTensors& tensors_;
+    const Architecture& architecture_;
+    Findings& findings_;
+    ModelConfig& model_;
+    std::string type_;
+    double factor_ = 1.0;
+    std::optional<double> attn_factor_, alpha_;
+    std::optional<Index> original_;
+    schedule::Yarn yarn_;
+};
+
+}  // namespace gguf
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

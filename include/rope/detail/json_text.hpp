@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// Text that should be JSON, looked at before it is taken into memory: its size, its depth, keys that stand twice, numbers
+// that no double holds. Each is an error that says where.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "../errors.hpp"
+#include "json_fields.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+/// The largest config.json that is read; those of models have some ten kilobytes, and two megabytes where they name
+/// twenty thousand classes. In memory a text may take 50 times its size.
+inline constexpr std::size_t kMostConfigBytes = std::size_t(4) << 20;
+/// How deeply its objects and lists may be nested.
+inline constexpr std::size_t kMostConfigDepth = 32;
+
+namespace detail {
+
+/// Hears of every value in its order, and ends the parse by answering false. The names are those of nlohmann::json_sax.
+class JsonTextCheck {
+ public:
+    ROPE_COLD JsonTextCheck(std::string_view text, Findings& findings) : text_(text), findings_(findings) {}
+
+    ROPE_COLD bool null() { return next(); }
+    ROPE_COLD bool boolean(bool) { return next(); }
+    ROPE_COLD bool number_integer(Json::number_integer_t) { return next(); }
+    ROPE_COLD bool number_unsigned(Json::number_unsigned_t) { return next(); }
+    ROPE_COLD bool number_float(Json::number_float_t, const std::string&) { return next(); }
+    ROPE_COLD bool string(const std::string&) { return next(); }
+    ROPE_COLD bool binary(const Json::binary_t&) { return next(); }
+    ROPE_COLD bool start_object(std::size_t) { return open(true); }
+    ROPE_COLD bool start_array(std::size_t) { return open(false); }
+    ROPE_COLD bool end_object() { return close(); }
+    ROPE_COLD bool end_array() { return close(); }
+    ROPE_COLD bool key(const std::string& name) {
+        within_.back().key = name;
+        if (within_.back().keys.insert(name).second) return true;
+        findings_.fail(path() + " is there twice; a key must stand once in an object.");
+        return false;
+    }
+    ROPE_COLD bool parse_error(std::size_t byte, const std::string& token, const Json::exception& error) {
+        constexpr int kNumberOverflow = 406;
+        if (error.id == kNumberOverflow)
+            findings_.fail(path() + " is " + beginning_of(token) + "; it must be a number that a double can hold.");
+        else
+            findings_.fail("json_text is not JSON: it goes wrong at byte " + std::to_string(byte) + place_of(byte) +
+                           (within_.empty() ? "." : ", near " + path() + "."));
+        return false;
+    }
+
+ private:
+    /// `byte` counts from 1.
+    ROPE_COLD std::string place_of(std::size_t byte) const {
+        if (byte > text_.size()) return ", where it ends";
+        const std::size_t begin = byte > 20 ? byte - 20 : 0;
+        return ", the last of " + shown(Json(text_.substr(begin, byte - begin)));
+    }
+
+    struct Level {
+        bool is_object;
+        std::string key;  ///< of an object: the latest
+        std::set<std::string> keys;
+        std::size_t index = 0;  ///< of a list: the element that comes next
+    };
+
+    ROPE_COLD bool next() {
+        if (!within_.empty()) ++within_.back().index;
+        return true;
+    }
+    ROPE_COLD bool open(bool is_object) {
+        if (within_.size() == kMostConfigDepth) {
+            findings_.fail(path() + " is nested too deep; a config.json must have at most " +
+                           std::to_string(kMostConfigDepth) + " objects and lists within one another.");
+            return false;
+        }
+        within_.push_back({is_object, {}, {}});
+        return true;
+    }
+    ROPE_COLD bool close() {
+        within_.pop_back();
+        return next();
+    }
+    ROPE_COLD std::string path() const {
+        std::string path;
+        for (const Level& level : within_)
+            path = level.is_object ? joined(path, level.key) : path + "[" + std::to_string(level.index) + "]";
+        return path.empty() ? "json_text" : end_of(path);
+    }
+
+    std::string_view text_;
+    Findings& findings_;
+    std::vector<Level> within_;
+};
+
+/// Whether a text is JSON that can be read; the first error otherwise.
+ROPE_COLD void check_json_text(std::string_view text, Findings& findings) {
+    if (text.size() > kMostConfigBytes)
+        return findings.fail("json_text has " + std::to_string(text.size()) +
+                             " bytes; a config.json must have at most " + std::to_string(kMostConfigBytes) + ".");
+    // The parser would skip the one, and end at the other.
+    if (text.substr(0, 3) == "\xEF\xBB\xBF")
+        return findings.fail("json_text begins with a byte order mark; JSON must not.");
+    if (const std::size_t zero = text.find('\0'); zero != text.npos)
+        return findings.fail("json_text has a zero at byte " + std::to_string(zero + 1) + "; JSON must not.");
+    JsonTextCheck check(text, findings);
+    Json::sax_parse(text.begin(), text.end(), &check);
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

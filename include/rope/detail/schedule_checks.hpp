@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// Whether the parameters of a schedule can be used.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "../errors.hpp"
+#include "../schedule.hpp"
+#include "../types.hpp"
+#include "bits.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// Within these, frequencies and magnitudes are finite doubles whatever the schedule.
+inline constexpr double kMostFactor = 0x1p32;
+inline constexpr Index kMostLength = Index(1) << 40;
+
+ROPE_COLD Status check_factor(const char* name, double value) noexcept {
+    if (is_finite(value) && value >= 1.0 / kMostFactor && value <= kMostFactor) return Status();
+    return invalid("schedule.", name, " is ", value, "; it must be from 2^-32 to 2^32.");
+}
+ROPE_COLD Status check_number(const char* name, double value) noexcept {
+    if (is_finite(value) && value >= -kMostFactor && value <= kMostFactor) return Status();
+    return invalid("schedule.", name, " is ", value, "; it must be from -2^32 to 2^32.");
+}
+ROPE_COLD Status check_length(const char* name, Index value, Index least) noexcept {
+    if (value >= least && value <= kMostLength) return Status();
+    return invalid("schedule.", name, " is ", value, "; it must be from ", least, " to 2^40.");
+}
+ROPE_COLD Status check_divisors(const char* name, const std::vector<double>& values, Index pairs) noexcept {
+    if (values.size() != static_cast<std::size_t>(pairs))
+        return invalid("schedule.", name, " has ", values.size(), " entries; it must have one per pair (", pairs, ").");
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (!is_finite(values[i]) || values[i] < 1.0 / kMostFactor || values[i] > 1e300)
+            return invalid("schedule.", name, "[", i, "] is ", values[i], "; it must be from 2^-32 to 1e300.");
+    return Status();
+}
+ROPE_COLD Status check_numbers(const char* name, const std::vector<double>& values) noexcept {
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (!is_finite(values[i]) || values[i] < -kMostFactor || values[i] > kMostFactor)
+            return invalid("schedule.", name, "[", i, "] is ", values[i], "; it must be from -2^32 to 2^32.");
+    return Status();
+}
+
+/// Complaints of one schedule, collected until the first: check(...).and_check(...) would need lambdas.
+class FirstComplaint {
+ public:
+    ROPE_COLD FirstComplaint& factor(const char* name, double value) noexcept {
+        return status_.ok() ? set(check_factor(name, value)) : *this;
+    }
+    ROPE_COLD FirstComplaint& factor(const char* name, const std::optional<double>& value) noexcept {
+        return value ? factor(name, *value) : *this;
+    }
+    ROPE_COLD FirstComplaint& number(const char* name, const std::optional<double>& value) noexcept {
+        return status_.ok() && value ? set(check_number(name, *value)) : *this;
+    }
+    ROPE_COLD FirstComplaint& length(const char* name, Index value, Index least = 1) noexcept {
+        return status_.ok() ? set(check_length(name, value, least)) : *this;
+    }
+    ROPE_COLD FirstComplaint& divisors(const char* name, const std::vector<double>& values, Index pairs) noexcept {
+        return status_.ok() ? set(check_divisors(name, values, pairs)) : *this;
+    }
+    ROPE_COLD FirstComplaint& numbers(const char* name, const std::vector<double>& values) noexcept {
+        return status_.ok() ? set(check_numbers(name, values)) : *this;
+    }
+    ROPE_COLD FirstComplaint& source(schedule::FactorSource s) noexcept {
+        return unless(s == schedule::FactorSource::factor || s == schedule::FactorSource::lengths,
+                      "schedule.factor_source is ", static_cast<int>(s), "; it must be factor (0) or lengths (1).");
+    }
+    template <class... Parts>
+    ROPE_COLD FirstComplaint& unless(bool condition, const Parts&... sentence) noexcept {
+        return status_.ok() && !condition ? set(invalid(sentence...)) : *this;
+    }
+    ROPE_COLD operator Status() const noexcept { return status_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+    ROPE_COLD FirstComplaint& set(const Status& s) noexcept {
+        status_ = s;
+        return *this;
+    }
+    Status status_;
+};
+
+/// Whether a schedule takes its factor from its two lengths.
+template <class S>
+ROPE_ABI inline bool uses_lengths(const S& s) noexcept {
+    return !s.factor || s.factor_source == schedule::FactorSource::lengths;
+}
+
+/// One call per schedule. `d` is rotary_dim.
+struct CheckSchedule {
+    Index d;
+    double base;
+
+    ROPE_COLD Status operator()(const schedule::Default&) const noexcept { return Status(); }
+    ROPE_COLD Status operator()(const schedule::Ntk& s) const noexcept {
+        return FirstComplaint().factor("factor", s.factor).unless(d > 2, "rotary_dim is ", d, kNeedsFour);
+    }
+    ROPE_COLD Status operator()(const schedule::DynamicNtk& s) const noexcept {
+        return FirstComplaint()
+            .factor("factor", s.factor)
+            .unless(s.factor >= 1.0, "schedule.factor is ", s.factor, "; dynamic NTK needs at least 1.")
+            .length("max_position_embeddings", s.max_position_embeddings)
+            .unless(d > 2, "rotary_dim is ", d, kNeedsFour);
+    }
+    ROPE_COLD Status operator()(const schedule::Yarn& s) const noexcept {
+        return FirstComplaint()
+            .source(s.factor_source)
+            .unless(s.magnitude == schedule::YarnMagnitude::standard ||
+                        s.magnitude == schedule::YarnMagnitude::deepseek ||
+                        s.magnitude == schedule::YarnMagnitude::none,
+                    "schedule.magnitude is ", static_cast<int>(s.magnitude),
+                    "; it must be standard (0), deepseek (1) or none (2).")
+            .factor("factor", s.factor)
+            .length("original_max_position_embeddings", s.original_max_position_embeddings)
+            .length("max_position_embeddings", uses_lengths(s) ? s.max_position_embeddings : 1)
+            .factor("beta_fast", s.beta_fast)
+            .factor("beta_slow", s.beta_slow)
+            .unless(s.beta_fast >= s.beta_slow, "schedule.beta_fast is ", s.beta_fast,
+                    "; it must be at least beta_slow (", s.beta_slow, ").")
+            .number("extrapolation_factor", s.extrapolation_factor)
+            .factor("attention_factor", s.attention_factor)
+            .number("mscale", s.mscale)
+            .number("mscale_all_dim", s.mscale_all_dim)
+            .factor("attn_factor", s.attn_factor)
+            .number("log_coefficient", s.log_coefficient)
+            .unless(base > 1.0, "base is ", base, "; YaRN needs a base above 1, because it divides by its logarithm.");
+    }
+    ROPE_COLD Status operator()(const schedule::Llama3& s) const noexcept {
+        return FirstComplaint()
+            .factor("factor", s.factor)
+            .factor("low_freq_factor", s.low_freq_factor)
+            .factor("high_freq_factor", s.high_freq_factor)
+            .unless(s.high_freq_factor >= s.low_freq_factor, "schedule.high_freq_factor is ", s.high_freq_factor,
+                    "; it must be at least low_freq_factor (", s.low_freq_factor, ").")
+            .length("original_max_position_embeddings", s.original_max_position_embeddings);
+    }
+    ROPE_COLD Status operator()(const schedule::LongRope& s) const noexcept {
+        const bool has_magnitude = s.attention_factor || (s.short_mscale && s.long_mscale);
+        return FirstComplaint()
+            .source(s.factor_source)
+            .divisors("short_factor", s.short_factor, d / 2)
+            .divisors("long_factor", s.long_factor, d / 2)
+            .length("original_max_position_embeddings", s.original_max_position_embeddings, 2)
+            .length("max_position_embeddings", uses_lengths(s) && !has_magnitude ? s.max_position_embeddings : 1)
+            .factor("factor", s.factor)
+            .factor("attention_factor", s.attention_factor)
+            .factor("short_mscale", s.short_mscale)
+            .factor("long_mscale", s.long_mscale);
+    }
+    ROPE_COLD Status operator()(const schedule::Proportional& s) const noexcept {
+        return FirstComplaint()
+            .unless(is_positive(s.partial_rotary_factor) && s.partial_rotary_factor <= 1.0,
+                    "schedule.partial_rotary_factor is ", s.partial_rotary_factor,
+                    "; it must be above 0 and at most 1.")
+            .factor("factor", s.factor);
+    }
+    ROPE_COLD Status operator()(const schedule::Axial& s) const noexcept {
+        if (s.axes >= 1 && s.axes <= d / 2 && d / 2 % s.axes == 0) return Status();
+        return invalid("schedule.axes is ", s.axes, "; it must divide the number of pairs (", d / 2, ").");
+    }
+    ROPE_COLD Status operator()(const schedule::Xpos& s) const noexcept {
+        return FirstComplaint()
+            .unless(is_finite(s.scale_base) && s.scale_base >= 2.0 && s.scale_base <= kMostFactor,
+                    "schedule.scale_base is ", s.scale_base, "; it must be from 2 to 2^32.")
+            .number("centre", s.centre)
+            .unless(s.side == schedule::Xpos::Side::query || s.side == schedule::Xpos::Side::key, "schedule.side is ",
+                    static_cast<int>(s.side), "; it must be query (0) or key (1).");
+    }
+    ROPE_COLD Status operator()(const schedule::FreqFactors& s) const noexcept {
+        return check_divisors("freq_factors", s.freq_factors, d / 2);
+    }
+    ROPE_COLD Status operator()(const schedule::Custom& s) const noexcept {
+        return FirstComplaint()
+            .unless(s.inv_freq.size() == static_cast<std::size_t>(d / 2), "schedule.inv_freq has ", s.inv_freq.size(),
+                    " entries; it must have one per pair (", d / 2, ").")
+            .unless(s.inv_freq_low.empty() || s.inv_freq_low.size() == s.inv_freq.size(), "schedule.inv_freq_low has ",
+                    s.inv_freq_low.size(), " entries; it must be empty or have as many as inv_freq (",
+                    s.inv_freq.size(), ").")
+            .numbers("inv_freq", s.inv_freq)
+            .numbers("inv_freq_low", s.inv_freq_low);
+    }
+
+    static constexpr const char* kNeedsFour = "; this schedule needs at least 4, because it divides by rotary_dim - 2.";
+};
+
+ROPE_COLD Status check_schedule(const Schedule& s, Index d, double base) noexcept {
+    if (s.valueless_by_exception()) return invalid("schedule holds no value: assigning it has thrown.");
+    return std::visit(CheckSchedule{d, base}, s);
+}
+
+/// The longest sequence that the numbers for seq_len are right for.
+struct LongestSequence {
+    Index seq_len;
+
+    template <class S>
+    ROPE_COLD Index operator()(const S&) const noexcept {
+        return std::numeric_limits<Index>::max();
+    }
+    ROPE_COLD Index operator()(const schedule::DynamicNtk& s) const noexcept {
+        return seq_len > s.max_position_embeddings ? seq_len : s.max_position_embeddings;
+    }
+    ROPE_COLD Index operator()(const schedule::LongRope& s) const noexcept {
+        const Index original = s.original_max_position_embeddings;
+        return seq_len > original ? std::numeric_limits<Index>::max() : original;
+    }
+};
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

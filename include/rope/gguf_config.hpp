@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// The metadata of a GGUF file read into a ModelConfig. The file itself is opened by whoever calls: an engine has a
+// parser, and this needs a function that finds a key, and up to three small tensors.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "errors.hpp"
+#include "model_config.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+/// One value of a GGUF file: its integers of all widths as one of 64 bits, both kinds of floats as double, arrays of
+/// integers or bools as integers, arrays of floats as double. (An array of strings is none of these; no key that is
+/// asked for has one.)
+using GgufValue = std::variant<bool, std::int64_t, std::uint64_t, double, std::string, std::vector<std::int64_t>,
+                               std::vector<double>>;
+
+/// Finds the value of a key, "llama.block_count" for example; std::nullopt when the file does not have it. Asked for
+/// the same key more than once. What it throws is passed on.
+using GgufLookup = std::function<std::optional<GgufValue>(std::string_view key)>;
+
+/// Tensors of a GGUF file that belong to its rotary embedding, one number per pair. Empty: not in the file.
+struct GgufTensors {
+    std::vector<float> rope_freqs;          ///< rope_freqs.weight, which divides angles (Llama 3.1, Gemma 4)
+    std::vector<float> rope_factors_long;   ///< rope_factors_long.weight (LongRoPE)
+    std::vector<float> rope_factors_short;  ///< rope_factors_short.weight
+};
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "detail/gguf_reader.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+/// Reads a model's layers, heads and rotary embeddings.
+///
+///     rope::ModelConfig model = rope::read_gguf_config(
+///         [&](std::string_view key) -> std::optional<rope::GgufValue> { return file.find(key); },
+///         {file.floats("rope_freqs.weight"), {}, {}});
+///
+/// Layout. GGUF does not store it: it follows from general.architecture (detail/gguf_architectures.hpp has the list and
+/// its source). An architecture that is not in the list is an error, unless `layout` is given; its layers are then
+/// taken for what the keys say, and a warning says so. A given layout beats the list's.
+///
+/// Keys, all but the first with the architecture and a dot before them. Required: general.architecture, block_count,
+/// attention.head_count (unless the architecture has no RoPE), and attention.key_length or embedding_length. Of
+/// attention: head_count_kv (missing: head_count; 0: a layer without attention), key_length_swa, key_length_mla,
+/// value_length (checked, not used), sliding_window (0: no layer slides; missing: as the architecture has it, or an
+/// error), sliding_window_pattern (every so many layers one is full, or a bool per layer; missing: as the architecture
+/// has it), recurrent_layers, temperature_scale, temperature_length. Of rope: dimension_count (missing: all of a head),
+/// dimension_count_swa, dimension_sections, freq_base (missing: 10000, and a warning), freq_base_swa, scale_linear (the
+/// older name of scaling.factor). Of rope.scaling: type, factor, attn_factor, original_context_length (missing:
+/// context_length, and a warning), finetuned, alpha, yarn_beta_fast (32), yarn_beta_slow (1), yarn_ext_factor (1),
+/// yarn_attn_factor, yarn_log_multiplier. Further context_length, full_attention_interval, nextn_predict_layers. Of an
+/// architecture without RoPE only layers and heads are read.
+///
+/// Scaling. rope.scaling.type none and linear (also when missing) become Config::interpolation_factor and
+/// Config::attention_factor, with schedule::FreqFactors if there is rope_freqs: angles are divided by both. yarn
+/// becomes schedule::Yarn with the magnitude that ggml's callers arrange for, which is the models' own:
+/// g(factor, mscale) / g(factor, mscale_all_dim) where yarn_log_multiplier gives mscale_all_dim, else g(factor, 1).
+/// attn_factor multiplies it. So does yarn_attn_factor, unless it is YaRN's magnitude already; conversions mean one or
+/// the other, so a warning says what was done. DeepSeek's factor of the softmax, g(factor, mscale_all_dim)^2, is
+/// ModelConfig::softmax_scale_factor. longrope (also when the type is missing but its tensors are there) becomes
+/// schedule::LongRope, whose magnitude is attn_factor. rope_freqs together with yarn or longrope is an error.
+/// rope.scaling.alpha becomes schedule::Ntk.
+///
+/// Multi-head latent attention: head_dim is rope.dimension_count, and heads are {q, 1, q}.
+///
+/// Strict like read_hf_config: a missing key that is needed, a value of the wrong type or out of range, an array of the
+/// wrong length is an error that names the key and its value. Defaults that were taken for want of a key, and keys
+/// that are there and not used, are sentences in ModelConfig::warnings. But keys cannot be enumerated: of those that
+/// this function does not know, nothing is said.
+///
+/// Throws std::invalid_argument. Allocates.
+ROPE_COLD ModelConfig read_gguf_config(const GgufLookup& get, const GgufTensors& tensors = {},
+                                       std::optional<Layout> layout = std::nullopt) {
+    detail::Findings findings;
+    if (layout) findings.status = detail::check_layout(*layout);
+    if (!get) findings.fail("get is empty; it must be a function that finds a key.");
+    ModelConfig model;
+    if (findings.status.ok()) model = detail::gguf::Reader(get, tensors, layout, findings).read();
+    if (findings.status.ok()) findings.status = check(model);
+    if (!detail::proceed(findings.status)) return {};
+    model.warnings = std::move(findings.warnings);
+    return model;
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

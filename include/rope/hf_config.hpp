@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// A model's config.json, as Hugging Face has it, read into a ModelConfig. Needs nlohmann-json (3.10 or later); nothing
+// else in the library does.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "errors.hpp"
+#include "model_config.hpp"
+
+#include "detail/hf_reader.hpp"
+#include "detail/json_text.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+
+ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> layout, Findings& findings) {
+    if (layout) findings.status = check_layout(*layout);
+    if (findings.status.ok()) check_json_text(text, findings);
+    if (!findings.status.ok()) return {};
+    const Json root = Json::parse(text.begin(), text.end(), nullptr, false);
+    if (!root.is_object())
+        return findings.fail("json_text is " + shown(root) + "; it must be an object."), ModelConfig();
+
+    // Multimodal models keep the language model in an object of its own, at times within another.
+    const Json* model = &root;
+    std::string path, type;
+    for (bool descends = true; descends && findings.status.ok();) {
+        JsonFields fields(model, path, findings);
+        if (const auto own = fields.text({"model_type"})) type = *own;
+        descends = false;
+        for (const char* key : {"text_config", "llm_config", "language_config", "thinker_config"}) {
+            const Json* const inner = fields.object(key);
+            if (inner == nullptr) continue;
+            for (const std::string& unread : fields.unread())
+                if (HfReader::concerns_rope(unread) &&
+                    (!inner->contains(unread) || (*inner)[unread] != (*model)[unread]))
+                    findings.warn(fields.path_of(unread) + " was not used: the language model is in " +
+                                  fields.path_of(key) + ".");
+            model = inner;
+            path = fields.path_of(key);
+            descends = true;
+            break;
+        }
+    }
+    if (!findings.status.ok()) return {};
+    return HfReader(*model, path, type, layout, findings).read();
+}
+
+}  // namespace detail
+
+/// Reads the text of a config.json: old keys (rope_theta, rope_scaling) and new ones (rope_parameters), aliases, a
+/// language model nested in text_config, entries by layer type. Where several keys say the same, rope_parameters beats
+/// rope_scaling and the keys beside them, and an outer original_max_position_embeddings beats an inner one.
+///
+/// Strict: a missing key that a rope_type needs, an unknown rope_type or layer type, a list of the wrong length, a value
+/// of the wrong JSON type or out of range is an error that names the key's path and its value. What concerns RoPE and is
+/// not understood, and every default that was taken for want of a key, is a sentence in ModelConfig::warnings. For a
+/// model_type that is not known (see detail/hf_models.hpp), Config::layout is left open, unless `layout` says it; a
+/// given layout beats the one that is known.
+///
+/// Throws std::invalid_argument, for text that is no JSON, too (a byte order mark, comments and keys that stand twice in
+/// an object are none), or that is larger than kMostConfigBytes or nested deeper than kMostConfigDepth. Allocates.
+ROPE_COLD ModelConfig read_hf_config(std::string_view json_text, std::optional<Layout> layout = std::nullopt) {
+    detail::Findings findings;
+    ModelConfig model = detail::read_hf_json(json_text, layout, findings);
+    if (findings.status.ok()) findings.status = check(model);
+    if (!detail::proceed(findings.status)) return {};
+    model.warnings = std::move(findings.warnings);
+    return model;
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

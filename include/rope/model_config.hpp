@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// ModelConfig: what a model's configuration file says about its rotary embedding, layer by layer.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "config.hpp"
+#include "errors.hpp"
+#include "types.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+/// What a layer attends to.
+enum class LayerType : unsigned char {
+    full_attention,
+    sliding_attention,  ///< a window of past tokens
+    chunked_attention,  ///< the tokens of its own chunk
+    no_attention        ///< linear attention, a state space, a convolution: nothing there is rotated
+};
+
+/// Query and key and value heads of a layer. Multi-head latent attention has one key head that is rotated.
+struct HeadCounts {
+    Index q = 0, k = 0, v = 0;
+};
+
+/// Some models multiply queries by a number that grows slowly with the position p, after the rotation:
+/// 1 + scale * ln(1 + floor((p + shift) / period)).
+struct AttentionTemperature {
+    double scale = 0.0;  ///< 0: the model has none
+    double period = 1.0;
+    Index shift = 0;
+    bool on_layers_with_rope = false;
+    bool on_layers_without_rope = false;
+
+    /// The number for a query at `position`; on the layers named above.
+    ROPE_ABI double at(Index position) const noexcept {
+        if (scale == 0.0) return 1.0;
+        return 1.0 + scale * std::log(1.0 + std::floor(static_cast<double>(position + shift) / period));
+    }
+};
+
+/// Made by read_hf_config and read_gguf_config; or by hand.
+struct ModelConfig {
+    std::string model_type;  ///< "model_type" of Hugging Face, "general.architecture" of GGUF
+    Index max_position_embeddings = 0;
+
+    /// The distinct rotary embeddings, and which of them each layer has: an index into `configs`, or -1 for none.
+    ///
+    /// Config::layout is the one that the weights are stored for, if the model is known. In multi-head latent
+    /// attention head_dim is that of the part that turns (qk_rope_head_dim), which is a tensor of its own in q and k.
+    std::vector<Config> configs;
+    std::vector<Index> config_of_layer;
+    std::vector<LayerType> layer_types;
+    std::vector<HeadCounts> heads;
+
+    /// Pairs per axis (M-RoPE), in the order of axes; empty: positions have one axis.
+    std::vector<Index> mrope_section;
+    /// Whether the axes take turns along the pairs instead of following one another.
+    bool mrope_interleaved = false;
+
+    /// What the model multiplies softmax's usual 1 / sqrt(head_dim) by, outside the rotation (DeepSeek with YaRN).
+    double softmax_scale_factor = 1.0;
+    AttentionTemperature attention_temperature;
+    /// Config::layout fits the weights as they are stored, but the code published on Hugging Face for this model
+    /// rotates in the other layout: it reorders features at every call (DeepSeek-V3), or the file's rows were permuted
+    /// (llama.cpp's conversion of Llama). Keys from such code are in the other order; see permute_rows.
+    bool reference_uses_other_layout = false;
+
+    /// Keys that concern RoPE and are not understood, and defaults that were taken because a key is missing.
+    std::vector<std::string> warnings;
+
+    ROPE_ABI Index layers() const noexcept { return static_cast<Index>(config_of_layer.size()); }
+
+    /// The rotary embedding of layer i, or null where it has none. Throws std::out_of_range when there is no layer i.
+    ROPE_ABI const Config* layer(Index i) const {
+        if (i < 0 || i >= layers()) {
+            detail::proceed(
+                detail::out_of_range("layer is ", i, "; this model has ", layers(), " layers, counted from 0."));
+            return nullptr;
+        }
+        const Index c = config_of_layer[static_cast<std::size_t>(i)];
+        return c < 0 ? nullptr : &configs[static_cast<std::size_t>(c)];
+    }
+};
+
+/// Whether a ModelConfig can be used: its lists belong together, and every Config passes check(config).
+ROPE_ABI inline Status check(const ModelConfig& model) noexcept {
+    const std::size_t layers = model.config_of_layer.size();
+    if (model.layer_types.size() != layers || model.heads.size() != layers)
+        return detail::invalid("layer_types has ", model.layer_types.size(), " entries and heads ", model.heads.size(),
+                               "; both must have one per layer (", layers, ").");
+    const Index count = static_cast<Index>(model.configs.size());
+    for (std::size_t i = 0; i < layers; ++i)
+        if (model.config_of_layer[i] < -1 || model.config_of_layer[i] >= count)
+            return detail::invalid("config_of_layer[", i, "] is ", model.config_of_layer[i],
+                                   "; it must be -1 (no RoPE) or an index into configs (0 to ", count - 1, ").");
+    for (const Config& config : model.configs)
+        if (const Status s = check(config); !s.ok()) return s;
+    return Status();
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// RotaryEmbedding: the one object that an engine keeps per model.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "apply.hpp"
+#include "config.hpp"
+#include "cos_sin_cache.hpp"
+#include "errors.hpp"
+#include "frequencies.hpp"
+#include "model_config.hpp"
+#include "positions.hpp"
+#include "schedule.hpp"
+#include "types.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+/// How many positions the tables of a RotaryEmbedding hold.
+struct TableOptions {
+    /// The most there will ever be; 0: the model's max_position_embeddings. At most 2^40. Memory: sizeof(T) *
+    /// rotary_dim bytes per position that a table holds.
+    Index max_positions = 0;
+    /// How many are computed at once; 0: max_positions or 4096, whichever is less. reserve computes more.
+    Index positions = 0;
+    /// The sequence length for which schedules that ask for one (dynamic NTK, LongRoPE) are made; 0: max_positions.
+    Index seq_len = 0;
+};
+
+/// The rotary embeddings of all layers of a model, with one table for each that is distinct.
+///
+///     rope::RotaryEmbedding<float> rotary(rope::read_hf_config(text));
+///     rotary.reserve(n + seq);                              // once per step: nothing to do, nearly always
+///     rotary.apply(layer, q, k, rope::start_at(n));         // in every layer
+///
+/// It turns, and no more: what else the model asks for (softmax_scale_factor, attention_temperature) is said by
+/// model(). Positions have one axis, so that in a model with mrope_section it serves text, not images.
+///
+/// Copies share the tables, whoever lets them grow. All members but the assignment may be called at the same time from
+/// any threads, reserve included: a longer table is built beside the one that others read, which lives until its last
+/// reader is done.
+template <class T = float>
+class RotaryEmbedding {
+ public:
+    /// The tables for queries and for keys of a layer: the same, but for xPos. They know the layout, too.
+    struct Table {
+        CosSinCache<T> q, k;
+        ROPE_ABI Layout layout() const noexcept { return *q.layout(); }
+    };
+
+    /// Throws std::invalid_argument when check(model) is not ok; when the layout of a rotary embedding is left open;
+    /// when neither the options nor the model say how many positions there are; and as CosSinCache does, also when
+    /// only the position max_positions - 1 is what it refuses.
+    ROPE_ABI explicit RotaryEmbedding(ModelConfig model, TableOptions options = {}) {
+        if (!build(std::move(model), options)) state_ = std::make_shared<State>();
+    }
+
+    // As for CosSinCache: there is no moving, so that none is ever left empty.
+    ROPE_ABI RotaryEmbedding(const RotaryEmbedding&) = default;
+    ROPE_ABI RotaryEmbedding& operator=(const RotaryEmbedding&) = default;
+
+    ROPE_ABI const ModelConfig& model() const noexcept { return state_->model; }
+    /// The most positions that tables may hold.
+    ROPE_ABI Index max_positions() const noexcept { return state_->max_positions; }
+    /// How many they hold now: 0 .. positions() - 1.
+    ROPE_ABI Index positions() const {
+        const std::lock_guard<std::mutex> lock(state_->reading);
+        return state_->positions;
+    }
+    /// Distinct tables; those of queries and keys count as one.
+    ROPE_ABI Index tables() const noexcept { return static_cast<Index>(state_->frequencies.size()); }
+    /// Memory of the tables as they are now.
+    ROPE_ABI std::size_t bytes() const {
+        const Tables tables = tables_now();
+        std::size_t sum = 0;
+        for (const Table& t : *tables) sum += t.q.bytes() + (is_one(t) ? 0 : t.k.bytes());
+        return sum;
+    }
+
+    /// Makes the tables hold at least `positions`, and at least twice as many as before (but never more than
+    /// max_positions()), so that it may be called for every token. Rows that are there are copied, not computed again;
+    /// calls that run meanwhile go on with the tables they have. Throws std::out_of_range for a number that is negative
+    /// or above max_positions(), and std::invalid_argument when there is no memory.
+    ROPE_ABI void reserve(Index positions) {
+        State& s = *state_;
+        if (positions < 0 || positions > s.max_positions) {
+            detail::proceed(detail::out_of_range("positions is ", positions, "; it must be from 0 to ", s.max_positions,
+                                                 " (max_positions)."));
+            return;
+        }
+        if (positions <= this->positions()) return;
+        const std::lock_guard<std::mutex> growing(s.growing);
+        if (positions <= this->positions()) return;  // another thread was faster
+        const Index wanted = std::max(positions, std::min(2 * this->positions(), s.max_positions));
+        std::vector<Table> longer;
+        for (std::size_t i = 0; i < s.frequencies.size(); ++i) {
+            const Table& t = (*s.tables)[i];  // written below only, by one thread at a time
+            const CosSinCache<T> q = t.q.extended(s.frequencies[i].q, wanted);
+            longer.push_back({q, is_one(t) ? q : t.k.extended(s.frequencies[i].k, wanted)});
+            if (std::min(q.max_positions(), longer.back().k.max_positions()) < wanted) return;  // no memory
+        }
+        Tables tables = std::make_shared<const std::vector<Table>>(std::move(longer));
+        const std::lock_guard<std::mutex> reading(s.reading);
+        s.tables.swap(tables);
+        s.positions = wanted;
+    }
+
+    /// The tables of a layer, or nothing where it has no RoPE. They are good as long as one likes, for whatever is not
+    /// said by apply below: queries alone, the inverse, out of place. Throws std::out_of_range when there is no such
+    /// layer.
+    ROPE_ABI std::optional<Table> table(Index layer) const {
+        const Config* const config = model().layer(layer);
+        if (config == nullptr) return std::nullopt;
+        return (*tables_now())[table_of(config)];
+    }
+
+    /// Turns q and k of a layer, as rope::apply does; does nothing in a layer without RoPE. Throws as rope::apply does,
+    /// and std::out_of_range when there is no such layer or a position is not in the tables yet (see reserve).
+    template <class Q, class K, class Executor = detail::CallingThread>
+    ROPE_ABI void apply(Index layer, Q&& q, K&& k, const Positions& positions = {}, Executor&& executor = {}) const {
+        const Config* const config = model().layer(layer);
+        if (config == nullptr) return;
+        const Tables tables = tables_now();
+        const Table& t = (*tables)[table_of(config)];
+        rope::apply(t.layout(), std::forward<Q>(q), std::forward<K>(k), t.q, t.k, positions,
+                    std::forward<Executor>(executor));
+    }
+
+ private:
+    using Tables = std::shared_ptr<const std::vector<Table>>;
+    struct BothFrequencies {
+        Frequencies q, k;
+    };
+
+    struct State {
+        ModelConfig model;
+        Index max_positions = 0;
+        Index seq_len = 0;
+        std::vector<std::size_t> table_of_config;
+        std::vector<BothFrequencies> frequencies;  // of each table
+        Tables tables = std::make_shared<const std::vector<Table>>();
+        Index positions = 0;
+        std::mutex reading;  // of the two above; held for as long as it takes to copy a pointer
+        std::mutex growing;
+    };
+
+    ROPE_ABI Tables tables_now() const {
+        const std::lock_guard<std::mutex> lock(state_->reading);
+        return state_->tables;
+    }
+    ROPE_ABI std::size_t table_of(const Config* config) const noexcept {
+        return state_->table_of_config[static_cast<std::size_t>(config - model().configs.data())];
+    }
+    ROPE_ABI static bool is_one(const Table& t) noexcept { return t.q.data() == t.k.data(); }
+
+    /// False when refused and the handler returned; likewise below.
+    ROPE_ABI bool build(ModelConfig model, TableOptions options) {
+        if (!detail::proceed(check(model))) return false;
+        if (options.max_positions == 0) options.max_positions = model.max_position_embeddings;
+        if (options.max_positions < 1 || options.max_positions > detail::kMostLength)
+            return detail::proceed(detail::invalid("max_positions is ", options.max_positions,
+                                                   "; it must be from 1 to 2^40, or 0 if the model says it "
+                                                   "(max_position_embeddings)."));
+        if (options.positions == 0) options.positions = std::min<Index>(options.max_positions, 4096);
+        if (options.positions < 1 || options.positions > options.max_positions)
+            return detail::proceed(detail::invalid("positions is ", options.positions, "; it must be from 1 to ",
+                                                   options.max_positions, " (max_positions)."));
+        state_->max_positions = options.max_positions;
+        state_->positions = options.positions;
+        state_->seq_len = options.seq_len != 0 ? options.seq_len : options.max_positions;
+        state_->model = std::move(model);
+        std::vector<Table> tables;
+        for (const Config& config : this->model().configs)
+            if (!add(config, tables)) return false;
+        state_->tables = std::make_shared<const std::vector<Table>>(std::move(tables));
+        return true;
+    }
+
+    /// Finds the table of a rotary embedding among those that there are, or makes one.
+    ROPE_ABI bool add(const Config& config, std::vector<Table>& tables) {
+        State& s = *state_;
+        if (!config.layout)
+            return detail::proceed(detail::invalid("layout of configs[", s.table_of_config.size(),
+                                                   "] of the model is left open; it must be set to the one that the "
+                                                   "weights are stored for, which not every file says."));
+        Config q = config, k = config;
+        if (auto* const xpos = std::get_if<schedule::Xpos>(&q.schedule)) xpos->side = schedule::Xpos::Side::query;
+        if (auto* const xpos = std::get_if<schedule::Xpos>(&k.schedule)) xpos->side = schedule::Xpos::Side::key;
+        // What would be refused when the tables grow is refused now: its last row is made, and forgotten.
+        const CosSinCache<T> last(q, 1, s.max_positions - 1, s.seq_len);
+        if (last.max_positions() == 0) return false;
+        BothFrequencies f = {frequencies(q, s.seq_len), frequencies(k, s.seq_len)};
+        std::size_t i = 0;
+        while (i < tables.size() &&
+               !(same(f.q, s.frequencies[i].q) && same(f.k, s.frequencies[i].k) && is_for(config, tables[i].q)))
+            ++i;
+        s.table_of_config.push_back(i);
+        if (i < tables.size()) return true;
+
+        const CosSinCache<T> q_table(q, s.positions, 0, s.seq_len);
+        if (q_table.max_positions() == 0) return false;
+        tables.push_back({q_table, same(f.q, f.k) ? q_table : CosSinCache<T>(k, s.positions, 0, s.seq_len)});
+        s.frequencies.push_back(std::move(f));
+        return tables.back().k.max_positions() > 0;
+    }
+
+    ROPE_ABI static bool is_for(const Config& config, const CosSinCache<T>& table) noexcept {
+        return table.layout() == config.layout && table.head_dim() == config.head_dim &&
+               table.rotary_offset() == config.rotary_offset;
+    }
+    ROPE_ABI static bool same(const Frequencies& a, const Frequencies& b) noexcept {
+        return a.inv_freq == b.inv_freq && a.inv_freq_low == b.inv_freq_low &&
+               a.attention_factor == b.attention_factor && a.log_growth == b.log_growth && a.centre == b.centre;
+    }
+
+    std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Schedules: the ways in which models make frequencies for contexts that are longer than those they were trained on.
+#pragma once
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "types.hpp"
+#include "version.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+// Below, d is rotary_dim, i = 0 .. d/2 - 1 a pair, base that of the Config, and w_i = base^(-2i/d) radians per position
+// what the default schedule gives. Members have the names of the keys in models' configuration files. An optional
+// member that is left out takes the value that is said there. Every schedule is checked by check(config).
+namespace schedule {
+
+/// w_i.
+struct Default {};
+
+/// NTK-aware scaling: the base becomes base * factor^(d / (d - 2)), so that the fastest pair stays what it was and the
+/// slowest turns `factor` times slower. HunYuan's "alpha" is this factor. Source: bloc97 (2023).
+struct Ntk {
+    double factor = 1.0;  ///< 2^-32 .. 2^32
+};
+
+/// NTK-aware scaling that grows with the sequence: for L = max(seq_len, max_position_embeddings), the base becomes
+/// base * (factor * L / max_position_embeddings - (factor - 1))^(d / (d - 2)). Keys rotated at one length do not fit
+/// queries rotated at another. Source: emozilla (2023).
+struct DynamicNtk {
+    double factor = 1.0;  ///< 1 .. 2^32
+    Index max_position_embeddings = 0;
+};
+
+/// Where a schedule with two lengths takes its factor from. Models' own code differs.
+enum class FactorSource : unsigned char {
+    factor,  ///< `factor` if it is given, else the ratio of the lengths
+    lengths  ///< max_position_embeddings / original_max_position_embeddings, even beside a given factor
+};
+
+/// How YaRN's magnitude follows from the factor f, where attention_factor is not given. With
+/// g(k) = 1 + 0.1 k ln f for f > 1, else 1:
+enum class YarnMagnitude : unsigned char {
+    standard,  ///< g(mscale) / g(mscale_all_dim) if both are given and not 0, else g(1)
+    deepseek,  ///< g(mscale) / g(mscale_all_dim), where mscale is 1 and mscale_all_dim 0 unless given
+    none       ///< 1: "apply_yarn_scaling": false
+};
+
+/// YaRN: pairs that turn more than beta_fast times within the original context stay what they are, those that turn less
+/// than beta_slow times are interpolated, and between the two a ramp leads from one to the other.
+///
+///     corr(r) = d ln(original_max_position_embeddings / (2 pi r)) / (2 ln base)
+///     low = max(corr(beta_fast), 0), high = min(corr(beta_slow), d - 1), floor and ceil of them if `truncate`
+///     keep_i = extrapolation_factor * (1 - clamp((i - low) / (high - low), 0, 1))
+///     result = w_i / f * (1 - keep_i) + w_i * keep_i
+///
+/// Source: Peng et al., "YaRN", arXiv:2309.00071.
+struct Yarn {
+    std::optional<double> factor = {};  ///< f; default: the ratio of the lengths
+    Index original_max_position_embeddings = 0;
+    Index max_position_embeddings = 0;  ///< needed only where f is the ratio of the lengths
+    FactorSource factor_source = FactorSource::factor;
+    double beta_fast = 32.0;
+    double beta_slow = 1.0;
+    bool truncate = true;
+    double extrapolation_factor = 1.0;
+    std::optional<double> attention_factor = {};  ///< the magnitude; default: see YarnMagnitude
+    std::optional<double> mscale = {}, mscale_all_dim = {};
+    double attn_factor = 1.0;  ///< multiplies the magnitude, given or not
+    YarnMagnitude magnitude = YarnMagnitude::standard;
+    double log_coefficient = 0.1;  ///< the 0.1 in g; TeleChat3 has 0.07
+};
+
+/// Llama 3: pairs whose wavelength 2 pi / w_i is below original_max_position_embeddings / high_freq_factor stay what
+/// they are, those beyond original_max_position_embeddings / low_freq_factor turn `factor` times slower, and between
+/// the two it changes linearly with the number of turns. Source: Llama 3.1's published code.
+struct Llama3 {
+    double factor = 8.0;
+    double low_freq_factor = 1.0;
+    double high_freq_factor = 4.0;
+    Index original_max_position_embeddings = 8192;
+};
+
+/// LongRoPE ("su"): w_i / long_factor[i] for sequences longer than the original context, w_i / short_factor[i] for
+/// others. Magnitude: attention_factor if given; else sqrt(1 + ln f / ln original_max_position_embeddings) for f > 1,
+/// else 1; or long_mscale and short_mscale where they are given. Source: Ding et al., "LongRoPE", arXiv:2402.13753.
+struct LongRope {
+    std::vector<double> short_factor = {}, long_factor = {};  ///< one number per pair
+    Index original_max_position_embeddings = 0;
+    Index max_position_embeddings = 0;  ///< needed only where f is the ratio of the lengths
+    std::optional<double> factor = {};  ///< f; default: the ratio of the lengths
+    FactorSource factor_source = FactorSource::factor;
+    std::optional<double> attention_factor = {};
+    std::optional<double> short_mscale = {}, long_mscale = {};
+};
+
+/// p-RoPE (Gemma): the first floor(partial_rotary_factor * d / 2) pairs turn, w_i / factor each, the others do not.
+/// Unlike a smaller rotary_dim, this keeps d in the exponent, and pairs span all of d.
+struct Proportional {
+    double partial_rotary_factor = 1.0;  ///< above 0, at most 1
+    double factor = 1.0;
+};
+
+/// Two or more axes side by side: pairs are divided among the axes, and pair j of each turns by
+/// base^(-2j / (d / axes)).
+struct Axial {
+    Index axes = 2;
+};
+
+/// xPos: queries grow and keys shrink with their position, so that scores fall with the distance. The magnitude of pair
+/// i at position p is zeta_i^e for queries and zeta_i^-e for keys, with zeta_i = (2i + 0.4 d) / (1.4 d) and
+/// e = (p - centre) / scale_base. Queries and keys so have tables of their own, with the same centre. Source: Sun et
+/// al., "A Length-Extrapolatable Transformer", arXiv:2212.10554.
+struct Xpos {
+    enum class Side : unsigned char { query, key };
+    Side side = Side::query;
+    double scale_base = 512.0;  ///< 2 .. 2^32
+    double centre = 0.0;
+};
+
+/// w_i / freq_factors[i]: GGUF's tensor rope_freqs.weight.
+struct FreqFactors {
+    std::vector<double> freq_factors = {};  ///< one number per pair
+};
+
+/// Numbers: one per pair, radians per position. Config::base is not used. (MLX's `freqs` are reciprocals of these.)
+struct Custom {
+    std::vector<double> inv_freq = {};
+    std::vector<double> inv_freq_low = {};  ///< added to it; may be empty
+};
+
+}  // namespace schedule
+
+using Schedule = std::variant<schedule::Default, schedule::Ntk, schedule::DynamicNtk, schedule::Yarn, schedule::Llama3,
+                              schedule::LongRope, schedule::Proportional, schedule::Axial, schedule::Xpos,
+                              schedule::FreqFactors, schedule::Custom>;
+
+/// A short name for people: "default", "yarn", ...; that of rope_type where it has one.
+ROPE_ABI inline const char* name(const Schedule& s) noexcept {
+    static constexpr const char* names[] = {"default",      "ntk",   "dynamic", "yarn",         "llama3", "longrope",
+                                            "proportional", "axial", "xpos",    "freq_factors", "custom"};
+    return s.valueless_by_exception() ? "" : names[s.index()];
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// Weights that were stored for one layout, put in order for the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "config.hpp"
+#include "errors.hpp"
+#include "types.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+/// Rows in memory, head_dim of them for each head: row h * head_dim + f makes feature f of head h.
+///
+///     W_q, W_k            [heads * head_dim, hidden_size]   heads as many as of queries, of keys; a row is hidden_size
+///                                                           elements, or the bytes that a quantised row takes
+///     biases, norms       [heads * head_dim]                a row is one element; heads = 1 for a norm shared by heads
+///     keys, W transposed  [n, heads, head_dim]              n * heads as heads; a row is one element
+///     fused               [heads, 3, head_dim, hidden_size] once for q, once for k: 3 * head_dim as head_dim, and the
+///                                                           slice of q, of k (rotary_dim, rotary_offset) within it
+struct HeadRows {
+    Index heads = 0;
+    Index head_dim = 0;
+    Index rotary_dim = 0;  ///< 0: head_dim
+    Index rotary_offset = 0;
+    Index row_bytes = 0;     ///< 1 .. 2^48
+    Index stride_bytes = 0;  ///< from row to row; 0: row_bytes
+};
+
+namespace detail {
+
+constexpr Index kMostBytes = Index(1) << 48;
+
+ROPE_ABI inline Index stride_of(const HeadRows& r) noexcept {
+    return r.stride_bytes != 0 ? r.stride_bytes : r.row_bytes;
+}
+ROPE_ABI inline Index rotary_dim(const HeadRows& r) noexcept { return r.rotary_dim != 0 ? r.rotary_dim : r.head_dim; }
+
+/// Where row j of a rotated slice lay in the layout `from`: rows [2, pairs] of half_split are [pairs, 2] of the other.
+ROPE_ABI inline Index row_before(Index j, Index pairs, Layout from) noexcept {
+    if (from == Layout::half_split) return j % 2 * pairs + j / 2;
+    return j < pairs ? 2 * j : 2 * (j - pairs) + 1;
+}
+
+/// Exchanges what two pointers that lie apart point to.
+ROPE_ABI inline void swap_bytes(unsigned char* a, unsigned char* b, Index count) noexcept {
+    unsigned char saved[1024];
+    constexpr Index most = static_cast<Index>(sizeof(saved));
+    for (Index begin = 0; begin < count; begin += most) {
+        const std::size_t part = static_cast<std::size_t>(count - begin < most ? count - begin : most);
+        std::memcpy(saved, a + begin, part);
+        std::memcpy(a + begin, b + begin, part);
+        std::memcpy(b + begin, saved, part);
+    }
+}
+
+}  // namespace detail
+
+/// Rows of `columns` elements of type T, one after the other, of heads as a model's Config has them.
+///
+///     rope::permute_rows(w_k, rope::head_rows<float>(config, kv_heads, hidden_size), from, to);
+template <class T>
+ROPE_ABI inline HeadRows head_rows(const Config& config, Index heads, Index columns = 1) noexcept {
+    constexpr Index size = static_cast<Index>(sizeof(T)), most = detail::kMostBytes / size;
+    const Index row_bytes = columns < 0 ? -size : columns > most ? detail::kMostBytes + size : columns * size;
+    return {heads, config.head_dim, config.rotary_dim, config.rotary_offset, row_bytes, 0};
+}
+
+/// Whether permute_rows (with its data as in and as out) or permute_rows_copy can be called so. Never throws.
+ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRows& rows, Layout from,
+                                  Layout to) noexcept {
+    using detail::invalid, detail::kMostBytes;
+    if (!detail::check_layout(from).ok() || !detail::check_layout(to).ok()) {
+        const bool is_from = !detail::check_layout(from).ok();
+        return invalid(is_from ? "from" : "to", " is ", static_cast<int>(is_from ? from : to),
+                       "; it must be Layout::interleaved (0) or Layout::half_split (1).");
+    }
+    if (rows.heads < 0) return invalid("heads is ", rows.heads, "; it must not be negative.");
+    if (const Status s = detail::check_slice(rows.head_dim, detail::rotary_dim(rows), rows.rotary_offset); !s.ok())
+        return s;
+    if (rows.row_bytes < 1 || rows.row_bytes > kMostBytes)
+        return invalid("row_bytes is ", rows.row_bytes, "; it must be from 1 to 2^48.");
+    const Index stride = detail::stride_of(rows);
+    if (stride < rows.row_bytes || stride > kMostBytes)
+        return invalid("stride_bytes is ", stride, "; it must be at least row_bytes (", rows.row_bytes,
+                       ") and at most 2^48.");
+    if (rows.heads == 0) return Status();
+    if (rows.heads > kMostBytes / stride / rows.head_dim)
+        return invalid("heads is ", rows.heads, "; its ", rows.head_dim, " rows of ", stride,
+                       " bytes each must not exceed 2^48 bytes.");
+    if (in == nullptr || out == nullptr)
+        return invalid(in == out       ? "data"
+                       : in == nullptr ? "in"
+                                       : "out",
+                       " is null; it must point to ", rows.heads * rows.head_dim, " rows.");
+    const std::uintptr_t bytes =
+        static_cast<std::uintptr_t>((rows.heads * rows.head_dim - 1) * stride + rows.row_bytes);
+    const std::uintptr_t distance = reinterpret_cast<std::uintptr_t>(out) - reinterpret_cast<std::uintptr_t>(in);
+    if (distance != 0 && (distance < bytes || 0 - distance < bytes))
+        return invalid("in and out may overlap; they must be the same pointer, or lie ", bytes,
+                       " bytes or more apart.");
+    return Status();
+}
+
+/// Puts the rows of every head in the order of the other layout, in place. Only rows of the rotated slice move, and as
+/// bytes: there and back is the identity. The scores of a model do not change if W_q, W_k, their biases, their norms'
+/// weights and cached keys all move, and the layout of apply with them. Bytes between rows are not touched. Allocates
+/// some 16 bytes per rotated row of one head. Throws std::invalid_argument when check_rows is not ok.
+ROPE_ABI inline void permute_rows(void* data, const HeadRows& rows, Layout from, Layout to) {
+    if (!detail::proceed(check_rows(data, data, rows, from, to)) || from == to) return;
+    const Index d = detail::rotary_dim(rows), stride = detail::stride_of(rows);
+    std::vector<std::pair<Index, Index>> swaps;  // in this order, they walk every cycle of the permutation
+    std::vector<bool> done(static_cast<std::size_t>(d), false);
+    for (Index first = 0; first < d; ++first)
+        for (Index j = first; !done[static_cast<std::size_t>(j)];) {
+            done[static_cast<std::size_t>(j)] = true;
+            const Index next = detail::row_before(j, d / 2, from);
+            if (next != first) swaps.emplace_back(j, next);
+            j = next;
+        }
+    for (Index h = 0; h < rows.heads; ++h) {
+        unsigned char* const slice =
+            static_cast<unsigned char*>(data) + (h * rows.head_dim + rows.rotary_offset) * stride;
+        for (const auto& [a, b] : swaps) detail::swap_bytes(slice + a * stride, slice + b * stride, rows.row_bytes);
+    }
+}
+
+/// As permute_rows, from one place to another; rows that do not move are copied. in == out is permute_rows.
+ROPE_ABI inline void permute_rows_copy(const void* in, void* out, const HeadRows& rows, Layout from, Layout to) {
+    if (in == out) return permute_rows(out, rows, from, to);
+    if (!detail::proceed(check_rows(in, out, rows, from, to))) return;
+    const Index d = detail::rotary_dim(rows), stride = detail::stride_of(rows);
+    for (Index h = 0; h < rows.heads; ++h)
+        for (Index f = 0; f < rows.head_dim; ++f) {
+            const Index j = f - rows.rotary_offset;
+            const bool moves = from != to && j >= 0 && j < d;
+            const Index source = moves ? rows.rotary_offset + detail::row_before(j, d / 2, from) : f;
+            std::memcpy(static_cast<unsigned char*>(out) + (h * rows.head_dim + f) * stride,
+                        static_cast<const unsigned char*>(in) + (h * rows.head_dim + source) * stride,
+                        static_cast<std::size_t>(rows.row_bytes));
+        }
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// Bytes as the text of a config.json: whatever they are, read_hf_config refuses them in a sentence or makes a model that
+// can be used, and says the same of the same file in other words.
+#include <rope/core.hpp>
+#include <rope/hf_config.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace {
+
+using rope::Index;
+using rope::Layout;
+using rope::ModelConfig;
+using Json = nlohmann::json;
+
+void require(bool holds, const char* what, const std::string& shown = "") {
+    if (holds) return;
+    std::fprintf(stderr, "This does not hold: %s %s\n", what, shown.c_str());
+    std::abort();
+}
+
+/// Something before its verb, a full stop at its end, and nothing that a terminal would not show.
+void check_sentence(const std::string& text) {
+    require(text.size() > 10 && text.back() == '.', "a message is a sentence:", text);
+    for (const char c : text) require(c >= ' ' && c <= '~', "a message can be printed:", text);
+}
+
+// ---- everything that a model says, as text ----
+
+class Account {
+ public:
+    explicit Account(const ModelConfig& m) {
+        (*this)(m.model_type, m.max_position_embeddings, m.config_of_layer, m.mrope_section, m.mrope_interleaved,
+                m.softmax_scale_factor, m.reference_uses_other_layout);
+        const rope::AttentionTemperature& t = m.attention_temperature;
+        (*this)(t.scale, t.period, t.shift, t.on_layers_with_rope, t.on_layers_without_rope);
+        for (const rope::LayerType type : m.layer_types) add(static_cast<int>(type));
+        for (const rope::HeadCounts& heads : m.heads) (*this)(heads.q, heads.k, heads.v);
+        for (const rope::Config& c : m.configs) {
+            (*this)(c.head_dim, c.rotary_dim, c.rotary_offset, c.base, c.interpolation_factor, c.attention_factor,
+                    c.layout ? static_cast<int>(*c.layout) : -1, rope::name(c.schedule));
+            std::visit([this](const auto& s) { add(s); }, c.schedule);
+        }
+    }
+    const std::string& text() const { return text_; }
+
+ private:
+    template <class... Parts>
+    void operator()(const Parts&... parts) {
+        (add(parts), ...);
+    }
+    void add(const std::string& s) { text_ += s + '\n'; }
+    void add(const char* s) { add(std::string(s)); }
+    void add(double x) {
+        char digits[40];
+        std::snprintf(digits, sizeof(digits), "%a\n", x);
+        text_ += digits;
+    }
+    void add(Index x) { add(std::to_string(x)); }
+    void add(int x) { add(std::to_string(x)); }
+    void add(bool x) { add(x ? 1 : 0); }
+    void add(const std::optional<double>& x) { x ? add(*x) : add("none"); }
+    template <class T>
+    void add(const std::vector<T>& list) {
+        for (const T& x : list) add(x);
+        add("end");
+    }
+    void add(const rope::schedule::Ntk& s) { add(s.factor); }
+    void add(const rope::schedule::DynamicNtk& s) { (*this)(s.factor, s.max_position_embeddings); }
+    void add(const rope::schedule::Yarn& s) {
+        (*this)(s.factor, s.original_max_position_embeddings, s.max_position_embeddings,
+                static_cast<int>(s.factor_source), s.beta_fast, s.beta_slow, s.truncate, s.extrapolation_factor,
+                s.attention_factor, s.mscale, s.mscale_all_dim, s.attn_factor, static_cast<int>(s.magnitude),
+                s.log_coefficient);
+    }
+    void add(const rope::schedule::Llama3& s) {
+        (*this)(s.factor, s.low_freq_factor, s.high_freq_factor, s.original_max_position_embeddings);
+    }
+    void add(const rope::schedule::LongRope& s) {
+        (*this)(s.short_factor, s.long_factor, s.original_max_position_embeddings, s.max_position_embeddings, s.factor,
+                s.attention_factor, s.short_mscale, s.long_mscale);
+    }
+    void add(const rope::schedule::Proportional& s) { (*this)(s.partial_rotary_factor, s.factor); }
+    void add(const rope::schedule::Axial& s) { add(s.axes); }
+    template <class Other>
+    void add(const Other&) {}  // schedules without parameters, and those that no config.json has
+
+    std::string text_;
+};
+
+/// What read_hf_config makes of a text: a model, or a refusal. Any other exception is for the fuzzer to report.
+struct Outcome {
+    std::optional<ModelConfig> model;
+    std::string account, refusal;
+    std::vector<std::string> warnings;
+
+    explicit Outcome(const std::string& text, std::optional<Layout> layout = std::nullopt) {
+        try {
+            model = rope::read_hf_config(text, layout);
+            account = Account(*model).text();
+            warnings = model->warnings;
+        } catch (const std::invalid_argument& e) {
+            refusal = e.what();
+            check_sentence(refusal);
+        }
+    }
+    bool says_the_same_as(const Outcome& other) const {
+        return account == other.account && refusal == other.refusal && warnings == other.warnings;
+    }
+};
+
+// ---- what must hold of a model ----
+
+void check_frequencies(const rope::Config& config) {
+    const Index d = config.rotary_dim != 0 ? config.rotary_dim : config.head_dim;
+    if (d > 4096) return;  // would only take long
+    for (const Index seq_len : {Index(0), Index(4097), Index(1) << 30}) {
+        try {
+            const rope::Frequencies f = rope::frequencies(config, seq_len);
+            require(rope::check(f).ok(), "frequencies can be used:", rope::check(f).message());
+            require(f.inv_freq.size() == static_cast<std::size_t>(d / 2), "there is one frequency per pair");
+        } catch (const std::invalid_argument& e) {
+            check_sentence(e.what());  // one that is too large, or a magnitude
+        }
+    }
+}
+
+void check_model(const ModelConfig& model) {
+    require(rope::check(model).ok(), "the model can be used:", rope::check(model).message());
+    require(model.layers() >= 1 && model.layers() <= 65536, "there are layers");
+    std::vector<bool> used(model.configs.size(), false);
+    for (Index i = 0; i < model.layers(); ++i) {
+        const rope::HeadCounts& heads = model.heads[static_cast<std::size_t>(i)];
+        const bool attends = model.layer_types[static_cast<std::size_t>(i)] != rope::LayerType::no_attention;
+        require(attends || model.layer(i) == nullptr, "only layers that attend are rotated");
+        require(attends == (heads.q > 0) && attends == (heads.k > 0) && attends == (heads.v > 0),
+                "layers that attend have heads");
+        if (const Index c = model.config_of_layer[static_cast<std::size_t>(i)]; c >= 0)
+            used[static_cast<std::size_t>(c)] = true;
+    }
+    for (const bool is_used : used) require(is_used, "every rotary embedding has a layer");
+    for (const rope::Config& config : model.configs) check_frequencies(config);
+    require(std::isfinite(model.softmax_scale_factor), "the softmax has a factor");
+    for (const Index p : {Index(0), Index(1) << 31})
+        require(std::isfinite(model.attention_temperature.at(p)), "the temperature is a number");
+
+    for (std::size_t i = 0; i < model.warnings.size(); ++i) {
+        check_sentence(model.warnings[i]);
+        for (std::size_t j = 0; j < i && i < 100; ++j)
+            require(model.warnings[i] != model.warnings[j], "a warning comes once:", model.warnings[i]);
+    }
+}
+
+// ---- the same file in other words ----
+
+/// One more member, which concerns nobody. Other than `text` in its first bytes only.
+std::string with_unrelated_key(const std::string& text) {
+    const std::size_t brace = text.find('{');
+    return text.substr(0, brace + 1) + "\"an unrelated key\": [1, {\"x\": null}, \"y\"], " + text.substr(brace + 1);
+}
+
+void check_other_words(const std::string& text, const Outcome& first) {
+    require(Outcome(text).says_the_same_as(first), "the same file reads the same");
+    if (!first.model) return;
+    // The blanks and the order of keys, and how strings and numbers are written, do not count.
+    require(Outcome(Json::parse(text).dump()).says_the_same_as(first), "what is the same in JSON reads the same");
+    if (text.size() < rope::kMostConfigBytes / 2 && text.find("unrelated") == text.npos)
+        require(Outcome(with_unrelated_key(text)).says_the_same_as(first), "an unrelated key changes nothing");
+    // A layout that is given is the layout of every rotary embedding, and nothing else changes.
+    const Outcome given(text, Layout::interleaved);
+    require(given.model.has_value(), "a given layout is no reason to refuse:", given.refusal);
+    ModelConfig expected = *first.model;
+    for (rope::Config& c : expected.configs) c.layout = Layout::interleaved;
+    expected.reference_uses_other_layout = given.model->reference_uses_other_layout;
+    require(Account(expected).text() == given.account, "a given layout changes the layout only");
+    // Deeper down the model is the same, but for the paths in its warnings.
+    const Outcome deeper("{\"text_config\": " + text + "}");
+    if (deeper.refusal.find("is nested too deep") != std::string::npos) return;
+    require(deeper.account == first.account, "a model in text_config is the same:", deeper.refusal);
+    require(deeper.warnings.size() == first.warnings.size(), "its warnings are as many");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string text(reinterpret_cast<const char*>(data), size);
+    const Outcome outcome(text);
+    if (outcome.model) check_model(*outcome.model);
+    check_other_words(text, outcome);
+    return 0;
+}

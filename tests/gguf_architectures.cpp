@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+// What a GGUF file leaves to its architecture: which layers slide, which are rotated and how, and what an architecture
+// that nobody knows is told.
+#include <rope/core.hpp>
+#include <rope/gguf_config.hpp>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/data.hpp"
+#include "support/gguf.hpp"
+#include "support/mpfr.hpp"
+#include "support/schedules.hpp"
+
+using rope::Config;
+using rope::Index;
+using rope::LayerType;
+using rope::Layout;
+using rope::ModelConfig;
+using support::check_frequencies;
+using support::GgufFile;
+using support::Ints;
+using support::published;
+using support::warns_of;
+
+namespace {
+
+/// A model of any architecture with heads of 64 features and a base of 500000.
+GgufFile small(const std::string& architecture, Index layers = 8) {
+    return {architecture,
+            {{"block_count", layers},
+             {"context_length", 8192},
+             {"embedding_length", 512},
+             {"attention.head_count", 8},
+             {"attention.head_count_kv", 2},
+             {"rope.freq_base", 500000.0}}};
+}
+
+/// One letter per layer: what it attends to, in upper case where it is rotated.
+std::string layers_of(const ModelConfig& model) {
+    std::string letters;
+    for (Index i = 0; i < model.layers(); ++i) {
+        const char letter = "fsc-"[static_cast<int>(model.layer_types[support::size(i)])];
+        letters += model.layer(i) != nullptr ? static_cast<char>(letter - 'a' + 'A') : letter;
+    }
+    return letters;
+}
+
+}  // namespace
+
+TEST_CASE("Gemma: sliding layers have a base of their own and no scaling") {
+    const GgufFile gemma3("gemma3", {{"block_count", 34},
+                                     {"context_length", 131072},
+                                     {"embedding_length", 2560},
+                                     {"attention.head_count", 8},
+                                     {"attention.head_count_kv", 4},
+                                     {"attention.key_length", 256},
+                                     {"attention.sliding_window", 1024},
+                                     {"rope.freq_base", 1000000.0},
+                                     {"rope.scaling.type", "linear"},
+                                     {"rope.scaling.factor", 8.0}});
+    ModelConfig model = gemma3.read();
+    CHECK(
+        warns_of(model, "gemma3.rope.freq_base_swa is missing; 10000 was taken, the default of architecture gemma3."));
+    CHECK(model.warnings.size() == 1);
+    CHECK(model.configs.size() == 2);
+    Config full = published(256, 1000000.0, Layout::half_split);
+    full.interpolation_factor = 8.0;
+    for (Index i = 0; i < 34; ++i) {
+        const bool is_full = i % 6 == 5;
+        CHECK((model.layer_types[support::size(i)] == LayerType::full_attention) == is_full);
+        check_frequencies(model.layer(i), is_full ? full : published(256, 10000.0, Layout::half_split));
+    }
+    model = gemma3.with("rope.freq_base_swa", 20000.0).read();
+    CHECK(model.warnings.empty());
+    check_frequencies(model.layer(0), published(256, 20000.0, Layout::half_split));
+
+    // Gemma 4: full layers have heads twice as wide, of which rope_freqs lets a quarter turn.
+    GgufFile gemma4("gemma4", {{"block_count", 4},
+                               {"context_length", 131072},
+                               {"embedding_length", 2560},
+                               {"attention.head_count", 8},
+                               {"attention.head_count_kv", Ints{2, 2, 1, 2}},
+                               {"attention.key_length", 512},
+                               {"attention.key_length_swa", 256},
+                               {"attention.sliding_window", 512},
+                               {"attention.sliding_window_pattern", Ints{1, 1, 0, 1}},
+                               {"rope.dimension_count", 512},
+                               {"rope.dimension_count_swa", 256},
+                               {"rope.freq_base", 1000000.0},
+                               {"rope.freq_base_swa", 10000.0}});
+    std::vector<double> factors(256, 1.0);
+    for (std::size_t i = 64; i < 256; ++i) factors[i] = double(1e30f);
+    gemma4.tensors.rope_freqs.assign(factors.begin(), factors.end());
+    model = gemma4.read();
+    CHECK(model.warnings.empty());
+    full = published(512, 1000000.0, Layout::half_split);
+    full.schedule = rope::schedule::FreqFactors{factors};
+    check_frequencies(model.layer(2), full);
+    check_frequencies(model.layer(3), published(256, 10000.0, Layout::half_split));
+    CHECK(model.heads[2].k == 1);
+    CHECK(model.heads[3].k == 2);
+}
+
+TEST_CASE("gpt-oss: YaRN that is not truncated, the same in all layers") {
+    const ModelConfig model = GgufFile("gpt-oss", {{"block_count", 24},
+                                                   {"context_length", 131072},
+                                                   {"embedding_length", 2880},
+                                                   {"attention.head_count", 64},
+                                                   {"attention.head_count_kv", 8},
+                                                   {"attention.key_length", 64},
+                                                   {"attention.sliding_window", 128},
+                                                   {"rope.freq_base", 150000.0},
+                                                   {"rope.scaling.type", "yarn"},
+                                                   {"rope.scaling.factor", 32.0},
+                                                   {"rope.scaling.original_context_length", 4096}})
+                                  .read();
+    CHECK(model.warnings.empty());
+    CHECK(model.configs.size() == 1);
+    Config c = published(64, 150000.0, Layout::half_split);
+    rope::schedule::Yarn yarn;
+    yarn.factor = 32.0;
+    yarn.original_max_position_embeddings = 4096;
+    yarn.truncate = false;
+    c.schedule = yarn;
+    for (Index i = 0; i < 24; ++i) {
+        const LayerType type = i % 2 == 0 ? LayerType::sliding_attention : LayerType::full_attention;
+        CHECK(model.layer_types[support::size(i)] == type);
+        check_frequencies(model.layer(i), c);
+    }
+}
+
+TEST_CASE("which layers slide and which are rotated follows from the architecture") {
+    const auto letters = [](const std::string& architecture, Index window) {
+        return layers_of(small(architecture).set("attention.sliding_window", window).read());
+    };
+    CHECK(letters("llama", 4096) == "FFFFFFFF");
+    CHECK(letters("phi3", 2047) == "FFFFFFFF");
+    CHECK(letters("gemma2", 4096) == "SFSFSFSF");
+    CHECK(letters("gemma3", 1024) == "SSSSSFSS");
+    CHECK(letters("gemma3n", 1024) == "SSSSFSSS");
+    CHECK(letters("gemma-embedding", 512) == "SSSSSFSS");
+    CHECK(letters("gpt-oss", 128) == "SFSFSFSF");
+    CHECK(letters("cohere2", 4096) == "SSSfSSSf");
+    CHECK(letters("exaone4", 4096) == "SSSfSSSf");
+    CHECK(letters("exaone-moe", 128) == "SSSfSSSf");
+    CHECK(letters("afmoe", 2048) == "SSSfSSSf");
+    CHECK(letters("smallthinker", 4096) == "fSSSfSSS");
+    CHECK(letters("modern-bert", 128) == "FSSFSSFS");
+    CHECK(letters("olmo2", 4096) == "SSSFSSSF");
+    CHECK(letters("llama4", 8192) == "CCCfCCCf");
+    CHECK(letters("plamo3", 2048) == "SSSSSSSF");
+    CHECK(letters("smollm3", 0) == "FFFfFFFf");
+    for (const char* optional : {"gemma3", "exaone4", "olmo2", "smallthinker", "modern-bert", "plamo3"}) {
+        CAPTURE(optional);
+        CHECK(letters(optional, 0) == "FFFFFFFF");
+        CHECK(layers_of(small(optional).read()) == "FFFFFFFF");
+    }
+    CHECK(letters("llama4", 0) == "FFFFFFFF");
+    CHECK(layers_of(small("llama4").read()) == "CCCfCCCf");
+    CHECK(layers_of(small("gemma2").read()) == "SFSFSFSF");
+    CHECK(layers_of(small("smollm3").read()) == "FFFfFFFf");
+    CHECK(layers_of(small("qwen3next").read()) == "---F---F");
+
+    // The layers at the end that predict further tokens are full.
+    CHECK(layers_of(small("gemma3").set("attention.sliding_window", 9).set("nextn_predict_layers", 3).read()) ==
+          "SSSSSFFF");
+    CHECK(layers_of(small("gemma2").set("nextn_predict_layers", 2).read()) == "SFSFSFFF");
+}
+
+TEST_CASE("Llama 4: layers without RoPE have a temperature instead") {
+    const ModelConfig model = small("llama4").read();
+    CHECK(model.attention_temperature.scale == 0.1);
+    CHECK(model.attention_temperature.period == 8192.0);
+    CHECK(model.attention_temperature.shift == 1);
+    CHECK_FALSE(model.attention_temperature.on_layers_with_rope);
+    CHECK(model.attention_temperature.on_layers_without_rope);
+    CHECK_FALSE(model.reference_uses_other_layout);
+    CHECK(small("llama4").set("attention.sliding_window", 0).read().attention_temperature.scale == 0.0);
+    // Llama 3's rule by rope_freqs holds in the layers that are rotated, chunked ones.
+    GgufFile file = small("llama4");
+    std::vector<double> factors(32, 2.0);
+    file.tensors.rope_freqs.assign(32, 2.0f);
+    Config c = published(64, 500000.0, Layout::interleaved);
+    c.schedule = rope::schedule::FreqFactors{factors};
+    check_frequencies(file.read().layer(0), c);
+}
+
+TEST_CASE("OLMo 3: sliding layers have the same base, and no YaRN") {
+    const ModelConfig model = small("olmo2")
+                                  .set("attention.sliding_window", 4096)
+                                  .set("rope.scaling.type", "yarn")
+                                  .set("rope.scaling.factor", 8.0)
+                                  .set("rope.scaling.original_context_length", 8192)
+                                  .set("rope.scaling.attn_factor", 1.5)
+                                  .read();
+    CHECK(model.warnings.empty());
+    Config c = published(64, 500000.0, Layout::half_split);
+    check_frequencies(model.layer(0), c);
+    rope::schedule::Yarn yarn;
+    yarn.factor = 8.0;
+    yarn.original_max_position_embeddings = 8192;
+    yarn.attn_factor = 1.5;
+    c.schedule = yarn;
+    check_frequencies(model.layer(3), c);
+    CHECK(model.configs.size() == 2);
+    // Without scaling all layers are alike, and share what they have.
+    CHECK(small("olmo2").set("attention.sliding_window", 4096).read().configs.size() == 1);
+}
+
+TEST_CASE("layers without attention have no heads and no RoPE") {
+    ModelConfig model = small("lfm2", 4).set("attention.head_count_kv", Ints{0, 8, 0, 2}).read();
+    CHECK(layers_of(model) == "-F-F");
+    CHECK(model.heads[0].q == 0);
+    CHECK(model.heads[1].k == 8);
+    CHECK(model.heads[3].v == 2);
+    model = small("deci", 3)
+                .set("attention.head_count", Ints{0, 8, 8})
+                .set("attention.head_count_kv", Ints{0, 0, 4})
+                .read();
+    CHECK(layers_of(model) == "--F");
+    CHECK(model.layer(2)->head_dim == 64);
+    model = small("granitehybrid", 3).set("attention.head_count_kv", Ints{0, 0, 0}).read();
+    CHECK(layers_of(model) == "---");
+    CHECK(model.configs.empty());
+}
+
+TEST_CASE("architectures without RoPE") {
+    CHECK(layers_of(small("gpt2", 2).read()) == "ff");
+    CHECK(small("gpt2", 2).read().heads[1].k == 2);
+    const GgufFile mamba("mamba", {{"block_count", 2}, {"embedding_length", 768}, {"attention.head_count", 0}});
+    CHECK(layers_of(mamba.read()) == "--");
+    CHECK(layers_of(mamba.without("attention.head_count").read()) == "--");
+    CHECK(mamba.read().warnings.empty());
+
+    CHECK(layers_of(small("baichuan", 32).read()) == std::string(32, 'F'));
+    const ModelConfig alibi = small("baichuan", 40).read();
+    CHECK(layers_of(alibi) == std::string(40, 'f'));
+    CHECK(warns_of(alibi, "baichuan.block_count is 40: no layer has RoPE, because this model has ALiBi."));
+    for (const char* granite : {"granite", "granitemoe", "granitehybrid"}) {
+        const ModelConfig off = small(granite, 2).set("rope.scaling.finetuned", false).read();
+        CHECK(layers_of(off) == "ff");
+        CHECK(warns_of(off, std::string(granite) + ".rope.scaling.finetuned is false: no layer has RoPE."));
+        CHECK(layers_of(small(granite, 2).set("rope.scaling.finetuned", true).read()) == "FF");
+        CHECK(layers_of(small(granite, 2).read()) == "FF");
+    }
+    CHECK(layers_of(small("llama", 2).set("rope.scaling.finetuned", false).read()) == "FF");
+}
+
+TEST_CASE("models that see have the pairs of half-split where there are sections") {
+    for (const char* name : {"glm4", "glm4moe", "hunyuan_vl"}) {
+        CAPTURE(name);
+        const bool is_glm4 = std::string(name) == "glm4";
+        ModelConfig model = small(name).set("rope.dimension_sections", Ints{8, 12, 12, 0}).read();
+        CHECK(model.layer(0)->layout == Layout::half_split);
+        CHECK(model.mrope_section == std::vector<Index>{8, 12, 12});
+        CHECK_FALSE(model.mrope_interleaved);
+        CHECK(model.reference_uses_other_layout == is_glm4);
+        for (const GgufFile& text : {small(name), small(name).set("rope.dimension_sections", Ints{0, 0, 0, 0})}) {
+            model = text.read();
+            CHECK(model.layer(0)->layout == (is_glm4 ? Layout::interleaved : Layout::half_split));
+            CHECK(model.mrope_section.empty());
+            CHECK_FALSE(model.reference_uses_other_layout);
+            CHECK(model.warnings.empty());
+        }
+    }
+}
+
+TEST_CASE("HunYuan's alpha is NTK-aware scaling") {
+    Config c = published(64, 500000.0, Layout::half_split);
+    c.schedule = rope::schedule::Ntk{1000.0};
+    const ModelConfig model = small("hunyuan_vl")
+                                  .set("rope.scaling.type", "none")
+                                  .set("rope.scaling.factor", 1.0)
+                                  .set("rope.scaling.alpha", 1000.0)
+                                  .read();
+    CHECK(model.warnings.empty());
+    check_frequencies(model.layer(0), c);
+}
+
+TEST_CASE("Grok turns to YaRN's ramp at 8 turns") {
+    Config c = published(64, 500000.0, Layout::half_split);
+    rope::schedule::Yarn yarn;
+    yarn.factor = 16.0;
+    yarn.original_max_position_embeddings = 8192;
+    yarn.beta_fast = 8.0;
+    c.schedule = yarn;
+    GgufFile file = small("grok").set("rope.scaling.type", "yarn").set("rope.scaling.factor", 16.0);
+    file.set("rope.scaling.original_context_length", 8192);
+    check_frequencies(file.read().layer(0), c);
+    yarn.beta_fast = 32.0;
+    c.schedule = yarn;
+    check_frequencies(file.set("rope.scaling.yarn_beta_fast", 32.0).read().layer(0), c);
+}
+
+TEST_CASE("an architecture that is not known asks for the layout") {
+    GgufFile file = small("quokka-7");
+    CHECK(file.refused() ==
+          "general.architecture is \"quokka-7\", which is not known; give read_gguf_config the layout that the model "
+          "turns: Layout::interleaved, (x[2i], x[2i+1]), or Layout::half_split, (x[i], x[i + rotary_dim/2]).");
+    for (const Layout layout : {Layout::interleaved, Layout::half_split}) {
+        file.layout = layout;
+        const ModelConfig model = file.read();
+        check_frequencies(model.layer(0), published(64, 500000.0, layout));
+        CHECK(model.warnings == std::vector<std::string>{"general.architecture is \"quokka-7\", which is not known; "
+                                                         "only what the keys say of its layers was used."});
+        CHECK_FALSE(model.reference_uses_other_layout);
+    }
+    // What keys say of layers holds for it, too.
+    const ModelConfig keys = small("quokka-7").set("attention.sliding_window", 512).read_as(Layout::half_split);
+    CHECK(layers_of(keys) == "FFFFFFFF");
+    file = small("quokka-7").set("attention.sliding_window", 512).set("attention.sliding_window_pattern", 4);
+    CHECK(layers_of(file.read_as(Layout::half_split)) == "SSSFSSSF");
+
+    file.layout = static_cast<Layout>(7);
+    CHECK(file.refused() == "layout is 7; it must be Layout::interleaved (0) or Layout::half_split (1).");
+}
+
+TEST_CASE("a given layout beats the architecture's, and says how the published code differs") {
+    CHECK(small("llama").read_as(Layout::half_split).layer(0)->layout == Layout::half_split);
+    CHECK_FALSE(small("llama").read_as(Layout::half_split).reference_uses_other_layout);
+    CHECK(small("llama").read_as(Layout::interleaved).reference_uses_other_layout);
+    CHECK(small("qwen2").read_as(Layout::interleaved).reference_uses_other_layout);
+    CHECK_FALSE(small("qwen2").read_as(Layout::half_split).reference_uses_other_layout);
+}
+
+TEST_CASE("the list of architectures") {
+    using namespace rope::detail::gguf;
+    std::set<std::string> names;
+    for (const Architecture& a : kArchitectures) {
+        CAPTURE(a.name);
+        CHECK(names.insert(a.name).second);
+        CHECK(find_architecture(a.name) == &a);
+        // Each can be read, and has the layout of its kind.
+        GgufFile file = small(a.name);
+        file.set("attention.sliding_window", 512).set("rope.dimension_count", 64);
+        if (a.traits & kNeedsPattern) file.set("attention.sliding_window_pattern", 2);
+        if (a.rope == Rope::mrope || a.rope == Rope::imrope) file.set("rope.dimension_sections", Ints{16, 8, 8, 0});
+        const ModelConfig model = file.read();
+        CHECK(model.configs.empty() == (a.rope == Rope::none));
+        for (const Config& c : model.configs)
+            CHECK(c.layout == (a.rope == Rope::norm ? Layout::interleaved : Layout::half_split));
+        CHECK(model.mrope_interleaved == (a.rope == Rope::imrope));
+        CHECK(model.heads[7].k == (a.traits & kLatentAttention ? 1 : 2));
+    }
+    CHECK(find_architecture("Llama") == nullptr);
+    CHECK(find_architecture("") == nullptr);
+    // Those whose conversion permutes rows: Llama and what is made like it, never the pairs of half-split.
+    const std::set<std::string> permuted = {"arcee",     "arctic",   "baichuan", "bailingmoe",    "chameleon",
+                                            "deci",      "deepseek", "granite",  "granitehybrid", "granitemoe",
+                                            "internlm2", "llada",    "llama",    "llama-embed",   "minicpm",
+                                            "mistral3",  "olmo",     "smollm3",  "xverse"};
+    for (const Architecture& a : kArchitectures) {
+        CAPTURE(a.name);
+        CHECK(((a.traits & kRowsPermuted) != 0) == (permuted.count(a.name) != 0));
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// The metadata of a GGUF file, written down in a test, and the numbers that must come out of it.
+#pragma once
+
+#include <rope/core.hpp>
+#include <rope/gguf_config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "catch.hpp"
+#include "data.hpp"
+#include "mpfr.hpp"
+#include "refusal.hpp"
+#include "schedules.hpp"
+
+namespace support {
+
+class GgufFile {
+ public:
+    using Entry = std::pair<const char*, rope::GgufValue>;
+
+    /// Keys without the architecture's name and dot.
+    GgufFile(std::string architecture, std::initializer_list<Entry> entries) : architecture_(std::move(architecture)) {
+        values_["general.architecture"] = architecture_;
+        for (const Entry& entry : entries) set(entry.first, entry.second);
+    }
+
+    rope::GgufTensors tensors;
+    std::optional<rope::Layout> layout;
+
+    std::string path_of(const std::string& key) const {
+        return key.compare(0, 8, "general.") == 0 ? key : architecture_ + "." + key;
+    }
+    GgufFile& set(const std::string& key, rope::GgufValue value) {
+        values_[path_of(key)] = std::move(value);
+        return *this;
+    }
+    GgufFile& remove(const std::string& key) {
+        values_.erase(path_of(key));
+        return *this;
+    }
+    GgufFile with(const std::string& key, rope::GgufValue value) const {
+        return GgufFile(*this).set(key, std::move(value));
+    }
+    GgufFile without(const std::string& key) const { return GgufFile(*this).remove(key); }
+
+    rope::GgufLookup lookup() const {
+        return [this](std::string_view key) -> std::optional<rope::GgufValue> {
+            const auto it = values_.find(std::string(key));
+            if (it == values_.end()) return std::nullopt;
+            return it->second;
+        };
+    }
+    rope::ModelConfig read() const { return rope::read_gguf_config(lookup(), tensors, layout); }
+    rope::ModelConfig read_as(rope::Layout given) const { return rope::read_gguf_config(lookup(), tensors, given); }
+    /// What reading it says when it is refused.
+    std::string refused() const {
+        return refusal([&] { (void)read(); }).message;
+    }
+
+ private:
+    std::string architecture_;
+    std::map<std::string, rope::GgufValue> values_;
+};
+
+/// Whether one of a model's warnings begins so.
+inline bool warns_of(const rope::ModelConfig& model, const std::string& start) {
+    for (const std::string& warning : model.warnings)
+        if (warning.compare(0, start.size(), start) == 0) return true;
+    return false;
+}
+
+inline bool agrees(double value, const Real& expected, double relative) {
+    return !(Real(relative) * abs(expected) < abs(Real(value) - expected));
+}
+
+/// Whether a Config, read from a file, has the frequencies of the published parameters, to 1e-15.
+inline void check_frequencies(const rope::Config* config, const rope::Config& published, Index seq_len = 0) {
+    REQUIRE(config != nullptr);
+    const rope::Frequencies f = rope::frequencies(*config, seq_len);
+    const RealFrequencies expected = real_frequencies(published, seq_len);
+    REQUIRE(f.inv_freq.size() == expected.inv_freq.size());
+    for (std::size_t i = 0; i < f.inv_freq.size(); ++i) {
+        CAPTURE(i, f.inv_freq[i], expected.inv_freq[i].to_double());
+        CHECK(agrees(f.inv_freq[i], expected.inv_freq[i], 1e-15));
+    }
+    CHECK(agrees(f.attention_factor, expected.magnitude, 1e-15));
+    CHECK(config->head_dim == published.head_dim);
+    CHECK(config->layout == published.layout);
+}
+
+/// The parameters as the model was published with them; the schedule is to be added.
+inline rope::Config published(Index head_dim, double base, rope::Layout layout, Index rotary_dim = 0) {
+    rope::Config c;
+    c.head_dim = head_dim;
+    c.rotary_dim = rotary_dim;
+    c.base = base;
+    c.layout = layout;
+    return c;
+}
+
+using Ints = std::vector<std::int64_t>;
+
+}  // namespace support
