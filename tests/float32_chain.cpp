@@ -107,7 +107,7 @@ TEST_CASE("with a schedule, the float32 chain begins with its frequencies and it
         for (const double factor : {1.0, 3.0}) {
             Config config = config_of(80, 500000.0, factor, 1.1);
             config.schedule = s;
-            CAPTURE(rope::name(s), factor);
+            CAPTURE(rope::schedule_name(s), factor);
             for (const Index first : {Index(0), Index(131000), kLong - 8})
                 CHECK(different_entries_with_schedule(config, first, 8, kLong) == 0);
             const double m = CosSinCache<float>::float32_chain(config, 1, 0, kLong).attention_factor();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What read_hf_config does where a config.json says a thing twice, says what nobody understands, or cannot be: which key
-// wins, what is a warning, and the sentence of every error.
+// What read_hf_config does where a config.json says a thing twice, says what nobody understands, or cannot be: which
+// key wins, what is a warning, and the sentence of every error.
 #include <rope/core.hpp>
 #include <rope/hf_config.hpp>
 
@@ -40,37 +40,30 @@ void refuses_text(const std::string& text, const std::string& sentence, std::opt
 }
 void refuses(const std::string& more, const std::string& sentence) { refuses_text(file(more), sentence); }
 
-/// The base of the first layer.
-void takes_base(const std::string& more, double base, const Warnings& warnings) {
+/// What the first layer has, and what is said about it.
+template <class T, class Value>
+void takes(T rope::Config::*member, const std::string& more, Value value, const Warnings& warnings) {
     CAPTURE(more);
     const ModelConfig model = read(more);
-    CHECK(config_of(model).base == base);
+    CHECK(config_of(model).*member == static_cast<T>(value));
     CHECK(model.warnings == warnings);
 }
-void takes_rotary_dim(const std::string& more, Index rotary_dim, const Warnings& warnings) {
-    CAPTURE(more);
-    const ModelConfig model = read(more);
-    CHECK(config_of(model).rotary_dim == rotary_dim);
-    CHECK(model.warnings == warnings);
-}
+constexpr auto kBase = &rope::Config::base;
+constexpr auto kFactor = &rope::Config::interpolation_factor;
+constexpr auto kRotaryDim = &rope::Config::rotary_dim;
 
 }  // namespace
 
 TEST_CASE("rope_parameters beats rope_scaling, which is said unless they agree") {
     const std::string older = R"("rope_scaling": {"type": "linear", "factor": 4})";
     const std::string said = "rope_scaling was not used: rope_parameters is there, too.";
-    const auto takes = [](const std::string& more, double factor, const Warnings& warnings) {
-        CAPTURE(more);
-        const ModelConfig model = read(more);
-        CHECK(config_of(model).interpolation_factor == factor);
-        CHECK(model.warnings == warnings);
-    };
-    takes(older, 4, {});
-    takes(older + R"(, "rope_parameters": {"rope_type": "linear", "factor": 2})", 2, {said});
-    takes(older + R"(, "rope_parameters": {"rope_type": "default"})", 1, {said});
-    takes(older + R"(, "rope_parameters": {"type": "linear", "factor": 4.0})", 4, {});
-    takes(older + R"(, "rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 2}})", 2, {said});
-    takes(older + R"(, "rope_parameters": {})", 4, {});  // which says nothing
+    takes(kFactor, older, 4, {});
+    takes(kFactor, older + R"(, "rope_parameters": {"rope_type": "linear", "factor": 2})", 2, {said});
+    takes(kFactor, older + R"(, "rope_parameters": {"rope_type": "default"})", 1, {said});
+    takes(kFactor, older + R"(, "rope_parameters": {"type": "linear", "factor": 4.0})", 4, {});
+    takes(kFactor, older + R"(, "rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 2}})", 2,
+          {said});
+    takes(kFactor, older + R"(, "rope_parameters": {})", 4, {});  // which says nothing
     // Not merge_patch's null: in the text.
     const ModelConfig model = rope::read_hf_config(
         R"({"model_type": "llama", "num_hidden_layers": 4, "num_attention_heads": 8, "head_dim": 64,
@@ -81,14 +74,14 @@ TEST_CASE("rope_parameters beats rope_scaling, which is said unless they agree")
 
 TEST_CASE("an inner rope_theta beats an outer one, and that beats its alias") {
     const std::string inner = "rope_theta was not used: rope_parameters.rope_theta is there, too.";
-    takes_base(R"("rope_parameters": {"rope_theta": 5})", 5, {inner});
-    takes_base(R"("rope_parameters": {"rope_theta": 20000.0})", 20000, {});
-    takes_base(R"("rotary_emb_base": 5)", 20000, {"rotary_emb_base was not used: rope_theta is there, too."});
-    takes_base(R"("rotary_emb_base": 20000)", 20000, {});
-    takes_base(R"("rotary_emb_base": 5, "rope_parameters": {"rope_theta": 6})", 6,
-               {inner, "rotary_emb_base was not used: rope_parameters.rope_theta is there, too."});
-    takes_base(R"("rope_ratio": 5)", 20000, {"rope_ratio was not used: no layer asks for it."});
-    takes_base(R"("global_rope_theta": 5)", 5, {"rope_theta was not used: no layer asks for it."});
+    takes(kBase, R"("rope_parameters": {"rope_theta": 5})", 5, {inner});
+    takes(kBase, R"("rope_parameters": {"rope_theta": 20000.0})", 20000, {});
+    takes(kBase, R"("rotary_emb_base": 5)", 20000, {"rotary_emb_base was not used: rope_theta is there, too."});
+    takes(kBase, R"("rotary_emb_base": 20000)", 20000, {});
+    takes(kBase, R"("rotary_emb_base": 5, "rope_parameters": {"rope_theta": 6})", 6,
+          {inner, "rotary_emb_base was not used: rope_parameters.rope_theta is there, too."});
+    takes(kBase, R"("rope_ratio": 5)", 20000, {"rope_ratio was not used: no layer asks for it."});
+    takes(kBase, R"("global_rope_theta": 5)", 5, {"rope_theta was not used: no layer asks for it."});
 
     const std::string types =
         R"("layer_types": ["sliding_attention", "full_attention", "full_attention", "full_attention"], )";
@@ -114,25 +107,25 @@ TEST_CASE("an inner rope_theta beats an outer one, and that beats its alias") {
     by_type(R"("rope_local_base_freq": 7, "rope_scaling": {"rope_type": "linear", "factor": 8})", 7, 20000, {});
     CHECK(config_of(read(types + R"("rope_local_base_freq": 7, "rope_scaling": {"rope_type": "linear", "factor": 8})"))
               .interpolation_factor == 1.0);
-    takes_base(R"("rope_local_base_freq": 7)", 20000, {"rope_local_base_freq was not used: no layer asks for it."});
+    takes(kBase, R"("rope_local_base_freq": 7)", 20000, {"rope_local_base_freq was not used: no layer asks for it."});
 }
 
 TEST_CASE("which part turns: an inner part beats an outer one, that beats its aliases, and those beat a count") {
     const std::string inner = "rope_parameters.partial_rotary_factor";
-    takes_rotary_dim(R"("partial_rotary_factor": 0.25, "rope_parameters": {"partial_rotary_factor": 0.5})", 32,
-                     {"partial_rotary_factor was not used: " + inner + " is there, too."});
-    takes_rotary_dim(R"("partial_rotary_factor": 0.5, "rope_parameters": {"partial_rotary_factor": 0.5})", 32, {});
+    takes(kRotaryDim, R"("partial_rotary_factor": 0.25, "rope_parameters": {"partial_rotary_factor": 0.5})", 32,
+          {"partial_rotary_factor was not used: " + inner + " is there, too."});
+    takes(kRotaryDim, R"("partial_rotary_factor": 0.5, "rope_parameters": {"partial_rotary_factor": 0.5})", 32, {});
     for (const std::string alias : {"rotary_pct", "rope_pct", "rotary_emb_fraction"}) {
         const std::string quarter = "\"" + alias + "\": 0.25, ";
-        takes_rotary_dim(quarter + R"("partial_rotary_factor": 0.5)", 32,
-                         {alias + " was not used: partial_rotary_factor is there, too."});
-        takes_rotary_dim(quarter + R"("partial_rotary_factor": 0.25)", 16, {});
-        takes_rotary_dim(quarter + R"("rope_parameters": {"partial_rotary_factor": 0.5})", 32,
-                         {alias + " was not used: " + inner + " is there, too."});
+        takes(kRotaryDim, quarter + R"("partial_rotary_factor": 0.5)", 32,
+              {alias + " was not used: partial_rotary_factor is there, too."});
+        takes(kRotaryDim, quarter + R"("partial_rotary_factor": 0.25)", 16, {});
+        takes(kRotaryDim, quarter + R"("rope_parameters": {"partial_rotary_factor": 0.5})", 32,
+              {alias + " was not used: " + inner + " is there, too."});
     }
-    takes_rotary_dim(R"("rotary_dim": 16, "rotary_pct": 0.5)", 32,
-                     {"rotary_dim was not used: rotary_pct is there, too."});
-    takes_rotary_dim(R"("rotary_dim": 32, "rotary_pct": 0.5)", 32, {});
+    takes(kRotaryDim, R"("rotary_dim": 16, "rotary_pct": 0.5)", 32,
+          {"rotary_dim was not used: rotary_pct is there, too."});
+    takes(kRotaryDim, R"("rotary_dim": 32, "rotary_pct": 0.5)", 32, {});
 }
 
 TEST_CASE("an outer original_max_position_embeddings beats an inner one (Phi-3)") {
@@ -164,7 +157,7 @@ TEST_CASE("of other names for one thing the newest counts, and no word is lost o
     CHECK(config_of(read(R"("head_dim": 32, "qk_rope_head_dim": 16)")).head_dim == 16);
     CHECK(read(R"("num_kv_heads": 1, "num_key_value_heads": 2)").heads[0].k == 2);
     const ModelConfig both = read(R"("rope_scaling": {"type": "linear", "rope_type": "ntk", "factor": 2})");
-    CHECK(std::string(rope::name(config_of(both).schedule)) == "ntk");
+    CHECK(std::string(rope::schedule_name(config_of(both).schedule)) == "ntk");
     CHECK(both.warnings == Warnings{"rope_scaling.type was not used: rope_scaling.rope_type is there, too."});
     CHECK(read(R"("rope_scaling": {"type": "ntk", "rope_type": "ntk", "factor": 2})").warnings == Warnings());
     // Names of layers beat a pattern; a list of layers without RoPE beats an interval.
@@ -230,7 +223,7 @@ TEST_CASE("every rope_type gives its schedule") {
                 CAPTURE(type);
                 const std::string head_dim = schedule == "longrope" ? "\"head_dim\": 4, " : "";
                 const ModelConfig model = read(head_dim + "\"" + object + "\": {\"" + key + "\": " + type + "}");
-                CHECK(rope::name(config_of(model).schedule) == schedule);
+                CHECK(rope::schedule_name(config_of(model).schedule) == schedule);
                 CHECK(config_of(model).interpolation_factor == (type.find("linear") == 1 ? 2.0 : 1.0));
                 CHECK(model.warnings == Warnings());
             }
@@ -255,6 +248,9 @@ TEST_CASE("what concerns RoPE and is not understood is a warning, once; what doe
     warns(mixed + R"("rope_scaling": {"type": "linear", "factor": 2, "finetuned": true, "beta_fast": 3})",
           {not_understood("rope_scaling.beta_fast"), not_understood("rope_scaling.finetuned")});
     CHECK(read(mixed + R"("rope_scaling": {"type": "linear", "factor": 2})").configs.size() == 1);
+    // YaRN asks for it, and so does the temperature.
+    warns(R"("rope_scaling": {"type": "yarn", "factor": 2, "llama_4_scaling_beta": 0.1})",
+          {"rope_scaling.original_max_position_embeddings is missing; 4096 was taken, the max_position_embeddings."});
     const std::string theta = "rope_theta is missing; 10000.0 was taken, the default of model_type llama.";
     warns(mixed + R"("rope_theta": null)", {theta});
     warns(mixed + R"("rope_theta": null, "rope_parameters": {"sliding_attention": {}, "chunked_attention": {"a": 1},
@@ -271,6 +267,7 @@ TEST_CASE("what concerns RoPE and is not understood is a warning, once; what doe
     }
     for (const char* key : {"properties", "europe", "microrope", "vocab_size", "layer_norm_eps", "attention_dropout"})
         warns("\"" + std::string(key) + "\": 1", {});
+    warns(R"("rope_scaling": {"a\u0000b": 1, "a": null})", {not_understood("rope_scaling.\"a\\u0000b\"")});
     warns(R"("rope_foo": {"a": [1]}, "rope bar": 1)", {not_understood("\"rope bar\""), not_understood("rope_foo")});
     warns(R"("attn_temperature_tuning": true)", {not_understood("attn_temperature_tuning")});
     warns(R"("alibi": true)", {"alibi is true: no layer has RoPE.", "rope_theta was not used: no layer asks for it."});
@@ -368,7 +365,6 @@ TEST_CASE("values that do not go together are refused in terms of the keys that 
             "rotary_dim - 2.");
     refuses(R"("head_dim": 6, "rope_parameters": {"rope_type": "axial"})",
             "rope_parameters.rope_type is \"axial\": schedule.axes is 2; it must divide the number of pairs (3).");
-
     // A factor may be the ratio of two lengths, where they are there.
     const std::string two_lengths = R"("original_max_position_embeddings": 1024, "type": "yarn")";
     const auto text = [](const std::string& scaling, const std::string& more) {

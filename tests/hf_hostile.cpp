@@ -24,11 +24,15 @@ using support::refusal;
 namespace {
 std::atomic<std::size_t> bytes_now{0}, most_bytes{0};
 
-void* counted(std::size_t bytes) {
+void* counted_or_null(std::size_t bytes) noexcept {
     void* const p = std::malloc(bytes);
-    if (p == nullptr) throw std::bad_alloc();
-    const std::size_t now = bytes_now += malloc_usable_size(p);
+    const std::size_t now = bytes_now += malloc_usable_size(p);  // 0 of null
     if (now > most_bytes) most_bytes = now;
+    return p;
+}
+void* counted(std::size_t bytes) {
+    void* const p = counted_or_null(bytes);
+    if (p == nullptr) throw std::bad_alloc();
     return p;
 }
 void released(void* p) noexcept {
@@ -39,6 +43,8 @@ void released(void* p) noexcept {
 
 void* operator new(std::size_t bytes) { return counted(bytes); }
 void* operator new[](std::size_t bytes) { return counted(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return counted_or_null(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return counted_or_null(bytes); }
 void operator delete(void* p) noexcept { released(p); }
 void operator delete[](void* p) noexcept { released(p); }
 void operator delete(void* p, std::size_t) noexcept { released(p); }

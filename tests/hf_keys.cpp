@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Each key of a config.json, one after the other: that it is read, what its absence (and null) means, and that values of
-// a wrong type or out of range are refused with its path. Every line of the table is tried in old and new style, and with
-// the language model nested in other objects.
+// Each key of a config.json, one after the other: that it is read, what its absence (and null) means, and that values
+// of a wrong type or out of range are refused with its path. Every line of the table is tried in old and new style, and
+// with the language model nested in other objects.
 #include <rope/core.hpp>
 #include <rope/hf_config.hpp>
 

@@ -51,7 +51,7 @@ TEST_CASE("the scaling of OLMo 3 is not for its sliding layers, in old keys and 
     for (const ModelConfig& model : {published("OLMo-3-7B"), read(j)}) {
         CHECK(has_frequencies_of(*model.layer(0), half_split(128, 5e5)));
         CHECK(rope::frequencies(*model.layer(0)).attention_factor == 1.0);
-        CHECK(std::string(rope::name(model.layer(3)->schedule)) == "yarn");
+        CHECK(std::string(rope::schedule_name(model.layer(3)->schedule)) == "yarn");
         CHECK(model.warnings.empty());
     }
 }
@@ -188,4 +188,78 @@ TEST_CASE("only linear sets the interpolation factor") {
             CHECK((config.interpolation_factor != 1.0) == is_linear);
             CHECK(config.attention_factor == 1.0);
         }
+}
+
+TEST_CASE("keys in an object of their own are not dropped in silence (DBRX, MPT)") {
+    Json j = file("Llama-2-7b");
+    j["attn_config"] = {{"rope_theta", 500000}, {"rope", false}, {"clip_qkv", 8}};
+    const rope::ModelConfig model = read(j);
+    CHECK(warns_of(model, "attn_config.rope_theta is not understood"));
+    CHECK(warns_of(model, "attn_config.rope is not understood"));
+    CHECK_FALSE(warns_of(model, "clip_qkv"));
+}
+
+TEST_CASE("embeddings of another kind mean no RoPE: position_embedding_type, and Baichuan's forty layers") {
+    Json j = file("Llama-2-7b");
+    for (const char* kind : {"nope", "alibi", "learned"}) {
+        j["position_embedding_type"] = kind;
+        CHECK(read(j).layer(0) == nullptr);
+        CHECK(warns_of(read(j), "no layer has RoPE"));
+    }
+    j.erase("position_embedding_type");
+    j["model_type"] = "baichuan";
+    CHECK(read(j).layer(0) != nullptr);
+    j["num_hidden_layers"] = 40;
+    CHECK(read(j).layer(0) == nullptr);
+    CHECK(warns_of(read(j), "num_hidden_layers is 40, with which baichuan has ALiBi"));
+}
+
+TEST_CASE("full_attn_idxs names the layers that attend; the others are convolutions (LFM2)") {
+    Json j = file("Llama-2-7b");
+    j["model_type"] = "lfm2";
+    j["full_attn_idxs"] = {2, 5};
+    const rope::ModelConfig model = read(j);
+    for (Index i = 0; i < model.layers(); ++i) CHECK((model.layer(i) != nullptr) == (i == 2 || i == 5));
+}
+
+TEST_CASE("scaling that no layer asks for is not dropped in silence") {
+    Json j = file("Llama-2-7b");
+    j["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 4}};
+    CHECK_FALSE(warns_of(read(j), "rope_scaling was not used"));
+    j["alibi"] = true;
+    CHECK(warns_of(read(j), "rope_scaling was not used: no layer asks for it."));
+}
+
+TEST_CASE("latent attention of a model that is not known scales the softmax as DeepSeek's does") {
+    Json j = file("DeepSeek-V3");
+    const double factor = read(j).softmax_scale_factor;
+    CHECK(factor > 1.5);
+    j["model_type"] = "brand_new";
+    CHECK(read(j).softmax_scale_factor == factor);
+}
+
+TEST_CASE("dynamic NTK grows from max_position_embeddings on, whatever the original length") {
+    Json j = file("Llama-2-7b");
+    j["rope_scaling"] = {{"rope_type", "dynamic"}, {"factor", 4}, {"original_max_position_embeddings", 2048}};
+    const rope::ModelConfig model = read(j);
+    CHECK(std::get<rope::schedule::DynamicNtk>(only(model).schedule).max_position_embeddings == 4096);
+    CHECK(warns_of(model, "rope_scaling.original_max_position_embeddings was not used"));
+}
+
+TEST_CASE("what no frequencies can be made of is refused by the reader, not by the first table") {
+    Json j = file("Llama-2-7b");
+    j["rope_theta"] = 1e-300;
+    CHECK(refused(j).find("inv_freq") != std::string::npos);
+    j["rope_theta"] = 10000;
+    j["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 40}, {"mscale", -100}, {"mscale_all_dim", 1}};
+    CHECK(refused(j).find("attention_factor is -") != std::string::npos);
+}
+
+TEST_CASE("type mrope beside rope_type default says the same, and is no reason to warn") {
+    Json j = file("Qwen2-VL-7B");
+    Json& scaling = j.contains("text_config") ? j["text_config"]["rope_scaling"] : j["rope_scaling"];
+    scaling["type"] = "mrope";
+    scaling["rope_type"] = "default";
+    CHECK(read(j).mrope_section == std::vector<Index>{16, 24, 24});
+    CHECK_FALSE(warns_of(read(j), "type"));
 }

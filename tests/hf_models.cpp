@@ -108,7 +108,7 @@ TEST_CASE("each layer has the rotary embedding of the model, or none") {
             CHECK(got.rotary_offset == 0);
             CHECK(got.base == expected.base);
             CHECK(got.interpolation_factor == expected.interpolation_factor);
-            CHECK(std::string(rope::name(got.schedule)) == rope::name(expected.schedule));
+            CHECK(std::string(rope::schedule_name(got.schedule)) == rope::schedule_name(expected.schedule));
         }
     }
     std::printf("%zu models: %lld layers with a rotary embedding, %lld without\n", models().size(),

@@ -235,7 +235,7 @@ TEST_CASE("rope_parameters beats rope_scaling, and says so") {
 TEST_CASE("a file may name the type by both keys") {
     CHECK(read(llama(yarn({{"type", "yarn"}}))).warnings.empty());
     const ModelConfig model = read(llama(yarn({{"type", "linear"}})));
-    CHECK(std::string(rope::name(only(model).schedule)) == "yarn");
+    CHECK(std::string(rope::schedule_name(only(model).schedule)) == "yarn");
     CHECK(warns_of(model, "rope_scaling.type was not used"));
 }
 

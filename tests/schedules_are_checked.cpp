@@ -264,7 +264,9 @@ TEST_CASE("proportional, axial, xPos, divisors and numbers") {
     using schedule::Proportional;
     refuses_values(Proportional(), &Proportional::partial_rotary_factor, "partial_rotary_factor",
                    "above 0 and at most 1", {kNoNumbers, kNotPositive, {{1.0 + 0x1p-52, "1.0000000000000002"}}});
-    accepts(Proportional{1e-300, 1.0});
+    accepts(Proportional{0.25, 1.0});  // one of four pairs
+    refuses(Proportional{0.2499, 1.0},
+            "schedule.partial_rotary_factor is 0.2499; it must leave at least one of the 4 pairs to turn.");
     accepts(Proportional{1.0, 1.0});
     is_factor(Proportional(), &Proportional::factor, "factor");
 
@@ -314,7 +316,7 @@ TEST_CASE("a schedule that lost its value is refused, and has no name") {
     CHECK_THROWS_AS(config.schedule.emplace<schedule::Custom>(Throws()), std::runtime_error);
     REQUIRE(config.schedule.valueless_by_exception());
     refuses(config, "schedule holds no value: assigning it has thrown.");
-    CHECK(std::string(rope::name(config.schedule)).empty());
+    CHECK(std::string(rope::schedule_name(config.schedule)).empty());
 }
 
 TEST_CASE("every schedule has its name") {
@@ -330,7 +332,7 @@ TEST_CASE("every schedule has its name") {
                                                       {schedule::FreqFactors(), "freq_factors"},
                                                       {schedule::Custom(), "custom"}};
     CHECK(std::size(names) == std::variant_size_v<Schedule>);
-    for (const auto& [s, name] : names) CHECK(rope::name(s) == std::string(name));
+    for (const auto& [s, name] : names) CHECK(rope::schedule_name(s) == std::string(name));
 }
 
 TEST_CASE("what only the result shows is refused when it is made") {

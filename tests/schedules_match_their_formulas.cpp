@@ -143,7 +143,10 @@ TEST_CASE("default, axial, proportional, custom numbers and divisors") {
         c.schedule = numbers;
         custom.add(c);
         schedule::Proportional part;
-        part.partial_rotary_factor = draw.of({0.25, 0.5, 0.7, 0.75, 1.0, 0.001, draw.uniform(0.01, 1.0)});
+        // At least one pair turns.
+        const double least = 2.0 / static_cast<double>(rope::detail::rotary_dim(c)) * (1.0 + 0x1p-50);
+        const double drawn = draw.of({0.25, 0.5, 0.7, 0.75, 1.0, 0.001, draw.uniform(0.01, 1.0)});
+        part.partial_rotary_factor = std::min(1.0, std::max(least, drawn));
         part.factor = draw.of({1.0, 8.0, draw.spread(0.1, 100.0)});
         c.schedule = part;
         proportional.add(c);
@@ -333,7 +336,7 @@ TEST_CASE("interpolation divides what the schedule made, and the attention facto
                                         schedule::Custom{{1.0, 0.3, 0.1, 0.03}, {}}};
     REQUIRE(std::size(schedules) == std::variant_size_v<rope::Schedule>);
     for (const rope::Schedule& s : schedules) {
-        CAPTURE(rope::name(s));
+        CAPTURE(rope::schedule_name(s));
         Config config = {8};
         config.schedule = s;
         const Frequencies before = rope::frequencies(config, 5000);
@@ -345,7 +348,8 @@ TEST_CASE("interpolation divides what the schedule made, and the attention facto
         CHECK(after.attention_factor == 2.0 * before.attention_factor);
         CHECK(after.log_growth == before.log_growth);
         config.base = 500.0;
-        CHECK((rope::frequencies(config, 5000).inv_freq == after.inv_freq) == (std::string(rope::name(s)) == "custom"));
+        CHECK((rope::frequencies(config, 5000).inv_freq == after.inv_freq) ==
+              (std::string(rope::schedule_name(s)) == "custom"));
     }
 }
 

@@ -263,11 +263,20 @@ TEMPLATE_TEST_CASE("a table is not extended by other frequencies", "", float, do
     // Those of another schedule, of another length, and the float32 chain's.
     CHECK(message(table, rope::frequencies(with_schedule(schedule::Ntk{2.0}))) == row(9));
     const Config dynamic = with_schedule(schedule::DynamicNtk{2.0, 10});
-    CHECK(message(CosSinCache<TestType>(dynamic, 10), rope::frequencies(dynamic, 50)) == row(9));
+    CHECK(message(CosSinCache<TestType>(dynamic, 10, 0, 50), rope::frequencies(dynamic, 60)) == row(9));
     if constexpr (std::is_same_v<TestType, float>) {
         CHECK(message(CosSinCache<float>::float32_chain(Config{kDim}, 1000), f) == "(accepted)");  // 50 is fewer
         const CosSinCache<float> chain = CosSinCache<float>::float32_chain(Config{kDim}, 1000);
-        CHECK(refusal([&] { (void)chain.extended(f, 2000); }).message == row(999));
+        CHECK(refusal([&] { (void)chain.extended(f, 2000); }).message.find("a table of the float32 chain has 1000") !=
+              std::string::npos);
+    }
+    // Longer than its frequencies are for, though they are the right ones.
+    for (const schedule::DynamicNtk grows : {schedule::DynamicNtk{2.0, 10}}) {
+        const Config config = with_schedule(grows);
+        const CosSinCache<TestType> ten(config, 5);
+        CHECK(message(ten, rope::frequencies(config)).find("are for sequences of at most 10 tokens") !=
+              std::string::npos);
+        CHECK(ten.extended(rope::frequencies(config), 10).max_positions() == 10);
     }
     // Too long for any memory: refused, and the table stays.
     const Index most = std::numeric_limits<Index>::max();

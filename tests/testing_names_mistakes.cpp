@@ -308,7 +308,7 @@ TEMPLATE_TEST_CASE("a right rotation with any schedule passes, and one without i
         loop.m = support::real_frequencies(config, kLong).magnitude.to_double();
         const testing::Model model(config, kLong);
         const testing::Report right = testing::measure<TestType>(loop, Layout::half_split, model, options);
-        INFO(rope::name(s) << "\n" << to_string(right));
+        INFO(rope::schedule_name(s) << "\n" << to_string(right));
         CHECK(right.ok());
         CHECK(right.mistake.empty());
         const testing::Report wrong = testing::measure<TestType>(ignored, Layout::half_split, model, options);

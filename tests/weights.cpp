@@ -157,9 +157,9 @@ TEST_CASE("every form that weights and keys come in") {
     const auto number = [](Index i) { return static_cast<float>(i); };
 
     const auto w = moved(iota(heads * d * hidden), rope::head_rows<float>(config, heads, hidden));
-    const auto bias = moved(iota(heads * d), rope::head_rows<float>(config, heads));
-    const auto norm = moved(iota(d), rope::head_rows<float>(config, 1));
-    const auto keys = moved(iota(n * heads * d), rope::head_rows<float>(config, n * heads));
+    const auto bias = moved(iota(heads * d), rope::head_rows<float>(config, heads, 1));
+    const auto norm = moved(iota(d), rope::head_rows<float>(config, 1, 1));
+    const auto keys = moved(iota(n * heads * d), rope::head_rows<float>(config, n * heads, 1));
     for (Index h = 0; h < heads; ++h)
         for (Index f = 0; f < d; ++f) {
             for (Index c = 0; c < hidden; ++c)
@@ -196,7 +196,7 @@ TEST_CASE("a Config says which rows") {
     CHECK((r.heads == 7 && r.head_dim == 80 && r.rotary_dim == 32 && r.rotary_offset == 8));
     CHECK((r.row_bytes == 88 && r.stride_bytes == 0));
     CHECK(rope::head_rows<unsigned char>(config, 7, 66).row_bytes == 66);  // a quantised row
-    CHECK(rope::head_rows<rope::half>(config, 7).row_bytes == 2);
+    CHECK(rope::head_rows<rope::half>(config, 7, 1).row_bytes == 2);
     // No number of columns comes back as a smaller one.
     constexpr Index most = std::numeric_limits<Index>::max();
     unsigned char byte = 0;
@@ -231,10 +231,10 @@ struct Layer {
     void move_to(Layout to) {
         rope::permute_rows(w_q.data(), rope::head_rows<double>(config, kHeads, kHidden), layout, to);
         rope::permute_rows(w_k.data(), rope::head_rows<double>(config, kKeyHeads, kHidden), layout, to);
-        rope::permute_rows(b_q.data(), rope::head_rows<double>(config, kHeads), layout, to);
-        rope::permute_rows(b_k.data(), rope::head_rows<double>(config, kKeyHeads), layout, to);
-        rope::permute_rows(norm_q.data(), rope::head_rows<double>(config, 1), layout, to);
-        rope::permute_rows(norm_k.data(), rope::head_rows<double>(config, 1), layout, to);
+        rope::permute_rows(b_q.data(), rope::head_rows<double>(config, kHeads, 1), layout, to);
+        rope::permute_rows(b_k.data(), rope::head_rows<double>(config, kKeyHeads, 1), layout, to);
+        rope::permute_rows(norm_q.data(), rope::head_rows<double>(config, 1, 1), layout, to);
+        rope::permute_rows(norm_k.data(), rope::head_rows<double>(config, 1, 1), layout, to);
         layout = to;
     }
     /// The features of a head in an order that is the same for both layouts: what passes through, then pair by pair.
@@ -297,7 +297,7 @@ TEST_CASE("a model whose weights and cached keys were moved gives the same score
     const auto first_q = q(), first_k = k();
     const auto first = layer.scores(first_q, first_k);
     auto cached = first_k;
-    rope::permute_rows(cached.data(), rope::head_rows<double>(layer.config, L::kTokens * L::kKeyHeads), layer.layout,
+    rope::permute_rows(cached.data(), rope::head_rows<double>(layer.config, L::kTokens * L::kKeyHeads, 1), layer.layout,
                        Layout::interleaved);
 
     layer.move_to(Layout::interleaved);

@@ -45,6 +45,10 @@ std::string list(const char* name, const T& value, const Rest&... rest) {
     }
 }
 
+std::string source(rope::schedule::FactorSource s) {
+    return s == rope::schedule::FactorSource::lengths ? ", factor from the lengths" : "";
+}
+
 struct Parameters {
     std::string operator()(const rope::schedule::Default&) const { return ""; }
     std::string operator()(const rope::schedule::Ntk& s) const { return list("factor", s.factor); }
@@ -56,8 +60,9 @@ struct Parameters {
         return list("factor", s.factor, "original_max_position_embeddings", s.original_max_position_embeddings,
                     "beta_fast", s.beta_fast, "beta_slow", s.beta_slow, "truncate", s.truncate, "extrapolation_factor",
                     s.extrapolation_factor, "attention_factor", s.attention_factor, "mscale", s.mscale,
-                    "mscale_all_dim", s.mscale_all_dim, "attn_factor", s.attn_factor) +
-               ", magnitude " + magnitudes[static_cast<int>(s.magnitude)];
+                    "mscale_all_dim", s.mscale_all_dim, "attn_factor", s.attn_factor, "log_coefficient",
+                    s.log_coefficient, "max_position_embeddings", s.max_position_embeddings) +
+               ", magnitude " + magnitudes[static_cast<int>(s.magnitude)] + source(s.factor_source);
     }
     std::string operator()(const rope::schedule::Llama3& s) const {
         return list("factor", s.factor, "low_freq_factor", s.low_freq_factor, "high_freq_factor", s.high_freq_factor,
@@ -67,7 +72,8 @@ struct Parameters {
         return list("factor", s.factor, "original_max_position_embeddings", s.original_max_position_embeddings,
                     "max_position_embeddings", s.max_position_embeddings, "attention_factor", s.attention_factor,
                     "short_mscale", s.short_mscale, "long_mscale", s.long_mscale, "short_factor", s.short_factor,
-                    "long_factor", s.long_factor);
+                    "long_factor", s.long_factor) +
+               source(s.factor_source);
     }
     std::string operator()(const rope::schedule::Proportional& s) const {
         return list("partial_rotary_factor", s.partial_rotary_factor, "factor", s.factor);
@@ -133,8 +139,8 @@ std::string describe(const Spectrum& s, Index positions) {
     text +=
         format("  head_dim           %td, of which %td turn, from feature %td on\n", c.head_dim, d, c.rotary_offset);
     text += format("  base               %.10g\n", c.base);
-    text +=
-        std::string("  schedule           ") + rope::name(c.schedule) + (values.empty() ? "" : ": " + values) + "\n";
+    text += std::string("  schedule           ") + rope::schedule_name(c.schedule) +
+            (values.empty() ? "" : ": " + values) + "\n";
     if (c.interpolation_factor != 1.0) text += format("  interpolation      / %.10g\n", c.interpolation_factor);
     text += format("  attention factor   %.17g\n", s.frequencies.attention_factor);
     text += format("  inverse frequency  %.17g, %.17g, %.17g (first, middle, last pair)\n", w.front(),

@@ -58,6 +58,7 @@ class CosSinCache {
         if (!detail::proceed(check_seq_len(config, max_positions, first_position, seq_len))) return;
         build(f, max_positions, {config.head_dim, config.rotary_offset}, first_position);
         layout_ = config.layout;
+        longest_ = longest_sequence(config, seq_len);
     }
 
     /// The table of given frequencies, which are not divided by anything. The slice says where in the head the 2 *
@@ -84,6 +85,7 @@ class CosSinCache {
                            first_position)) {
             cache.attention_factor_ = f.attention_factor;
             cache.layout_ = config.layout;
+            cache.is_chain_ = true;
             detail::fill_float32_chain(f, first_position, max_positions, cache.table_.get());
         }
         return cache;
@@ -91,9 +93,11 @@ class CosSinCache {
 
     /// The same table with max_positions rows, or this one if it has as many: the rows that are there are copied, not
     /// computed again, and this table stays what it is. `frequencies` must be those that it was made of. Throws as
-    /// above, and std::invalid_argument when the first or the last row shows other frequencies.
+    /// above, and std::invalid_argument for a table of the float32 chain and when the first or the last row shows other
+    /// frequencies (which a table of position 0 alone cannot).
     ROPE_ABI CosSinCache extended(const Frequencies& frequencies, Index max_positions) const {
         if (max_positions <= max_positions_ || !detail::proceed(check(frequencies))) return *this;
+        if (!detail::proceed(check_extension(max_positions))) return *this;
         for (const Index row : {Index(0), max_positions_ - 1}) {
             const CosSinCache same(frequencies, 1, {head_dim_, rotary_offset_}, first_position_ + row);
             const std::size_t row_bytes = static_cast<std::size_t>(2 * pairs_) * sizeof(T);
@@ -110,6 +114,7 @@ class CosSinCache {
         longer.attention_factor_ = attention_factor_;
         longer.grows_ = grows_;
         longer.layout_ = layout_;
+        longer.longest_ = longest_;
         std::memcpy(longer.table_.get(), table_.get(), bytes());
         longer.fill(frequencies, max_positions_);
         return longer;
@@ -161,15 +166,28 @@ class CosSinCache {
         return table_.get() + (position - first_position_) * 2 * pairs_;
     }
 
+    ROPE_ABI static Index longest_sequence(const Config& config, Index seq_len) noexcept {
+        return std::visit(detail::LongestSequence{seq_len}, config.schedule);
+    }
     ROPE_ABI static Status check_seq_len(const Config& config, Index max_positions, Index first_position,
                                          Index seq_len) noexcept {
-        const Index longest = std::visit(detail::LongestSequence{seq_len}, config.schedule);
+        const Index longest = longest_sequence(config, seq_len);
         if (max_positions < 1 || first_position > kLastPosition - max_positions) return Status();  // refused later
         if (first_position + max_positions <= longest) return Status();
-        return detail::invalid("seq_len is ", seq_len, "; with this schedule (", name(config.schedule),
+        return detail::invalid("seq_len is ", seq_len, "; with this schedule (", schedule_name(config.schedule),
                                ") its frequencies are for sequences of at most ", longest,
                                " tokens, and the table is to hold positions up to ", first_position + max_positions - 1,
                                ": name the longest sequence as seq_len.");
+    }
+    ROPE_ABI Status check_extension(Index max_positions) const noexcept {
+        if (is_chain_)
+            return detail::invalid("max_positions is ", max_positions, "; a table of the float32 chain has ",
+                                   max_positions_, " for good, because its rows do not follow from frequencies alone.");
+        if (longest_ == kNoLongest || max_positions <= longest_ - first_position_) return Status();
+        return detail::invalid("max_positions is ", max_positions,
+                               "; the frequencies of this table are for sequences "
+                               "of at most ",
+                               longest_, " tokens: longer ones need a table made for their seq_len.");
     }
 
     ROPE_ABI void build(const Frequencies& f, Index max_positions, HeadSlice slice, Index first_position) {
@@ -229,6 +247,7 @@ class CosSinCache {
         return true;
     }
 
+    static constexpr Index kNoLongest = std::numeric_limits<Index>::max();
     static constexpr Index kLastPosition = std::numeric_limits<Index>::max() / 2 + 1;  // 2^62
 
     std::shared_ptr<T[]> table_;
@@ -238,7 +257,9 @@ class CosSinCache {
     Index head_dim_ = 0;
     Index rotary_offset_ = 0;
     double attention_factor_ = 1.0;
+    Index longest_ = kNoLongest;  // sequence that the frequencies are for
     bool grows_ = false;
+    bool is_chain_ = false;
     std::optional<Layout> layout_;
 };
 

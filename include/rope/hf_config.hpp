@@ -60,14 +60,16 @@ ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> 
 /// language model nested in text_config, entries by layer type. Where several keys say the same, rope_parameters beats
 /// rope_scaling and the keys beside them, and an outer original_max_position_embeddings beats an inner one.
 ///
-/// Strict: a missing key that a rope_type needs, an unknown rope_type or layer type, a list of the wrong length, a value
-/// of the wrong JSON type or out of range is an error that names the key's path and its value. What concerns RoPE and is
-/// not understood, and every default that was taken for want of a key, is a sentence in ModelConfig::warnings. For a
-/// model_type that is not known (see detail/hf_models.hpp), Config::layout is left open, unless `layout` says it; a
-/// given layout beats the one that is known.
+/// Strict: a missing key that a rope_type needs, an unknown rope_type or layer type, a list of the wrong length, a
+/// value of the wrong JSON type or out of range is an error that names the key's path and its value. A key that is null
+/// is as good as missing. What concerns RoPE and is not understood, or loses against another key that says something
+/// else, is a sentence in ModelConfig::warnings, and so is every default for the base, the part that turns, a length or
+/// a number of heads. (The parameters of schedules, such as beta_fast, have the defaults of schedule.hpp without a
+/// word.) For a model_type that is not known (see detail/hf_models.hpp), Config::layout is left open, unless `layout`
+/// says it; a given layout beats the one that is known.
 ///
-/// Throws std::invalid_argument, for text that is no JSON, too (a byte order mark, comments and keys that stand twice in
-/// an object are none), or that is larger than kMostConfigBytes or nested deeper than kMostConfigDepth. Allocates.
+/// Throws std::invalid_argument, for text that is no JSON, too (a byte order mark, comments and keys that stand twice
+/// in an object are none), or that is larger than kMostConfigBytes or nested deeper than kMostConfigDepth. Allocates.
 ROPE_COLD ModelConfig read_hf_config(std::string_view json_text, std::optional<Layout> layout = std::nullopt) {
     detail::Findings findings;
     ModelConfig model = detail::read_hf_json(json_text, layout, findings);

@@ -38,8 +38,9 @@ struct AttentionTemperature {
 
     /// The number for a query at `position`; on the layers named above.
     ROPE_ABI double at(Index position) const noexcept {
-        if (scale == 0.0) return 1.0;
-        return 1.0 + scale * std::log(1.0 + std::floor(static_cast<double>(position + shift) / period));
+        const double p = static_cast<double>(position) + static_cast<double>(shift);
+        if (scale == 0.0 || p < period) return 1.0;
+        return 1.0 + scale * std::log(1.0 + std::floor(p / period));
     }
 };
 
@@ -98,6 +99,10 @@ ROPE_ABI inline Status check(const ModelConfig& model) noexcept {
         if (model.config_of_layer[i] < -1 || model.config_of_layer[i] >= count)
             return detail::invalid("config_of_layer[", i, "] is ", model.config_of_layer[i],
                                    "; it must be -1 (no RoPE) or an index into configs (0 to ", count - 1, ").");
+    const AttentionTemperature& t = model.attention_temperature;
+    if (!detail::is_finite(t.scale) || !detail::is_positive(t.period))
+        return detail::invalid("attention_temperature has scale ", t.scale, " and period ", t.period,
+                               "; both must be finite, and the period above 0.");
     for (const Config& config : model.configs)
         if (const Status s = check(config); !s.ok()) return s;
     return Status();

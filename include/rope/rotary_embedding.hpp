@@ -42,7 +42,9 @@ struct TableOptions {
 ///     rotary.apply(layer, q, k, rope::start_at(n));         // in every layer
 ///
 /// It turns, and no more: what else the model asks for (softmax_scale_factor, attention_temperature) is said by
-/// model(). Positions have one axis, so that in a model with mrope_section it serves text, not images.
+/// model(). Heads are not counted, so that q and k may be a part of a layer's. Positions have one axis, so that in a
+/// model with mrope_section it serves text, not images. All tables are made for one sequence length; where each
+/// sequence has its own (LongRoPE as Hugging Face does it), keep one object for each length.
 ///
 /// Copies share the tables, whoever lets them grow. All members but the assignment may be called at the same time from
 /// any threads, reserve included: a longer table is built beside the one that others read, which lives until its last
@@ -165,6 +167,7 @@ class RotaryEmbedding {
     ROPE_ABI bool build(ModelConfig model, TableOptions options) {
         if (!detail::proceed(check(model))) return false;
         if (options.max_positions == 0) options.max_positions = model.max_position_embeddings;
+        if (options.max_positions == 0 && model.configs.empty()) options.max_positions = 1;  // there is nothing to hold
         if (options.max_positions < 1 || options.max_positions > detail::kMostLength)
             return detail::proceed(detail::invalid("max_positions is ", options.max_positions,
                                                    "; it must be from 1 to 2^40, or 0 if the model says it "

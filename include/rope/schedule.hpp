@@ -125,7 +125,8 @@ struct FreqFactors {
     std::vector<double> freq_factors = {};  ///< one number per pair
 };
 
-/// Numbers: one per pair, radians per position. Config::base is not used. (MLX's `freqs` are reciprocals of these.)
+/// Numbers: one per pair, radians per position. Config::base is not used (but must be one that is allowed). MLX's
+/// `freqs` are reciprocals of these.
 struct Custom {
     std::vector<double> inv_freq = {};
     std::vector<double> inv_freq_low = {};  ///< added to it; may be empty
@@ -138,7 +139,7 @@ using Schedule = std::variant<schedule::Default, schedule::Ntk, schedule::Dynami
                               schedule::FreqFactors, schedule::Custom>;
 
 /// A short name for people: "default", "yarn", ...; that of rope_type where it has one.
-ROPE_ABI inline const char* name(const Schedule& s) noexcept {
+ROPE_ABI inline const char* schedule_name(const Schedule& s) noexcept {
     static constexpr const char* names[] = {"default",      "ntk",   "dynamic", "yarn",         "llama3", "longrope",
                                             "proportional", "axial", "xpos",    "freq_factors", "custom"};
     return s.valueless_by_exception() ? "" : names[s.index()];

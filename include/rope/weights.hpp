@@ -23,6 +23,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///     keys, W transposed  [n, heads, head_dim]              n * heads as heads; a row is one element
 ///     fused               [heads, 3, head_dim, hidden_size] once for q, once for k: 3 * head_dim as head_dim, and the
 ///                                                           slice of q, of k (rotary_dim, rotary_offset) within it
+///     latent attention    [heads * (nope + rope), ...]      head_dim = nope + rope, rotary_dim = rope, rotary_offset =
+///                                                           nope (DeepSeek: 192, 64, 128); its one key: heads = 1
 struct HeadRows {
     Index heads = 0;
     Index head_dim = 0;
@@ -61,11 +63,12 @@ ROPE_ABI inline void swap_bytes(unsigned char* a, unsigned char* b, Index count)
 
 }  // namespace detail
 
-/// Rows of `columns` elements of type T, one after the other, of heads as a model's Config has them.
+/// Rows of `columns` elements of type T (1 for a bias), one after the other, of heads as a model's Config has them. Not
+/// for latent attention, whose heads have more rows than its Config's head_dim: see the table above.
 ///
 ///     rope::permute_rows(w_k, rope::head_rows<float>(config, kv_heads, hidden_size), from, to);
 template <class T>
-ROPE_ABI inline HeadRows head_rows(const Config& config, Index heads, Index columns = 1) noexcept {
+ROPE_ABI inline HeadRows head_rows(const Config& config, Index heads, Index columns) noexcept {
     constexpr Index size = static_cast<Index>(sizeof(T)), most = detail::kMostBytes / size;
     const Index row_bytes = columns < 0 ? -size : columns > most ? detail::kMostBytes + size : columns * size;
     return {heads, config.head_dim, config.rotary_dim, config.rotary_offset, row_bytes, 0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bytes as the text of a config.json: whatever they are, read_hf_config refuses them in a sentence or makes a model that
-// can be used, and says the same of the same file in other words.
+// Bytes as the text of a config.json: whatever they are, read_hf_config refuses them in a sentence or makes a model
+// that can be used, and says the same of the same file in other words.
 #include <rope/core.hpp>
 #include <rope/hf_config.hpp>
 
@@ -48,7 +48,7 @@ class Account {
         for (const rope::HeadCounts& heads : m.heads) (*this)(heads.q, heads.k, heads.v);
         for (const rope::Config& c : m.configs) {
             (*this)(c.head_dim, c.rotary_dim, c.rotary_offset, c.base, c.interpolation_factor, c.attention_factor,
-                    c.layout ? static_cast<int>(*c.layout) : -1, rope::name(c.schedule));
+                    c.layout ? static_cast<int>(*c.layout) : -1, rope::schedule_name(c.schedule));
             std::visit([this](const auto& s) { add(s); }, c.schedule);
         }
     }

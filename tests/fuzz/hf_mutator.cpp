@@ -38,8 +38,8 @@ Json& any(Json& value, Random& random) {
 
 Json any_value(Random& random) {
     static const Json values = Json::parse(R"([null, true, false, 0, 1, 2, 3, 4, 7, 8, 16, 64, 128, 4096, 1048576, -1,
-        0.5, 0.25, 1.0, 2.5, 10000.0, 1e6, 1e300, 1e-300, -1e300, 4294967296, 1099511627776, 18446744073709551615, "", "x",
-        [], {}, [1, 1], [2, 1, 1], [1, 1.5, 2, 2.5], [0, 1], ["full_attention", "sliding_attention"],
+        0.5, 0.25, 1.0, 2.5, 10000.0, 1e6, 1e300, 1e-300, -1e300, 4294967296, 1099511627776, 18446744073709551615, "",
+        "x", [], {}, [1, 1], [2, 1, 1], [1, 1.5, 2, 2.5], [0, 1], ["full_attention", "sliding_attention"],
         ["linear_attention", "full_attention"], ["chunked_attention", "full_attention"], "default", "linear", "dynamic",
         "ntk", "yarn", "deepseek_yarn", "longrope", "su", "llama3", "proportional", "axial", "mrope", "xdrope"])");
     return values[below(values.size(), random)];

@@ -297,7 +297,7 @@ inline std::vector<Key> keys() {
          R"("$": {"rope_type": "xdrope"})"},
         {"$.alpha", which_schedule, "1000", 1, "4.5", 1, silently(2), kFactors, kDynamicModel},
         {"$.factor", of<&Yarn::factor>, "2", 2, "4.5", 4.5, needed_by("rope_type yarn"), kFactors,
-         R"("$": {"rope_type": "yarn", "original_max_position_embeddings": 1024})"},
+         R"("$": {"rope_type": "yarn"})", "$.original_max_position_embeddings" + kLengthTaken},
         {"$.beta_fast", of<&Yarn::beta_fast>, "16", 16, "64.5", 64.5, silently(32), kFactors, kYarnModel},
         {"$.beta_slow", of<&Yarn::beta_slow>, "2", 2, "0.5", 0.5, silently(1), kFactors, kYarnModel},
         {"$.attention_factor", of<&Yarn::attention_factor>, "2", 2, "0.5", 0.5, silently(-1), kFactors, kYarnModel},
@@ -315,8 +315,6 @@ inline std::vector<Key> keys() {
          warns(4096, "$.original_max_position_embeddings" + kLengthTaken), kCounts, kYarnOfLength},
         {"$.original_max_position_embeddings", of<&Yarn::original_max_position_embeddings>, "1024", 1024, "2048", 2048,
          warns(4096, "@" + kLengthTaken), kCounts, kYarnOfLength},
-        {"$.original_max_position_embeddings", of<&DynamicNtk::max_position_embeddings>, "1024", 1024, "2048", 2048,
-         silently(4096), kCounts, kDynamicModel},
         {"$.factor", of<&Llama3::factor>, "2", 2, "4.5", 4.5, needed_by("rope_type llama3"), kFactors, kLlama3Model},
         {"$.low_freq_factor", of<&Llama3::low_freq_factor>, "2", 2, "0.5", 0.5, needed_by("rope_type llama3"), kFactors,
          kLlama3Model},
@@ -369,7 +367,7 @@ inline std::vector<Key> keys() {
         {"num_key_value_heads", {"num_kv_heads", "n_head_kv", "multi_query_group_num"}},
         {"hidden_size", {"n_embd", "d_model"}},
         {"head_dim", {"kv_channels", "attention_head_dim"}},
-        {"max_position_embeddings", {"n_positions", "max_seq_len", "seq_length", "n_ctx"}},
+        {"max_position_embeddings", {"n_positions", "max_seq_len", "seq_length", "n_ctx", "model_max_length"}},
         {"partial_rotary_factor", {"rotary_pct", "rope_pct", "rotary_emb_fraction"}}};
     const std::size_t rows = table.size();
     for (std::size_t i = 0; i < rows; ++i)

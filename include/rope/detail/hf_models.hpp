@@ -22,7 +22,8 @@ enum HfTrait : unsigned {
     kSlidesEverywhere = 64,    ///< a sliding_window is that of every layer
     kSlidesIfAsked = 128,      ///< use_sliding_window: layers from max_window_layers on slide
     kScalingOnFullOnly = 256,  ///< sliding layers have the same base, and no scaling
-    kMultiQuery = 512          ///< "multi_query" is true where it is missing
+    kMultiQuery = 512,         ///< "multi_query" is true where it is missing
+    kAlibiWithFortyLayers = 1024
 };
 
 /// The numbers are what a missing key means.
@@ -129,9 +130,8 @@ inline constexpr HfModel kHfModels[] = {
 
     half_split_model("apertus").with_theta(12000000.0),
     half_split_model("arcee"),
-    half_split_model("baichuan"),
+    half_split_model("baichuan").with(kAlibiWithFortyLayers),
     half_split_model("bitnet").with_theta(500000.0),
-    half_split_model("dbrx"),
     half_split_model("deepseek"),
     half_split_model("dots1"),
     half_split_model("exaone"),

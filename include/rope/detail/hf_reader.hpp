@@ -2,6 +2,7 @@
 // A Hugging Face configuration as a ModelConfig: layers, heads, and which rotary embedding each layer has.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -33,15 +34,21 @@ class HfReader {
         if (findings_.status.ok()) read_heads();
         if (findings_.status.ok()) read_rotary();
         if (findings_.status.ok()) read_temperature();
-        for (const std::string& key : top_.unread())
+        for (const std::string& key : top_.unread()) {
             if (concerns_rope(key)) warn(top_.unread_sentence(key, kRotaryKeys));
+            const Json* const inner = top_.find(key.c_str());  // some models keep their keys in objects of their own
+            if (inner == nullptr || !inner->is_object()) continue;
+            for (const auto& member : inner->items())
+                if (concerns_rope(member.key()))
+                    warn(top_.path_of(key) + "." + member.key() + " is not understood, and was not used.");
+        }
         return std::move(model_);
     }
 
     /// Whether a word of a key begins with one of these. ("properties" has a rope, too.)
     ROPE_COLD static bool concerns_rope(const std::string& key) {
-        for (const std::string word : {"rope", "mrope", "xdrope", "longrope", "nope", "rotary", "yarn", "alibi",
-                                       "position_embedding_type", "attn_temperature"})
+        for (const std::string word : {"rope", "mrope", "xdrope", "longrope", "nope", "rotary", "yarn", "alibi", "ntk",
+                                       "logn", "mscale", "position_embedding_type", "attn_temperature"})
             for (std::size_t at = key.find(word); at != key.npos; at = key.find(word, at + 1))
                 if (at == 0 || key[at - 1] < 'a' || key[at - 1] > 'z') return true;
         return false;
@@ -77,6 +84,10 @@ class HfReader {
         const auto text = top_.text({"position_embedding_type"});
         if (!text || *text == "rope" || (type_is_known && *text == "absolute")) return;
         if (type_is_known && *text == "rope_gptj" && context_.type.layout == Layout::interleaved) return;
+        if (*text == "nope" || *text == "alibi" || *text == "learned") {
+            has_no_rope_ = true;
+            return warn(top_.path_of("position_embedding_type") + " is " + shown(Json(*text)) + ": no layer has RoPE.");
+        }
         warn(top_.path_of("position_embedding_type") + " is " + shown(Json(*text)) +
              ", which is not understood, and was not used.");
     }
@@ -86,8 +97,8 @@ class HfReader {
                                       {1.0, static_cast<double>(kMostLayers), "a whole number from 1 to 65536"});
         top_.require(count.has_value(), "num_hidden_layers", "every model");
         model_.config_of_layer.assign(findings_.status.ok() && count ? static_cast<std::size_t>(*count) : 0, 0);
-        const auto positions =
-            top_.count({"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"});
+        const auto positions = top_.count(
+            {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx", "model_max_length"});
         context_.max_position_embeddings =
             positions ? *positions : type_default("max_position_embeddings", context_.type.max_positions);
         model_.max_position_embeddings = context_.max_position_embeddings;
@@ -109,11 +120,14 @@ class HfReader {
             findings_.fail(top_.path_of("layer_types") + " has " + std::to_string(names->size()) +
                            " entries; it must have one per layer (" + std::to_string(layers()) + ").");
         read_window();
+        const auto full = top_.counts("full_attn_idxs", kAnyCountOrNone);  // LFM2: the others are convolutions
         const std::string letters = pattern_letters();
         if (!findings_.status.ok()) return;
         for (std::size_t i = 0; i < layers(); ++i) {
             LayerType type = letters.empty() ? unnamed_layer(static_cast<Index>(i)) : LayerType::full_attention;
             if (!letters.empty() && letters[i % letters.size()] == 'L') type = LayerType::sliding_attention;
+            if (full && std::find(full->begin(), full->end(), static_cast<Index>(i)) == full->end())
+                type = LayerType::no_attention;
             if (names) type = layer_type((*names)[i], i);
             model_.layer_types.push_back(type);
         }
@@ -175,6 +189,12 @@ class HfReader {
             warn(top_.path_of("rotary") + " is false: no layer has RoPE.");
             rotated.assign(layers(), false);
         }
+        if ((context_.type.traits & kAlibiWithFortyLayers) != 0 && layers() == 40) {
+            warn(top_.path_of("num_hidden_layers") + " is 40, with which " + model_.model_type +
+                 " has ALiBi: no layer has RoPE.");
+            has_no_rope_ = true;
+        }
+        if (has_no_rope_) rotated.assign(layers(), false);
         const auto list = top_.counts("no_rope_layers", {0.0, 1.0, "0 (no RoPE) or 1 (RoPE)"});
         const bool has_interval = (context_.type.traits & kEveryFourthNoRope) != 0;
         const Index interval = top_.count({"no_rope_layer_interval"}).value_or(has_interval ? 4 : 0);
@@ -226,6 +246,7 @@ class HfReader {
             if (layer == LayerType::no_attention) here = HeadCounts();
             model_.heads.push_back(here);
         }
+        context_.is_latent = rope_part.has_value();
         context_.head_dim_is = rope_part ? top_.path_of("qk_rope_head_dim") : top_.path_of_first(head_dim_keys);
         if (rope_part || head_dim) {
             context_.head_dim = rope_part ? *rope_part : *head_dim;
@@ -275,12 +296,6 @@ class HfReader {
             top_.path_of(newer != nullptr || older == nullptr ? "rope_parameters" : "rope_scaling");
         const bool by_type = params != nullptr && is_by_layer_type(*params);
         JsonFields outer(params, path, findings_);
-        if (params != nullptr && !by_type)
-            for (const auto& member : params->items())
-                if (member.value().is_object())
-                    findings_.fail(outer.path_of(member.key()) +
-                                   " is an object; only full_attention, sliding_attention and chunked_attention may be.");
-        if (!findings_.status.ok()) return;
 
         Index made[3] = {-2, -2, -2};  // by layer type; -2: not yet
         for (std::size_t i = 0; i < layers(); ++i) {
@@ -293,6 +308,7 @@ class HfReader {
             if (!findings_.status.ok()) return;
             config = known;
         }
+        if (params != nullptr && !by_type && !params_are_used_) warn(path + " was not used: no layer asks for it.");
         if (by_type)
             for (const std::string& key : outer.unread())
                 warn(is_layer_type(key) ? outer.path_of(key) + " was not used: no layer of that type has RoPE."
@@ -322,7 +338,7 @@ class HfReader {
             // Gemma 3, ModernBERT: sliding layers have a base of their own, and no scaling.
             params = nullptr;
             theta_key = top_.says("local_rope_theta") || model_.model_type == "modernbert" ? "local_rope_theta"
-                                                                                     : "rope_local_base_freq";
+                                                                                           : "rope_local_base_freq";
             if (context_.type.local_theta != 0.0) theta = context_.type.local_theta;
         } else if (top_.says("global_rope_theta")) {
             theta_key = "global_rope_theta";
@@ -336,6 +352,7 @@ class HfReader {
             context.head_dim = *global_head_dim_;
             context.head_dim_is = top_.path_of("global_head_dim");
         }
+        if (params != nullptr && !is_unscaled) params_are_used_ = true;
         const Config config = HfRotary(JsonFields(params, path, findings_), top_, context, findings_, model_)
                                   .read(theta_key, theta, !is_unscaled);
         model_.configs.push_back(config);
@@ -356,8 +373,9 @@ class HfReader {
 
     static constexpr Index kMostLayers = 65536;
     static constexpr Keys kRotaryKeys = {
-        "rope_theta", "rotary_emb_base",       "rope_ratio", "rope_local_base_freq", "local_rope_theta", "global_rope_theta",
-        "rotary_dim", "partial_rotary_factor", "rotary_pct", "rope_pct",             "rotary_emb_fraction"};
+        "rope_theta",       "rotary_emb_base",   "rope_ratio",         "rope_local_base_freq",
+        "local_rope_theta", "global_rope_theta", "rotary_dim",         "partial_rotary_factor",
+        "rotary_pct",       "rope_pct",          "rotary_emb_fraction"};
     static constexpr const char* kLayerTypeKeys[] = {"full_attention", "sliding_attention", "chunked_attention"};
     static constexpr NumberRange kAnyHeadDim = {1.0, static_cast<double>(kMaxHeadDim), "a whole number from 1 to 2^20"};
 
@@ -368,6 +386,8 @@ class HfReader {
     Index pattern_ = 0;
     Index first_sliding_ = kMostLayers;
     bool window_is_null_ = false;
+    bool has_no_rope_ = false;
+    bool params_are_used_ = false;
     std::optional<Index> global_head_dim_;
     Index config_of_flat_ = -1;  ///< what all layers share that nothing sets apart
     ModelConfig model_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../config.hpp"
+#include "../frequencies.hpp"
 #include "../model_config.hpp"
 #include "hf_models.hpp"
 #include "json_fields.hpp"
@@ -26,8 +27,9 @@ struct HfContext {
     bool layout_is_known;
     Index head_dim;
     Index max_position_embeddings;
-    std::string head_dim_is = {};     ///< the paths of the keys that head_dim was read from
+    std::string head_dim_is = {};  ///< the paths of the keys that head_dim was read from
     bool type_is_known = true;
+    bool is_latent = false;            ///< multi-head latent attention, DeepSeek's
     bool has_parameters_only = false;  ///< rope_parameters by layer type, where a key for all layers has no place
 };
 
@@ -52,8 +54,13 @@ class HfRotary {
         read_schedule(c);
         read_sections(c);
         read_temperature();
-        for (const std::string& key : is_scaled ? params_.unread() : std::vector<std::string>())
+        for (const std::string& key : is_scaled ? params_.unread() : std::vector<std::string>()) {
             findings_.warn(params_.unread_sentence(key));
+            // Parameters of some kind of layers, which nobody knows.
+            if (!context_.has_parameters_only && params_.is_object(key))
+                findings_.fail(params_.path_of(key) +
+                               " is an object; only full_attention, sliding_attention and chunked_attention may be.");
+        }
         if (findings_.status.ok()) check_result(c);
         return c;
     }
@@ -66,7 +73,8 @@ class HfRotary {
             return findings_.fail(rotary_dim_is_ + ", so that " + std::to_string(turning) +
                                   " features would turn; it must be an even number from 2 to head_dim (" +
                                   std::to_string(c.head_dim) + ").");
-        const Status s = check(c);
+        Frequencies f;
+        const Status s = make_frequencies(c, 0, f);
         if (s.ok()) return;
         const std::string sentence = s.message(), schedule = "schedule.";
         const std::size_t end = std::min(sentence.find(' '), sentence.find('['));
@@ -84,10 +92,17 @@ class HfRotary {
 
     /// Files may name it by both keys.
     ROPE_COLD void read_type() {
+        if (params_.holds("type", "mrope") && params_.holds("rope_type", "default")) {  // which mean the same
+            params_.text({"type"});
+            params_.text({"rope_type"});
+            type_ = "mrope";
+            return;
+        }
         const auto type = params_.text({"rope_type", "type"});
         type_ = type.value_or("default");
         if (type) return;
-        for (const char* key : {"factor", "alpha", "short_factor", "long_factor", "low_freq_factor", "high_freq_factor"})
+        for (const char* key :
+             {"factor", "alpha", "short_factor", "long_factor", "low_freq_factor", "high_freq_factor"})
             params_.require(!params_.says(key), "rope_type", key);
     }
     ROPE_COLD double read_theta(const char* key, double default_theta) {
@@ -103,13 +118,15 @@ class HfRotary {
         // ChatGLM says how many times the usual base its own is.
         const auto ratio = top_.number({"rope_ratio"}, kAnyFactor);
         if (!ratio && (context_.type.traits & kFixedTheta) == 0)
-            warn_of_default(context_.has_parameters_only ? params_ : top_, is_usual ? "rope_theta" : key, default_theta);
+            warn_of_default(context_.has_parameters_only ? params_ : top_, is_usual ? "rope_theta" : key,
+                            default_theta);
         return default_theta * ratio.value_or(1.0);
     }
     ROPE_COLD void warn_of_default(const JsonFields& where, const char* key, const Json& value) {
         const std::string type = context_.type.type;
-        findings_.warn(where.lack_of(key) + "; " + value.dump() + " was taken, " +
-                       (context_.type_is_known ? "the default of model_type " + type + "." : "which most models have."));
+        findings_.warn(
+            where.lack_of(key) + "; " + value.dump() + " was taken, " +
+            (context_.type_is_known ? "the default of model_type " + type + "." : "which most models have."));
     }
 
     /// How many features turn: a part of the head, or a count of them.
@@ -178,11 +195,11 @@ class HfRotary {
                               : inner ? params_.path_of("original_max_position_embeddings")
                                       : top_.path_of("max_position_embeddings");
         if (outer && inner && *outer != *inner)
-            findings_.warn(params_.path_of("original_max_position_embeddings") + " was not used: " +
-                           original_length_is_ + " is there, too.");
+            findings_.warn(params_.path_of("original_max_position_embeddings") +
+                           " was not used: " + original_length_is_ + " is there, too.");
         if (outer || inner) return outer ? *outer : *inner;
         require_max_position(by);
-        if (type_ != "dynamic" && context_.max_position_embeddings != 0)  // for which it is as good
+        if (context_.max_position_embeddings != 0)  // for which it is as good
             findings_.warn(params_.lack_of("original_max_position_embeddings") + "; " +
                            std::to_string(context_.max_position_embeddings) + " was taken, the " + original_length_is_ +
                            ".");
@@ -221,15 +238,23 @@ class HfRotary {
     }
     ROPE_COLD void read_dynamic(Config& c) {
         if (const auto alpha = params_.number({"alpha"}, kAnyFactor)) {  // HunYuan: NTK-aware, whatever the length
+            params_.number({"factor"}, kAnyNumber);
             // Beside it stand relics of YaRN, which HunYuan's code does not read.
-            for (const char* key : {"factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"})
-                params_.number({key}, kAnyNumber);
+            if (model_.model_type.rfind("hunyuan", 0) == 0)
+                for (const char* key : {"beta_fast", "beta_slow", "mscale", "mscale_all_dim"})
+                    params_.number({key}, kAnyNumber);
             c.schedule = schedule::Ntk{*alpha};
         } else if (type_ == "xdrope") {
             params_.require(false, "alpha", "rope_type xdrope");
         } else {
             const double factor = required("factor", {1.0, 0x1p32, "a number from 1 to 2^32"});
-            c.schedule = schedule::DynamicNtk{factor, original_length("rope_type dynamic")};
+            // Not the original length: the published code grows from max_position_embeddings on.
+            require_max_position("rope_type dynamic");
+            if (const auto original = params_.count({"original_max_position_embeddings"});
+                original && *original != context_.max_position_embeddings)
+                findings_.warn(params_.path_of("original_max_position_embeddings") +
+                               " was not used: rope_type dynamic grows from max_position_embeddings on.");
+            c.schedule = schedule::DynamicNtk{factor, context_.max_position_embeddings};
         }
     }
     ROPE_COLD schedule::Yarn read_yarn() {
@@ -246,7 +271,8 @@ class HfRotary {
         y.mscale_all_dim = params_.number({"mscale_all_dim"}, kAnyNumber);
         y.attn_factor = params_.number({"attn_factor"}, kAnyFactor).value_or(1.0);
         y.log_coefficient = context_.type.log_coefficient;
-        const bool deepseek = type_ == "deepseek_yarn" || (context_.type.traits & kDeepSeekYarn) != 0;
+        const bool deepseek = type_ == "deepseek_yarn" || (context_.type.traits & kDeepSeekYarn) != 0 ||
+                              (context_.is_latent && !context_.type_is_known);
         y.magnitude = deepseek ? schedule::YarnMagnitude::deepseek : schedule::YarnMagnitude::standard;
         if (!params_.truth({"apply_yarn_scaling"}).value_or(true)) y.magnitude = schedule::YarnMagnitude::none;
         if (deepseek && y.mscale_all_dim) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The members of a JSON object, read strictly: a value of the wrong type or out of range is an error that names its path,
-// and a member that nobody asks for is known.
+// The members of a JSON object, read strictly: a value of the wrong type or out of range is an error that names its
+// path, and a member that nobody asks for is known.
 #pragma once
 
 #include <cmath>
@@ -71,9 +71,11 @@ class JsonFields {
         read_.insert(key);
         return &*it;
     }
-    ROPE_COLD bool has(const char* key) const { return object_ != nullptr && object_->contains(key); }
+    ROPE_COLD bool has(const std::string& key) const { return object_ != nullptr && object_->contains(key); }
+    ROPE_COLD bool holds(const std::string& key, const char* text) const { return has(key) && (*object_)[key] == text; }
+    ROPE_COLD bool is_object(const std::string& key) const { return has(key) && (*object_)[key].is_object(); }
     /// Whether there is such a member, and it is not null.
-    ROPE_COLD bool says(const char* key) const { return has(key) && !(*object_)[key].is_null(); }
+    ROPE_COLD bool says(const std::string& key) const { return has(key) && !(*object_)[key].is_null(); }
 
     /// The first of these names under which there is a member that is not null; nullptr for none. Members under the
     /// others that say something else are known as beaten.

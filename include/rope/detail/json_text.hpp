@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Text that should be JSON, looked at before it is taken into memory: its size, its depth, keys that stand twice, numbers
-// that no double holds. Each is an error that says where.
+// Text that should be JSON, looked at before it is taken into memory: its size, its depth, keys that stand twice,
+// numbers that no double holds. Each is an error that says where.
 #pragma once
 
 #include <cstddef>

@@ -159,6 +159,8 @@ struct CheckSchedule {
             .unless(is_positive(s.partial_rotary_factor) && s.partial_rotary_factor <= 1.0,
                     "schedule.partial_rotary_factor is ", s.partial_rotary_factor,
                     "; it must be above 0 and at most 1.")
+            .unless(s.partial_rotary_factor * static_cast<double>(d) >= 2.0, "schedule.partial_rotary_factor is ",
+                    s.partial_rotary_factor, "; it must leave at least one of the ", d / 2, " pairs to turn.")
             .factor("factor", s.factor);
     }
     ROPE_COLD Status operator()(const schedule::Axial& s) const noexcept {

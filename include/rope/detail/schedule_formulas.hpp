@@ -63,7 +63,8 @@ struct MakeSchedule {
     ROPE_ABI Scheduled operator()(const schedule::Ntk& s) const { return {powers_with_base_times(exact(s.factor))}; }
     ROPE_ABI Scheduled operator()(const schedule::DynamicNtk& s) const {
         // factor * L / max - (factor - 1), and exactly 1 for L = max
-        const Index beyond = LongestSequence{seq_len}(s)-s.max_position_embeddings;
+        const LongestSequence longest = {seq_len};
+        const Index beyond = longest(s) - s.max_position_embeddings;
         const DoubleDouble growth = exact(s.factor) * (exact(beyond) / exact(s.max_position_embeddings));
         return {powers_with_base_times(exact(1.0) + growth)};
     }
