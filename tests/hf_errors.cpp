@@ -82,7 +82,6 @@ TEST_CASE("an inner rope_theta beats an outer one, and that beats its alias") {
           {inner, "rotary_emb_base was not used: rope_parameters.rope_theta is there, too."});
     takes(kBase, R"("rope_ratio": 5)", 20000, {"rope_ratio was not used: no layer asks for it."});
     takes(kBase, R"("global_rope_theta": 5)", 5, {"rope_theta was not used: no layer asks for it."});
-
     const std::string types =
         R"("layer_types": ["sliding_attention", "full_attention", "full_attention", "full_attention"], )";
     const auto by_type = [&](const std::string& more, double sliding, double full, const Warnings& warnings) {
@@ -179,7 +178,6 @@ TEST_CASE("the layout is what the caller says, else rope_interleave, else the mo
     CHECK(layout(file(R"("model_type": "gptj", "rope_interleave": false)"), std::nullopt) == Layout::half_split);
     for (const Layout given : {Layout::interleaved, Layout::half_split})
         for (const std::string& text : {file(), gptj, interleaved}) CHECK(layout(text, given) == given);
-
     for (const auto& [type, shown] : std::vector<std::pair<std::string, std::string>>{
              {"mystery", "\"mystery\""}, {"llama\\u0000", "\"llama\\u0000\""}, {"", "\"\""}, {"a\\nb", "\"a\\nb\""}}) {
         const std::string text = file("\"model_type\": \"" + type + "\"");
@@ -272,6 +270,8 @@ TEST_CASE("what concerns RoPE and is not understood is a warning, once; what doe
     warns(R"("attn_temperature_tuning": true)", {not_understood("attn_temperature_tuning")});
     warns(R"("alibi": true)", {"alibi is true: no layer has RoPE.", "rope_theta was not used: no layer asks for it."});
     warns(R"("alibi": false)", {});
+    warns(R"("x": {"rope\u0001": 1, "y": 2}, "x\u0000": {"rope": 1}, "y": [{"rope": 1}])",
+          {not_understood("x.\"rope\\u0001\""), not_understood("\"x\\u0000\".rope")});
     warns(R"("qk_nope_head_dim": 128, "qk_rope_head_dim": 64)", {});
     refuses(R"("qk_nope_head_dim": "128")", "qk_nope_head_dim is \"128\"; it must be a whole number from 0 to 2^40.");
     refuses(R"("alibi": 1)", "alibi is 1; it must be true or false.");

@@ -222,6 +222,11 @@ TEST_CASE("huge counts are refused before anything has their size") {
     const std::string flags = "\"no_rope_layers\": [1" + repeated(",1", 999999) + "]";
     CHECK(refused("a million entries", model(flags), 50 * flags.size()) ==
           "no_rope_layers has 1000000 entries; it must have one per layer (4).");
+    // Neither are there as many steps as layers times entries.
+    const std::string full = R"({"num_hidden_layers": 65536, "num_attention_heads": "x", "full_attn_idxs": [1)" +
+                             repeated(",1", 1999999) + "]}";
+    CHECK(refused("indices of layers", full, 50 * full.size()) ==
+          "num_attention_heads is \"x\"; it must be a whole number from 1 to 2^40.");
     const std::string divisors = repeated("1,", 600000) + "1]";
     CHECK(refused("factors",
                   model("\"rope_scaling\": {\"type\": \"su\", \"short_factor\": [" + divisors + ", \"long_factor\": [" +

@@ -2,7 +2,6 @@
 // A Hugging Face configuration as a ModelConfig: layers, heads, and which rotary embedding each layer has.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -36,11 +35,10 @@ class HfReader {
         if (findings_.status.ok()) read_temperature();
         for (const std::string& key : top_.unread()) {
             if (concerns_rope(key)) warn(top_.unread_sentence(key, kRotaryKeys));
-            const Json* const inner = top_.find(key.c_str());  // some models keep their keys in objects of their own
-            if (inner == nullptr || !inner->is_object()) continue;
-            for (const auto& member : inner->items())
+            if (!top_.is_object(key)) continue;
+            for (const auto& member : top_.find(key)->items())  // some models keep their keys in objects of their own
                 if (concerns_rope(member.key()))
-                    warn(top_.path_of(key) + "." + member.key() + " is not understood, and was not used.");
+                    warn(joined(top_.path_of(key), member.key()) + " is not understood, and was not used.");
         }
         return std::move(model_);
     }
@@ -123,11 +121,14 @@ class HfReader {
         const auto full = top_.counts("full_attn_idxs", kAnyCountOrNone);  // LFM2: the others are convolutions
         const std::string letters = pattern_letters();
         if (!findings_.status.ok()) return;
+        std::vector<bool> is_full(layers(), !full);
+        if (full)
+            for (const Index i : *full)
+                if (i < static_cast<Index>(layers())) is_full[static_cast<std::size_t>(i)] = true;
         for (std::size_t i = 0; i < layers(); ++i) {
             LayerType type = letters.empty() ? unnamed_layer(static_cast<Index>(i)) : LayerType::full_attention;
             if (!letters.empty() && letters[i % letters.size()] == 'L') type = LayerType::sliding_attention;
-            if (full && std::find(full->begin(), full->end(), static_cast<Index>(i)) == full->end())
-                type = LayerType::no_attention;
+            if (!is_full[i]) type = LayerType::no_attention;
             if (names) type = layer_type((*names)[i], i);
             model_.layer_types.push_back(type);
         }

@@ -64,7 +64,7 @@ class JsonFields {
     ROPE_COLD const std::string& path() const noexcept { return path_; }
 
     /// The member, null members included; nullptr when there is none.
-    ROPE_COLD const Json* find(const char* key) {
+    ROPE_COLD const Json* find(const std::string& key) {
         if (object_ == nullptr) return nullptr;
         const auto it = object_->find(key);
         if (it == object_->end()) return nullptr;
