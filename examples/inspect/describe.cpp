@@ -37,7 +37,7 @@ std::string shown(const std::optional<T>& x) {
 /// name value, name value, ...
 template <class T, class... Rest>
 std::string list(const char* name, const T& value, const Rest&... rest) {
-    const std::string first = std::string(name) + " " + shown(value);
+    std::string first = std::string(name) + " " + shown(value);
     if constexpr (sizeof...(rest) == 0) {
         return first;
     } else {

@@ -164,7 +164,7 @@ class RotaryEmbedding {
     ROPE_ABI static bool is_one(const Table& t) noexcept { return t.q.data() == t.k.data(); }
 
     /// False when refused and the handler returned; likewise below.
-    ROPE_ABI bool build(ModelConfig model, TableOptions options) {
+    ROPE_ABI bool build(ModelConfig&& model, TableOptions options) {
         if (!detail::proceed(check(model))) return false;
         if (options.max_positions == 0) options.max_positions = model.max_position_embeddings;
         if (options.max_positions == 0 && model.configs.empty()) options.max_positions = 1;  // there is nothing to hold

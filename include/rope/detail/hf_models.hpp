@@ -29,7 +29,6 @@ enum HfTrait : unsigned {
 /// The numbers are what a missing key means.
 struct HfModel {
     const char* type = "";
-    Layout layout = Layout::half_split;
     double theta = 10000.0;
     double local_theta = 0.0;   ///< of sliding layers, which then have no scaling; 0: that of the others
     double partial = 1.0;       ///< rotated part of a head
@@ -42,6 +41,7 @@ struct HfModel {
     Index max_positions = 0;    ///< 0: unknown
     double log_coefficient = 0.1;
     unsigned traits = 0;
+    Layout layout = Layout::half_split;
 
     // This model type, and one thing more.
     ROPE_ABI constexpr HfModel with_theta(double value, double local = 0.0) const noexcept {

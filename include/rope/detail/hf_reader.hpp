@@ -137,7 +137,7 @@ class HfReader {
     ROPE_COLD std::string pattern_letters() {
         const Json* const value = top_.find("sliding_window_pattern");
         if (value == nullptr || !value->is_string()) return {};
-        const std::string letters = value->get<std::string>();
+        std::string letters = value->get<std::string>();
         if (letters.empty() || letters.find_first_not_of("LG") != std::string::npos)
             top_.refuse(top_.path_of("sliding_window_pattern"), *value, "a whole number, or letters L and G");
         return letters;

@@ -84,7 +84,7 @@ class HfRotary {
             findings_.fail(theta_is_ + rest);
         else if (key == "original_max_position_embeddings")
             findings_.fail(original_length_is_ + rest);
-        else if (params_.has(key.c_str()))
+        else if (params_.has(key))
             findings_.fail(params_.path_of(key) + rest);
         else
             findings_.fail(params_.path_of_first({"rope_type", "type"}) + " is \"" + type_ + "\": " + sentence);

@@ -92,7 +92,10 @@ class JsonTextCheck {
     ROPE_COLD std::string path() const {
         std::string path;
         for (const Level& level : within_)
-            path = level.is_object ? joined(path, level.key) : path + "[" + std::to_string(level.index) + "]";
+            if (level.is_object)
+                path = joined(path, level.key);
+            else
+                path.append("[").append(std::to_string(level.index)).append("]");
         return path.empty() ? "json_text" : end_of(path);
     }
 
