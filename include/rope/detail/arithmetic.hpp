@@ -9,9 +9,15 @@
 #include "../types.hpp"
 #include "bits.hpp"
 
-// Iterations of the loop that follows do not read what others write, though pointers may be equal.
+// Iterations of the loop that follows do not read what others write, though pointers may be equal. Under a sanitizer
+// clang would warn that it cannot vectorise them.
 #if defined(__clang__)
-#    define ROPE_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
+#    if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || __has_feature(thread_sanitizer) || \
+        __has_feature(undefined_behavior_sanitizer)
+#        define ROPE_INDEPENDENT_ITERATIONS
+#    else
+#        define ROPE_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
+#    endif
 #elif defined(__GNUC__)
 #    define ROPE_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
 #else
