@@ -20,20 +20,6 @@ using support::Ints;
 
 namespace {
 
-GgufFile small(const std::string& architecture = "qwen2") {
-    return {architecture,
-            {{"block_count", 4},
-             {"context_length", 8192},
-             {"embedding_length", 512},
-             {"attention.head_count", 8},
-             {"rope.freq_base", 500000.0}}};
-}
-GgufFile yarn(const std::string& architecture = "qwen2") {
-    return small(architecture)
-        .set("rope.scaling.type", "yarn")
-        .set("rope.scaling.factor", 4.0)
-        .set("rope.scaling.original_context_length", 2048);
-}
 /// Values that no key of a kind may have, and how a sentence shows them.
 using Bad = std::vector<std::pair<GgufValue, std::string>>;
 const Bad kNotNumbers = {{"4", "\"4\""},
@@ -67,45 +53,49 @@ TEST_CASE("wrong types and values are refused with the key's path") {
     const Bad not_positive = joined(not_counts, {{0, "0"}, {0.0, "0"}});
     for (const char* key : {"context_length", "embedding_length", "full_attention_interval",
                             "rope.scaling.original_context_length", "attention.temperature_length"})
-        refuses(small(), key, not_positive, "a whole number from 1 to 2^40");
+        refuses(support::small_model(), key, not_positive, "a whole number from 1 to 2^40");
     const std::string none_or_more = "a whole number from 0 to 2^40";
     for (const char* key : {"attention.sliding_window", "nextn_predict_layers"})
-        refuses(small(), key, not_counts, none_or_more);
+        refuses(support::small_model(), key, not_counts, none_or_more);
     const Bad neither_count_nor_list = {
         {"4", "\"4\""}, {true, "true"}, {-1, "-1"}, {0.5, "0.5"}, {std::vector<double>{8.0}, "an array of 1"}};
     for (const char* key : {"attention.head_count", "attention.head_count_kv", "attention.sliding_window_pattern"})
-        refuses(small(), key, neither_count_nor_list, none_or_more);
+        refuses(support::small_model(), key, neither_count_nor_list, none_or_more);
     for (const char* key : {"attention.key_length", "attention.key_length_mla", "attention.key_length_swa",
                             "attention.value_length", "rope.dimension_count", "rope.dimension_count_swa"})
-        refuses(small(), key, joined(not_positive, {{1048577, "1048577"}}), "a whole number from 1 to 2^20");
-    refuses(small(), "block_count", joined(not_positive, {{65537, "65537"}}), "a whole number from 1 to 65536");
+        refuses(support::small_model(), key, joined(not_positive, {{1048577, "1048577"}}),
+                "a whole number from 1 to 2^20");
+    refuses(support::small_model(), "block_count", joined(not_positive, {{65537, "65537"}}),
+            "a whole number from 1 to 65536");
 
     const Bad not_factors = joined(kNotNumbers, {{0, "0"}, {-2.0, "-2"}, {5e9, "5e+09"}, {1e-10, "1e-10"}});
     for (const char* key :
          {"rope.scaling.factor", "rope.scale_linear", "rope.scaling.attn_factor", "rope.scaling.alpha",
           "rope.scaling.yarn_attn_factor", "rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow"})
-        refuses(small(), key, not_factors, "a number from 2^-32 to 2^32");
-    refuses(yarn(), "rope.scaling.yarn_ext_factor", joined(kNotNumbers, {{-1.0, "-1"}, {5e9, "5e+09"}}),
+        refuses(support::small_model(), key, not_factors, "a number from 2^-32 to 2^32");
+    refuses(support::yarn_model(), "rope.scaling.yarn_ext_factor", joined(kNotNumbers, {{-1.0, "-1"}, {5e9, "5e+09"}}),
             "a number from 0 to 2^32");
-    refuses(yarn(), "rope.scaling.yarn_log_multiplier", joined(kNotNumbers, {{-0.1, "-0.1"}, {65537.0, "65537"}}),
-            "a number from 0 to 2^16");
-    refuses(small(), "attention.temperature_scale", joined(kNotNumbers, {{-5e9, "-5e+09"}}),
+    refuses(support::yarn_model(), "rope.scaling.yarn_log_multiplier",
+            joined(kNotNumbers, {{-0.1, "-0.1"}, {65537.0, "65537"}}), "a number from 0 to 2^16");
+    refuses(support::small_model(), "attention.temperature_scale", joined(kNotNumbers, {{-5e9, "-5e+09"}}),
             "a number from -2^32 to 2^32");
     for (const char* key : {"rope.freq_base", "rope.freq_base_swa"})
-        refuses(small(), key, joined(kNotNumbers, {{0.0, "0"}, {-10000.0, "-10000"}}),
+        refuses(support::small_model(), key, joined(kNotNumbers, {{0.0, "0"}, {-10000.0, "-10000"}}),
                 "a number above 0 and at most 2^1000");
 
     const Bad not_text = {{1, "1"}, {2.5, "2.5"}, {true, "true"}, {Ints{}, "an array of 0"}};
-    refuses(small(), "general.architecture", not_text, "a string");
-    refuses(small(), "rope.scaling.type", not_text, "a string");
-    refuses(small(), "rope.scaling.type", {{"dynamic", "\"dynamic\""}, {"", "\"\""}, {"YARN", "\"YARN\""}},
-            "none, linear, yarn or longrope");
-    refuses(small(), "rope.scaling.finetuned", {{1, "1"}, {"true", "\"true\""}, {1.0, "1"}}, "true or false");
+    refuses(support::small_model(), "general.architecture", not_text, "a string");
+    refuses(support::small_model(), "rope.scaling.type", not_text, "a string");
+    refuses(support::small_model(), "rope.scaling.type",
+            {{"dynamic", "\"dynamic\""}, {"", "\"\""}, {"YARN", "\"YARN\""}}, "none, linear, yarn or longrope");
+    refuses(support::small_model(), "rope.scaling.finetuned", {{1, "1"}, {"true", "\"true\""}, {1.0, "1"}},
+            "true or false");
     for (const char* key : {"rope.dimension_sections", "attention.recurrent_layers"})
-        refuses(small(), key, {{1, "1"}, {"x", "\"x\""}, {true, "true"}, {std::vector<double>{1.0}, "an array of 1"}},
+        refuses(support::small_model(), key,
+                {{1, "1"}, {"x", "\"x\""}, {true, "true"}, {std::vector<double>{1.0}, "an array of 1"}},
                 "an array of whole numbers");
     const std::string characters = "1 to 64 of the characters a-z, 0-9, -, _ and .";
-    refuses(small(), "general.architecture",
+    refuses(support::small_model(), "general.architecture",
             {{"", "\"\""},
              {"Llama", "\"Llama\""},
              {"a b", "\"a b\""},
@@ -115,7 +105,9 @@ TEST_CASE("wrong types and values are refused with the key's path") {
 }
 
 TEST_CASE("entries of arrays are refused with their place, and arrays of a wrong length") {
-    const auto refused = [](const char* key, const Ints& list) { return small().set(key, list).refused(); };
+    const auto refused = [](const char* key, const Ints& list) {
+        return support::small_model().set(key, list).refused();
+    };
     CHECK(refused("attention.head_count", {8, 8, -8, 8}) ==
           "qwen2.attention.head_count[2] is -8; it must be a whole number from 0 to 2^40.");
     CHECK(refused("rope.dimension_sections", {8, 8, 8, -1}) ==
@@ -131,44 +123,48 @@ TEST_CASE("entries of arrays are refused with their place, and arrays of a wrong
         CHECK(refused(key, Ints(65537, 1)) ==
               std::string("qwen2.") + key + " has 65537 entries; it must have at most 65536.");
         // Without the layers that predict further tokens, too.
-        CHECK(small().set("nextn_predict_layers", 1).set(key, Ints(3, 1)).refused() == "(accepted)");
-        CHECK(small().set("nextn_predict_layers", 1).set(key, Ints(4, 1)).refused() == "(accepted)");
-        CHECK(small().set("nextn_predict_layers", 1).set(key, Ints(2, 1)).refused() != "(accepted)");
+        CHECK(support::small_model().set("nextn_predict_layers", 1).set(key, Ints(3, 1)).refused() == "(accepted)");
+        CHECK(support::small_model().set("nextn_predict_layers", 1).set(key, Ints(4, 1)).refused() == "(accepted)");
+        CHECK(support::small_model().set("nextn_predict_layers", 1).set(key, Ints(2, 1)).refused() != "(accepted)");
     }
-    CHECK(small().set("nextn_predict_layers", 4).refused() ==
+    CHECK(support::small_model().set("nextn_predict_layers", 4).refused() ==
           "qwen2.nextn_predict_layers is 4; it must be less than block_count (4).");
 }
 
 TEST_CASE("what is required") {
-    CHECK(small().without("general.architecture").refused() ==
+    CHECK(support::small_model().without("general.architecture").refused() ==
           "general.architecture is missing; every GGUF file needs it.");
-    CHECK(small().without("block_count").refused() == "qwen2.block_count is missing; every model needs it.");
-    CHECK(small().without("attention.head_count").refused() ==
+    CHECK(support::small_model().without("block_count").refused() ==
+          "qwen2.block_count is missing; every model needs it.");
+    CHECK(support::small_model().without("attention.head_count").refused() ==
           "qwen2.attention.head_count is missing; architecture qwen2 needs it.");
-    CHECK(small().without("embedding_length").refused() ==
+    CHECK(support::small_model().without("embedding_length").refused() ==
           "qwen2.attention.key_length is missing; a model without embedding_length needs it.");
-    CHECK(small().set("embedding_length", 513).refused() ==
+    CHECK(support::small_model().set("embedding_length", 513).refused() ==
           "qwen2.embedding_length is 513; without attention.key_length it must be a multiple of attention.head_count "
           "(8), and at most 2^20 times it.");
-    CHECK(small().set("embedding_length", Index(1) << 33).refused().find("qwen2.embedding_length is 8589934592;") == 0);
-    CHECK(small("deepseek2").refused() ==
+    CHECK(support::small_model()
+              .set("embedding_length", Index(1) << 33)
+              .refused()
+              .find("qwen2.embedding_length is 8589934592;") == 0);
+    CHECK(support::small_model("deepseek2").refused() ==
           "deepseek2.rope.dimension_count is missing; multi-head latent attention needs it.");
     for (const char* name : {"gemma3n", "gemma-embedding", "gemma4", "gpt-oss", "cohere2", "exaone-moe", "mimo2"})
-        CHECK(small(name).refused() ==
+        CHECK(support::small_model(name).refused() ==
               std::string(name) + ".attention.sliding_window is missing; architecture " + name + " needs it.");
     for (const char* name : {"gemma4", "mimo2"})
-        CHECK(small(name).set("attention.sliding_window", 512).refused() ==
+        CHECK(support::small_model(name).set("attention.sliding_window", 512).refused() ==
               std::string(name) + ".attention.sliding_window_pattern is missing; architecture " + name + " needs it.");
     for (const char* name : {"qwen2vl", "qwen3vl", "qwen35", "paddleocr"})
-        CHECK(small(name).refused() ==
+        CHECK(support::small_model(name).refused() ==
               std::string(name) + ".rope.dimension_sections is missing; architecture " + name + " needs it.");
-    CHECK(small().set("rope.scaling.type", "linear").refused() ==
+    CHECK(support::small_model().set("rope.scaling.type", "linear").refused() ==
           "qwen2.rope.scaling.factor is missing; rope.scaling.type linear needs it.");
-    CHECK(yarn().without("rope.scaling.factor").refused() ==
+    CHECK(support::yarn_model().without("rope.scaling.factor").refused() ==
           "qwen2.rope.scaling.factor is missing; rope.scaling.type yarn needs it.");
-    CHECK(yarn().remove("context_length").remove("rope.scaling.original_context_length").refused() ==
+    CHECK(support::yarn_model().remove("context_length").remove("rope.scaling.original_context_length").refused() ==
           "qwen2.rope.scaling.original_context_length is missing; rope.scaling.type yarn needs it.");
-    CHECK(small().remove("context_length").set("attention.temperature_scale", 0.1).refused() ==
+    CHECK(support::small_model().remove("context_length").set("attention.temperature_scale", 0.1).refused() ==
           "qwen2.attention.temperature_length is missing; attention.temperature_scale needs it.");
     CHECK(support::refusal([] { (void)rope::read_gguf_config(nullptr); }).message ==
           "get is empty; it must be a function that finds a key.");
@@ -177,16 +173,16 @@ TEST_CASE("what is required") {
 TEST_CASE("the ends of a range are in it") {
     const auto accepts = [](const std::string& key, const GgufValue& value) {
         CAPTURE(key);
-        CHECK(small().set(key, value).refused() == "(accepted)");
+        CHECK(support::small_model().set(key, value).refused() == "(accepted)");
     };
     for (const char* key : {"rope.scaling.factor", "rope.scale_linear", "rope.scaling.attn_factor"})
         for (const double end : {0x1p-32, 0x1p32}) accepts(key, end);
     for (const char* key : {"rope.freq_base", "rope.freq_base_swa"})
         for (const double end : {0x1p-1000, 0x1p1000}) accepts(key, end);
     for (const double end : {0.0, 0x1p32})
-        CHECK(yarn().set("rope.scaling.yarn_ext_factor", end).refused() == "(accepted)");
+        CHECK(support::yarn_model().set("rope.scaling.yarn_ext_factor", end).refused() == "(accepted)");
     for (const double end : {0.0, 0x1p16})
-        CHECK(yarn().set("rope.scaling.yarn_log_multiplier", end).refused() == "(accepted)");
+        CHECK(support::yarn_model().set("rope.scaling.yarn_log_multiplier", end).refused() == "(accepted)");
     for (const Index end : {Index(1), Index(1) << 40}) accepts("context_length", end);
     for (const Index end : {Index(0), Index(1) << 40}) accepts("attention.sliding_window", end);
     for (const Index end : {Index(2), Index(1) << 20}) accepts("attention.key_length", end);

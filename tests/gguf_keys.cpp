@@ -30,20 +30,6 @@ using support::warns_of;
 
 namespace {
 
-GgufFile small(const std::string& architecture = "qwen2") {
-    return {architecture,
-            {{"block_count", 4},
-             {"context_length", 8192},
-             {"embedding_length", 512},
-             {"attention.head_count", 8},
-             {"rope.freq_base", 500000.0}}};
-}
-GgufFile yarn(const std::string& architecture = "qwen2") {
-    return small(architecture)
-        .set("rope.scaling.type", "yarn")
-        .set("rope.scaling.factor", 4.0)
-        .set("rope.scaling.original_context_length", 2048);
-}
 rope::schedule::Yarn yarn_schedule() {
     rope::schedule::Yarn s;
     s.factor = 4.0;
@@ -63,15 +49,17 @@ double g(double k) { return support::yarn_g(4.0, k).to_double(); }
 
 TEST_CASE("lengths, heads and dimensions") {
     for (const GgufValue& four : {GgufValue(std::int64_t(4)), GgufValue(std::uint64_t(4)), GgufValue(4.0)})
-        CHECK(small().set("block_count", four).read().layers() == 4);
-    CHECK(small().read().max_position_embeddings == 8192);
-    CHECK(small().without("context_length").read().max_position_embeddings == 0);
+        CHECK(support::small_model().set("block_count", four).read().layers() == 4);
+    CHECK(support::small_model().read().max_position_embeddings == 8192);
+    CHECK(support::small_model().without("context_length").read().max_position_embeddings == 0);
 
-    CHECK(small().read().heads[3].k == 8);
-    CHECK(small().set("attention.head_count_kv", 2).read().heads[3].k == 2);
-    CHECK(small().set("attention.head_count_kv", 2).read().heads[3].v == 2);
-    const ModelConfig model =
-        small().set("attention.head_count", Ints{8, 4, 8, 8}).set("attention.head_count_kv", Ints{2, 4, 0, 1}).read();
+    CHECK(support::small_model().read().heads[3].k == 8);
+    CHECK(support::small_model().set("attention.head_count_kv", 2).read().heads[3].k == 2);
+    CHECK(support::small_model().set("attention.head_count_kv", 2).read().heads[3].v == 2);
+    const ModelConfig model = support::small_model()
+                                  .set("attention.head_count", Ints{8, 4, 8, 8})
+                                  .set("attention.head_count_kv", Ints{2, 4, 0, 1})
+                                  .read();
     CHECK(model.heads[1].q == 4);
     CHECK(model.heads[1].k == 4);
     CHECK(model.heads[2].q == 0);
@@ -80,27 +68,28 @@ TEST_CASE("lengths, heads and dimensions") {
     CHECK(model.heads[3].k == 1);
 
     const auto first = [](const GgufFile& file) { return *file.read().layer(0); };
-    CHECK(first(small()).head_dim == 64);
-    CHECK(first(small()).rotary_dim == 0);
-    CHECK(first(small().set("attention.key_length", 128)).head_dim == 128);
-    CHECK(first(small().set("attention.value_length", 128)).head_dim == 64);
-    CHECK(first(small().set("rope.dimension_count", 32)).rotary_dim == 32);
-    CHECK(first(small().set("rope.dimension_count", 32)).head_dim == 64);
-    CHECK(first(small().set("rope.dimension_count", 64)).rotary_dim == 0);
+    CHECK(first(support::small_model()).head_dim == 64);
+    CHECK(first(support::small_model()).rotary_dim == 0);
+    CHECK(first(support::small_model().set("attention.key_length", 128)).head_dim == 128);
+    CHECK(first(support::small_model().set("attention.value_length", 128)).head_dim == 64);
+    CHECK(first(support::small_model().set("rope.dimension_count", 32)).rotary_dim == 32);
+    CHECK(first(support::small_model().set("rope.dimension_count", 32)).head_dim == 64);
+    CHECK(first(support::small_model().set("rope.dimension_count", 64)).rotary_dim == 0);
     // Latent attention, by its key: the part that turns is the whole of a tensor.
-    const ModelConfig latent = small().set("attention.key_length_mla", 192).set("rope.dimension_count", 32).read();
+    const ModelConfig latent =
+        support::small_model().set("attention.key_length_mla", 192).set("rope.dimension_count", 32).read();
     CHECK(latent.layer(0)->head_dim == 32);
     CHECK(latent.heads[0].k == 1);
     CHECK(latent.heads[0].v == 8);
 
-    const auto dims = [](const char* key, int value) { return small().set(key, value).refused(); };
+    const auto dims = [](const char* key, int value) { return support::small_model().set(key, value).refused(); };
     const std::string rule = "; so many features turn, which must be an even number from 2 to those of a head (";
     CHECK(dims("rope.dimension_count", 66) == "qwen2.rope.dimension_count is 66" + rule + "64).");
     CHECK(dims("rope.dimension_count", 33) == "qwen2.rope.dimension_count is 33" + rule + "64).");
     CHECK(dims("attention.key_length", 65) == "qwen2.attention.key_length is 65" + rule + "65).");
     CHECK(dims("attention.key_length", 1) == "qwen2.attention.key_length is 1" + rule + "1).");
 
-    const GgufFile sliding = small("gemma2");
+    const GgufFile sliding = support::small_model("gemma2");
     CHECK(first(sliding.with("attention.key_length_swa", 128)).head_dim == 128);
     CHECK(first(sliding.with("rope.dimension_count_swa", 32)).rotary_dim == 32);
     CHECK(sliding.with("rope.dimension_count_swa", 32).read().layer(1)->rotary_dim == 0);
@@ -117,67 +106,70 @@ TEST_CASE("which layers attend to what") {
         for (const LayerType type : file.read().layer_types) letters += "fsc-"[static_cast<int>(type)];
         return letters;
     };
-    const GgufFile file = small().set("attention.sliding_window", 512);
+    const GgufFile file = support::small_model().set("attention.sliding_window", 512);
     CHECK(types(file) == "ffff");
     CHECK(types(file.with("attention.sliding_window_pattern", 2)) == "sfsf");
     CHECK(types(file.with("attention.sliding_window_pattern", 1)) == "ffff");
     CHECK(types(file.with("attention.sliding_window_pattern", 0)) == "ssss");
     CHECK(types(file.with("attention.sliding_window_pattern", Ints{0, 1, 1, 0})) == "fssf");
     CHECK(types(file.with("attention.sliding_window_pattern", 2).with("attention.sliding_window", 0)) == "ffff");
-    CHECK(types(small().set("attention.sliding_window_pattern", 2)) == "ffff");
-    CHECK(types(small("gemma2").set("attention.sliding_window_pattern", 4)) == "sssf");
-    CHECK(types(small("smallthinker").set("attention.sliding_window", 9).set("attention.sliding_window_pattern", 2)) ==
-          "fsfs");
-    CHECK(types(small().set("attention.recurrent_layers", Ints{1, 0, 0, 1})) == "-ff-");
-    CHECK(types(small().set("full_attention_interval", 2)) == "-f-f");
-    CHECK(types(small("qwen3next")) == "---f");
-    CHECK(types(small("qwen3next").set("full_attention_interval", 3)) == "--f-");
-    CHECK(types(small("qwen3next").set("nextn_predict_layers", 2)) == "--ff");
+    CHECK(types(support::small_model().set("attention.sliding_window_pattern", 2)) == "ffff");
+    CHECK(types(support::small_model("gemma2").set("attention.sliding_window_pattern", 4)) == "sssf");
+    CHECK(types(support::small_model("smallthinker")
+                    .set("attention.sliding_window", 9)
+                    .set("attention.sliding_window_pattern", 2)) == "fsfs");
+    CHECK(types(support::small_model().set("attention.recurrent_layers", Ints{1, 0, 0, 1})) == "-ff-");
+    CHECK(types(support::small_model().set("full_attention_interval", 2)) == "-f-f");
+    CHECK(types(support::small_model("qwen3next")) == "---f");
+    CHECK(types(support::small_model("qwen3next").set("full_attention_interval", 3)) == "--f-");
+    CHECK(types(support::small_model("qwen3next").set("nextn_predict_layers", 2)) == "--ff");
 }
 
 TEST_CASE("bases") {
-    check_frequencies(small().read().layer(0), published(64, 500000.0, Layout::half_split));
-    check_frequencies(small().set("rope.freq_base", 250000).read().layer(0),
+    check_frequencies(support::small_model().read().layer(0), published(64, 500000.0, Layout::half_split));
+    check_frequencies(support::small_model().set("rope.freq_base", 250000).read().layer(0),
                       published(64, 250000.0, Layout::half_split));
-    const ModelConfig model = small().without("rope.freq_base").read();
+    const ModelConfig model = support::small_model().without("rope.freq_base").read();
     check_frequencies(model.layer(0), published(64, 10000.0, Layout::half_split));
     CHECK(model.warnings ==
           std::vector<std::string>{"qwen2.rope.freq_base is missing; 10000 was taken, the default of GGUF."});
 
-    const ModelConfig own = small("gemma2").set("rope.freq_base_swa", 20000.0).read();
+    const ModelConfig own = support::small_model("gemma2").set("rope.freq_base_swa", 20000.0).read();
     check_frequencies(own.layer(0), published(64, 20000.0, Layout::half_split));
     check_frequencies(own.layer(1), published(64, 500000.0, Layout::half_split));
-    CHECK(small("gemma2").read().configs.size() == 1);
-    CHECK(small("gemma2").set("rope.freq_base_swa", 500000.0).read().configs.size() == 1);
-    CHECK(warns_of(small().set("rope.freq_base_swa", 20000.0).read(),
+    CHECK(support::small_model("gemma2").read().configs.size() == 1);
+    CHECK(support::small_model("gemma2").set("rope.freq_base_swa", 500000.0).read().configs.size() == 1);
+    CHECK(warns_of(support::small_model().set("rope.freq_base_swa", 20000.0).read(),
                    "qwen2.rope.freq_base_swa was not used: no layer has a sliding window and RoPE."));
     for (const char* name : {"gemma3", "gemma3n", "gemma-embedding", "modern-bert", "plamo3"})
-        CHECK(warns_of(small(name).set("attention.sliding_window", 512).read(),
+        CHECK(warns_of(support::small_model(name).set("attention.sliding_window", 512).read(),
                        std::string(name) + ".rope.freq_base_swa is missing; 10000 was taken, the default of "));
 }
 
 TEST_CASE("linear scaling") {
     for (const char* key : {"rope.scaling.factor", "rope.scale_linear"}) {
-        for (const GgufFile& file : {small(), small().set("rope.scaling.type", "linear")}) {
+        for (const GgufFile& file :
+             {support::small_model(), support::small_model().set("rope.scaling.type", "linear")}) {
             CHECK(file.with(key, 4.0).read().layer(0)->interpolation_factor == 4.0);
             CHECK(file.with(key, 4.0).read().warnings.empty());
         }
-        const ModelConfig none = small().set("rope.scaling.type", "none").set(key, 4.0).read();
+        const ModelConfig none = support::small_model().set("rope.scaling.type", "none").set(key, 4.0).read();
         CHECK(none.layer(0)->interpolation_factor == 1.0);
         CHECK(warns_of(none, std::string("qwen2.") + key + " was not used: rope.scaling.type is none."));
     }
-    CHECK(small().read().layer(0)->interpolation_factor == 1.0);
-    CHECK(small().set("rope.scaling.type", "none").read().warnings.empty());
-    ModelConfig model = small().set("rope.scaling.factor", 4.0).set("rope.scale_linear", 2.0).read();
+    CHECK(support::small_model().read().layer(0)->interpolation_factor == 1.0);
+    CHECK(support::small_model().set("rope.scaling.type", "none").read().warnings.empty());
+    ModelConfig model = support::small_model().set("rope.scaling.factor", 4.0).set("rope.scale_linear", 2.0).read();
     CHECK(model.layer(0)->interpolation_factor == 4.0);
     CHECK(warns_of(model, "qwen2.rope.scale_linear was not used: rope.scaling.factor is there, too."));
-    CHECK(small().set("rope.scaling.factor", 4.0).set("rope.scale_linear", 4.0).read().warnings.empty());
-    CHECK(magnitude(small().set("rope.scaling.attn_factor", 1.25)) == 1.25);
-    CHECK(magnitude(small().set("rope.scaling.type", "none").set("rope.scaling.attn_factor", 1.25)) == 1.25);
+    CHECK(support::small_model().set("rope.scaling.factor", 4.0).set("rope.scale_linear", 4.0).read().warnings.empty());
+    CHECK(magnitude(support::small_model().set("rope.scaling.attn_factor", 1.25)) == 1.25);
+    CHECK(magnitude(support::small_model().set("rope.scaling.type", "none").set("rope.scaling.attn_factor", 1.25)) ==
+          1.25);
     for (const char* key :
          {"rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow", "rope.scaling.yarn_ext_factor",
           "rope.scaling.yarn_attn_factor", "rope.scaling.yarn_log_multiplier"}) {
-        model = small().set(key, 1.0).read();
+        model = support::small_model().set(key, 1.0).read();
         CHECK(model.warnings ==
               std::vector<std::string>{std::string("qwen2.") + key + " was not used: rope.scaling.type is not yarn."});
         check_frequencies(model.layer(0), with({}));
@@ -186,12 +178,12 @@ TEST_CASE("linear scaling") {
 
 TEST_CASE("YaRN") {
     rope::schedule::Yarn s = yarn_schedule();
-    check_frequencies(yarn().read().layer(0), with(s));
-    CHECK(yarn().read().warnings.empty());
-    CHECK(magnitude(yarn()) == g(1.0));
+    check_frequencies(support::yarn_model().read().layer(0), with(s));
+    CHECK(support::yarn_model().read().warnings.empty());
+    CHECK(magnitude(support::yarn_model()) == g(1.0));
     const auto reads = [](const char* key, double value, const rope::schedule::Yarn& expected) {
         CAPTURE(key);
-        check_frequencies(yarn().set(key, value).read().layer(0), with(expected));
+        check_frequencies(support::yarn_model().set(key, value).read().layer(0), with(expected));
     };
     s.beta_fast = 16.0;
     reads("rope.scaling.yarn_beta_fast", 16.0, s);
@@ -208,12 +200,12 @@ TEST_CASE("YaRN") {
     s.mscale = 1.0;
     s.mscale_all_dim = double(0.05f / 0.1f);
     reads("rope.scaling.yarn_log_multiplier", 0.05, s);
-    CHECK(magnitude(yarn().set("rope.scaling.yarn_log_multiplier", 0.1)) == 1.0);
-    CHECK(magnitude(yarn().set("rope.scaling.yarn_log_multiplier", 0.0)) == g(1.0));
-    CHECK(yarn().set("rope.scaling.yarn_log_multiplier", 0.1).read().softmax_scale_factor == 1.0);
-    CHECK(yarn().set("rope.scaling.yarn_beta_slow", 33.0).refused() ==
+    CHECK(magnitude(support::yarn_model().set("rope.scaling.yarn_log_multiplier", 0.1)) == 1.0);
+    CHECK(magnitude(support::yarn_model().set("rope.scaling.yarn_log_multiplier", 0.0)) == g(1.0));
+    CHECK(support::yarn_model().set("rope.scaling.yarn_log_multiplier", 0.1).read().softmax_scale_factor == 1.0);
+    CHECK(support::yarn_model().set("rope.scaling.yarn_beta_slow", 33.0).refused() ==
           "qwen2.rope.scaling.yarn_beta_fast is 32; it must be at least beta_slow (33).");
-    CHECK(yarn().set("rope.freq_base", 1.0).refused() ==
+    CHECK(support::yarn_model().set("rope.freq_base", 1.0).refused() ==
           "qwen2.rope.freq_base is 1; YaRN needs a base above 1, because it divides by its logarithm.");
 
     // Without the ramp, ggml's kernel has no magnitude of its own.
@@ -221,9 +213,9 @@ TEST_CASE("YaRN") {
     s.extrapolation_factor = 0.0;
     s.magnitude = rope::schedule::YarnMagnitude::none;
     reads("rope.scaling.yarn_ext_factor", 0.0, s);
-    CHECK(magnitude(yarn().set("rope.scaling.yarn_ext_factor", 0.0)) == 1.0);
+    CHECK(magnitude(support::yarn_model().set("rope.scaling.yarn_ext_factor", 0.0)) == 1.0);
 
-    const ModelConfig model = yarn().without("rope.scaling.original_context_length").read();
+    const ModelConfig model = support::yarn_model().without("rope.scaling.original_context_length").read();
     s = yarn_schedule();
     s.original_max_position_embeddings = 8192;
     check_frequencies(model.layer(0), with(s));
@@ -232,7 +224,7 @@ TEST_CASE("YaRN") {
 }
 
 TEST_CASE("yarn_attn_factor is a factor, or all of the magnitude") {
-    const auto file = [](double value) { return yarn().set("rope.scaling.yarn_attn_factor", value); };
+    const auto file = [](double value) { return support::yarn_model().set("rope.scaling.yarn_attn_factor", value); };
     CHECK(magnitude(file(1.0)) == g(1.0));
     CHECK(file(1.0).read().warnings.empty());
     CHECK(magnitude(file(0.5)) == g(1.0) * 0.5);
@@ -246,7 +238,7 @@ TEST_CASE("yarn_attn_factor is a factor, or all of the magnitude") {
 
 TEST_CASE("tensors of factors") {
     const auto has_tensors = [](std::size_t freqs, std::size_t longer, std::size_t shorter, const char* type) {
-        GgufFile file = small().set("rope.scaling.attn_factor", 1.5);
+        GgufFile file = support::small_model().set("rope.scaling.attn_factor", 1.5);
         if (*type != '\0') file.set("rope.scaling.type", type).set("rope.scaling.factor", 4.0);
         file.set("rope.scaling.original_context_length", 2048);
         file.tensors = {std::vector<float>(freqs, 2.0f), std::vector<float>(longer, 3.0f),
@@ -308,7 +300,7 @@ TEST_CASE("tensors of factors") {
 
 TEST_CASE("sections") {
     const auto file = [](const char* name, const Ints& list) {
-        return small(name).set("rope.dimension_sections", list);
+        return support::small_model(name).set("rope.dimension_sections", list);
     };
     CHECK(file("qwen2vl", {8, 12, 12, 0}).read().mrope_section == std::vector<Index>{8, 12, 12});
     CHECK(file("qwen2vl", {8, 8, 8, 8}).read().mrope_section == std::vector<Index>{8, 8, 8, 8});
@@ -325,13 +317,13 @@ TEST_CASE("sections") {
 }
 
 TEST_CASE("the temperature of attention") {
-    const GgufFile file = small().set("attention.temperature_scale", 0.25);
+    const GgufFile file = support::small_model().set("attention.temperature_scale", 0.25);
     CHECK(file.read().attention_temperature.scale == 0.25);
     CHECK(file.read().attention_temperature.period == 8192.0);
     CHECK(file.with("rope.scaling.original_context_length", 2048).read().attention_temperature.period == 2048.0);
     CHECK(file.with("attention.temperature_length", 1024).read().attention_temperature.period == 1024.0);
     CHECK(file.with("attention.temperature_scale", 0.0).read().attention_temperature.scale == 0.0);
-    CHECK(small().read().attention_temperature.scale == 0.0);
-    CHECK(warns_of(small().set("attention.temperature_length", 1024).read(),
+    CHECK(support::small_model().read().attention_temperature.scale == 0.0);
+    CHECK(warns_of(support::small_model().set("attention.temperature_length", 1024).read(),
                    "qwen2.attention.temperature_length was not used: attention.temperature_scale is missing or 0."));
 }

@@ -4,6 +4,7 @@
 #include <rope/core.hpp>
 #include <rope/rotary_embedding.hpp>
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -245,9 +246,24 @@ TEST_CASE("models without RoPE, and without layers") {
     CHECK(none.bytes() == 0);
     CHECK(!none.table(0).has_value());
     none.reserve(100);
+    CHECK(rope::RotaryEmbedding<float>(model_of({}, {-1, -1}, 0)).tables() == 0);  // which needs no length
     const rope::RotaryEmbedding<double> empty(model_of({config_of(8, 1e4)}, {}, 100));
     CHECK(empty.tables() == 1);
     CHECK(refusal([&] { (void)empty.table(0); }).code == rope::StatusCode::out_of_range);
+}
+
+TEST_CASE("a temperature that would give no number is refused with its model") {
+    rope::ModelConfig model = model_of({config_of(8, 1e4)}, {0}, 100);
+    model.attention_temperature = {0.1, 8192.0, 1, false, true};
+    CHECK(rope::check(model).ok());
+    CHECK(model.attention_temperature.at(8190) == 1.0);
+    CHECK(model.attention_temperature.at(8191) == 1.0 + 0.1 * std::log(2.0));
+    CHECK(model.attention_temperature.at(-5) == 1.0);
+    CHECK(model.attention_temperature.at(std::numeric_limits<Index>::max()) > 4.0);
+    model.attention_temperature.period = 0.0;
+    CHECK(
+        rope::check(model).message() ==
+        std::string("attention_temperature has scale 0.1 and period 0; both must be finite, and the period above 0."));
 }
 
 TEST_CASE("calls that cannot be right are refused, and nothing is written") {

@@ -271,13 +271,11 @@ TEMPLATE_TEST_CASE("a table is not extended by other frequencies", "", float, do
               std::string::npos);
     }
     // Longer than its frequencies are for, though they are the right ones.
-    for (const schedule::DynamicNtk grows : {schedule::DynamicNtk{2.0, 10}}) {
-        const Config config = with_schedule(grows);
-        const CosSinCache<TestType> ten(config, 5);
-        CHECK(message(ten, rope::frequencies(config)).find("are for sequences of at most 10 tokens") !=
-              std::string::npos);
-        CHECK(ten.extended(rope::frequencies(config), 10).max_positions() == 10);
-    }
+    const Config ten_tokens = with_schedule(schedule::DynamicNtk{2.0, 10});
+    const CosSinCache<TestType> five(ten_tokens, 5);
+    CHECK(message(five, rope::frequencies(ten_tokens)).find("are for sequences of at most 10 tokens") !=
+          std::string::npos);
+    CHECK(five.extended(rope::frequencies(ten_tokens), 10).max_positions() == 10);
     // Too long for any memory: refused, and the table stays.
     const Index most = std::numeric_limits<Index>::max();
     CHECK(refusal([&] { (void)table.extended(f, most); }).message.find("max_positions is ") == 0);

@@ -90,10 +90,7 @@ ROPE_COLD ModelConfig read_gguf_config(const GgufLookup& get, const GgufTensors&
     if (!get) findings.fail("get is empty; it must be a function that finds a key.");
     ModelConfig model;
     if (findings.status.ok()) model = detail::gguf::Reader(get, tensors, layout, findings).read();
-    if (findings.status.ok()) findings.status = check(model);
-    if (!detail::proceed(findings.status)) return {};
-    model.warnings = std::move(findings.warnings);
-    return model;
+    return detail::finished(std::move(model), std::move(findings));
 }
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -73,10 +73,7 @@ ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> 
 ROPE_COLD ModelConfig read_hf_config(std::string_view json_text, std::optional<Layout> layout = std::nullopt) {
     detail::Findings findings;
     ModelConfig model = detail::read_hf_json(json_text, layout, findings);
-    if (findings.status.ok()) findings.status = check(model);
-    if (!detail::proceed(findings.status)) return {};
-    model.warnings = std::move(findings.warnings);
-    return model;
+    return detail::finished(std::move(model), std::move(findings));
 }
 
 }  // namespace ROPE_VERSION_NAMESPACE

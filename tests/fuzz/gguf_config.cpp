@@ -21,16 +21,15 @@
 #include <string_view>
 #include <vector>
 
+#include "properties.hpp"
+
 namespace {
 
+using fuzz::check_model;
+using fuzz::check_sentence;
+using fuzz::require;
 using rope::GgufValue;
 using rope::Index;
-
-void require(bool holds, const char* what, const std::string& shown = "") {
-    if (holds) return;
-    std::fprintf(stderr, "This does not hold: %s %s\n", what, shown.c_str());
-    std::abort();
-}
 
 // At the end of these lists there is room; in the middle there is not, because corpora hold places in them.
 const char* const kArchitectures[] = {
@@ -161,50 +160,11 @@ struct File {
     }
 };
 
-/// Something before its verb, and a full stop at its end. One that was cut has 319 characters.
-void check_sentence(const std::string& text) {
-    require(text.size() > 10 && (text.back() == '.' || text.size() == 319), "a message is a sentence", text);
-    for (const char c : text) require(c >= ' ' && c <= '~', "a message can be printed", text);
-}
-
-void check_frequencies(const rope::Config& config) {
-    require(config.layout.has_value(), "every rotary embedding has a layout");
-    const Index d = config.rotary_dim != 0 ? config.rotary_dim : config.head_dim;
-    if (d > 4096) return;  // would only take long
-    for (const Index seq_len : {Index(0), Index(1) << 30}) {
-        try {
-            const rope::Frequencies f = rope::frequencies(config, seq_len);
-            require(rope::check(f).ok(), "frequencies can be used", rope::check(f).message());
-            require(f.inv_freq.size() == static_cast<std::size_t>(d / 2), "there is one frequency per pair");
-        } catch (const std::invalid_argument& e) {
-            check_sentence(e.what());  // one that is too large, or a magnitude
-        }
-    }
-}
-
-void check_layers(const rope::ModelConfig& model) {
-    for (Index i = 0; i < model.layers(); ++i) {
-        const rope::HeadCounts& heads = model.heads[static_cast<std::size_t>(i)];
-        const bool attends = model.layer_types[static_cast<std::size_t>(i)] != rope::LayerType::no_attention;
-        require(attends || model.layer(i) == nullptr, "only layers that attend are rotated");
-        require(attends == (heads.q > 0) && attends == (heads.k > 0) && attends == (heads.v > 0),
-                "layers that attend have heads");
-    }
-    std::vector<bool> used(model.configs.size(), false);
-    for (const Index c : model.config_of_layer)
-        if (c >= 0) used[static_cast<std::size_t>(c)] = true;
-    for (const bool is_used : used) require(is_used, "every rotary embedding has a layer");
-}
-
-void check_model(const rope::ModelConfig& model) {
-    require(rope::check(model).ok(), "the model can be used", rope::check(model).message());
-    require(model.layers() >= 1 && model.layers() <= 65536, "there are layers");
-    check_layers(model);
-    for (const rope::Config& config : model.configs) check_frequencies(config);
-    for (const std::string& warning : model.warnings) check_sentence(warning);
-    require(std::isfinite(model.softmax_scale_factor) && model.softmax_scale_factor >= 1.0, "the softmax has a factor");
-    for (const Index p : {Index(0), Index(1) << 31})
-        require(std::isfinite(model.attention_temperature.at(p)), "the temperature is a number");
+/// What a GGUF file says beyond what every model must.
+void check_more(const rope::ModelConfig& model) {
+    for (const rope::Config& config : model.configs)
+        require(config.layout.has_value(), "every rotary embedding has a layout");
+    require(model.softmax_scale_factor >= 1.0, "the softmax is not made flatter");
     if (model.mrope_section.empty()) return;
     Index sum = 0;
     for (const Index section : model.mrope_section) sum += section;
@@ -221,6 +181,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
         const rope::ModelConfig model = file.read();
         check_model(model);
+        check_more(model);
         require(file.read().warnings == model.warnings, "the same file reads the same");
     } catch (const std::invalid_argument& e) {
         check_sentence(e.what());

@@ -109,4 +109,20 @@ inline rope::Config published(Index head_dim, double base, rope::Layout layout, 
 
 using Ints = std::vector<std::int64_t>;
 
+/// A model with four layers of eight heads of 64 features.
+inline GgufFile small_model(const std::string& architecture = "qwen2") {
+    return {architecture,
+            {{"block_count", 4},
+             {"context_length", 8192},
+             {"embedding_length", 512},
+             {"attention.head_count", 8},
+             {"rope.freq_base", 500000.0}}};
+}
+inline GgufFile yarn_model(const std::string& architecture = "qwen2") {
+    return small_model(architecture)
+        .set("rope.scaling.type", "yarn")
+        .set("rope.scaling.factor", 4.0)
+        .set("rope.scaling.original_context_length", 2048);
+}
+
 }  // namespace support

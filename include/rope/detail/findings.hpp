@@ -4,9 +4,11 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../errors.hpp"
+#include "../model_config.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -39,6 +41,14 @@ struct Findings {
 
     std::set<std::string> said;
 };
+
+/// What a reader returns: the model with its warnings, unless there is an error.
+ROPE_COLD ModelConfig finished(ModelConfig model, Findings findings) {
+    if (findings.status.ok()) findings.status = check(model);
+    if (!proceed(findings.status)) return {};
+    model.warnings = std::move(findings.warnings);
+    return model;
+}
 
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -38,7 +38,7 @@ class Reader {
 
  private:
     ROPE_COLD bool ok() const noexcept { return findings_.status.ok(); }
-    ROPE_COLD void warn(std::string sentence) { findings_.warnings.push_back(std::move(sentence)); }
+    ROPE_COLD void warn(const std::string& sentence) { findings_.warn(sentence); }
     ROPE_COLD bool has(Trait trait) const noexcept { return (architecture_.traits & trait) != 0; }
     ROPE_COLD std::string named() const { return "architecture " + model_.model_type; }
     ROPE_COLD std::size_t layers() const noexcept { return model_.config_of_layer.size(); }

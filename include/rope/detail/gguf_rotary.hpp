@@ -15,6 +15,7 @@
 #include "findings.hpp"
 #include "gguf_architectures.hpp"
 #include "gguf_fields.hpp"
+#include "schedule_formulas.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -76,7 +77,7 @@ class Rotary {
     }
 
  private:
-    ROPE_COLD void warn(std::string sentence) { findings_.warnings.push_back(std::move(sentence)); }
+    ROPE_COLD void warn(const std::string& sentence) { findings_.warn(sentence); }
 
     ROPE_COLD void check_tensors(bool has_factors) {
         const auto refuse = [&](const char* tensor, const std::vector<float>& values, const std::string& rule) {
@@ -133,14 +134,14 @@ class Rotary {
         yarn_.attn_factor = attn_factor_.value_or(1.0);
         // ggml's kernel has its 1 + 0.1 ln(factor) only where the ramp is in use.
         if (yarn_.extrapolation_factor == 0.0) yarn_.magnitude = schedule::YarnMagnitude::none;
-        const double g = magnitude_of(1.0);
+        const double g = yarn_magnitude(yarn_, exact(factor_), 1.0).hi;
         if (log_multiplier && *log_multiplier != 0.0) {
             // In float, as the file has it: 0.1f / 0.1f is 1.
             const float stored = static_cast<float>(*log_multiplier);
             const double all_dim = has(kPlainLogMultiplier) ? *log_multiplier : static_cast<double>(stored / 0.1f);
             yarn_.mscale = has(kMscaleIsAllDim) ? all_dim : 1.0;
             yarn_.mscale_all_dim = all_dim;
-            if (has(kYarnScalesSoftmax)) model_.softmax_scale_factor = magnitude_of(all_dim) * magnitude_of(all_dim);
+            if (has(kYarnScalesSoftmax)) model_.softmax_scale_factor = yarn_softmax_factor(yarn_);
         }
         if (magnitude) read_yarn_attn_factor(*magnitude, g);
     }
@@ -156,10 +157,6 @@ class Rotary {
         yarn_.attn_factor *= value;
         warn(path + " and multiplies YaRN's magnitude; some conversions mean the whole magnitude by it.");
     }
-    ROPE_COLD double magnitude_of(double mscale) const {
-        return factor_ > 1.0 ? 0.1 * mscale * std::log(factor_) + 1.0 : 1.0;
-    }
-
     /// HunYuan: NTK-aware.
     ROPE_COLD void read_alpha() {
         alpha_ = fields_.number("rope.scaling.alpha", kAnyFactor);

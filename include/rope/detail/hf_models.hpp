@@ -13,17 +13,17 @@ namespace detail {
 
 /// Peculiarities of a model type, as bits.
 enum HfTrait : unsigned {
-    kFixedTheta = 1,           ///< no key says the base or the part that turns, and that is no oversight
-    kDeepSeekYarn = 2,         ///< "yarn" has DeepSeek's magnitude
-    kNoRopeOnFullLayers = 4,   ///< only layers with a sliding window are rotated, unless sliding_window is null
-    kReordersFeatures = 8,     ///< the published code rotates in the other layout than the weights have
-    kLlama4 = 16,              ///< layers without RoPE have a temperature, the others attend in chunks
-    kEveryFourthNoRope = 32,   ///< unless no_rope_layers or no_rope_layer_interval say otherwise
-    kSlidesEverywhere = 64,    ///< a sliding_window is that of every layer
-    kSlidesIfAsked = 128,      ///< use_sliding_window: layers from max_window_layers on slide
-    kScalingOnFullOnly = 256,  ///< sliding layers have the same base, and no scaling
-    kMultiQuery = 512,         ///< "multi_query" is true where it is missing
-    kAlibiWithFortyLayers = 1024
+    kFixedTheta = 1,              ///< no key says the base or the part that turns, and that is no oversight
+    kDeepSeekYarn = 2,            ///< "yarn" has DeepSeek's magnitude
+    kNoRopeOnFullLayers = 4,      ///< only layers with a sliding window are rotated, unless sliding_window is null
+    kReordersFeatures = 8,        ///< the published code rotates in the other layout than the weights have
+    kLlama4 = 16,                 ///< layers without RoPE have a temperature, the others attend in chunks
+    kEveryFourthNoRope = 32,      ///< unless no_rope_layers or no_rope_layer_interval say otherwise
+    kSlidesEverywhere = 64,       ///< a sliding_window is that of every layer
+    kSlidesIfAsked = 128,         ///< use_sliding_window: layers from max_window_layers on slide
+    kScalingOnFullOnly = 256,     ///< sliding layers have the same base, and no scaling
+    kMultiQuery = 512,            ///< "multi_query" is true where it is missing
+    kAlibiWithFortyLayers = 1024  ///< the larger of its two models has no RoPE
 };
 
 /// The numbers are what a missing key means.

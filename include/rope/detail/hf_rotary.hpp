@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "../model_config.hpp"
 #include "hf_models.hpp"
 #include "json_fields.hpp"
+#include "schedule_formulas.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -275,13 +275,7 @@ class HfRotary {
                               (context_.is_latent && !context_.type_is_known);
         y.magnitude = deepseek ? schedule::YarnMagnitude::deepseek : schedule::YarnMagnitude::standard;
         if (!params_.truth({"apply_yarn_scaling"}).value_or(true)) y.magnitude = schedule::YarnMagnitude::none;
-        if (deepseek && y.mscale_all_dim) {
-            const double f = y.factor ? *y.factor
-                                      : static_cast<double>(y.max_position_embeddings) /
-                                            static_cast<double>(y.original_max_position_embeddings);
-            const double g = f > 1.0 ? y.log_coefficient * *y.mscale_all_dim * std::log(f) + 1.0 : 1.0;
-            model_.softmax_scale_factor = g * g;
-        }
+        if (deepseek && y.mscale_all_dim && findings_.status.ok()) model_.softmax_scale_factor = yarn_softmax_factor(y);
         return y;
     }
     ROPE_COLD schedule::LongRope read_longrope() {

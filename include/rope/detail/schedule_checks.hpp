@@ -48,7 +48,7 @@ ROPE_COLD Status check_numbers(const char* name, const std::vector<double>& valu
     return Status();
 }
 
-/// Complaints of one schedule, collected until the first: check(...).and_check(...) would need lambdas.
+/// Checks of one schedule, one after the other; the first complaint is kept.
 class FirstComplaint {
  public:
     ROPE_COLD FirstComplaint& factor(const char* name, double value) noexcept {

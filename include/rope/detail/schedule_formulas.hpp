@@ -152,6 +152,12 @@ ROPE_ABI inline DoubleDouble yarn_magnitude(const schedule::Yarn& s, DoubleDoubl
     return exact(s.log_coefficient) * exact(k) * log(f) + exact(1.0);
 }
 
+/// What DeepSeek multiplies softmax's scale by, outside the rotation: g(mscale_all_dim)^2.
+ROPE_ABI inline double yarn_softmax_factor(const schedule::Yarn& s) noexcept {
+    const DoubleDouble g = yarn_magnitude(s, factor_of(s), s.mscale_all_dim.value_or(0.0));
+    return (g * g).hi;
+}
+
 /// See schedule::YarnMagnitude.
 ROPE_ABI inline DoubleDouble yarn_attention_factor(const schedule::Yarn& s, DoubleDouble f) noexcept {
     DoubleDouble m = exact(1.0);

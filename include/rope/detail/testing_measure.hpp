@@ -18,6 +18,7 @@
 #include "bits.hpp"
 #include "message.hpp"
 #include "testing_calls.hpp"
+#include "testing_diagnosis.hpp"
 #include "testing_hypotheses.hpp"
 
 namespace rope {
