@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: MIT
-# cmake -DCOMPILER=... -DINCLUDES="a;b" -DSOURCES=folder -P compile_failures.cmake
+# cmake -DCOMPILER=... -DINCLUDES="a;b" -DSOURCES=folder -DWORK=folder -P compile_failures.cmake
 # Every file of the folder must fail to compile, with the text of its "// expect: " line; accepted.cpp must compile.
-set(flags -std=c++17 -fsyntax-only)
+set(flags -std=c++17)
 foreach(dir IN LISTS INCLUDES)
   list(APPEND flags -isystem ${dir})
 endforeach()
+# The library is parsed once.
+file(MAKE_DIRECTORY ${WORK})
+file(WRITE ${WORK}/library.hpp "#include <rope/rope.hpp>\n")
+execute_process(COMMAND ${COMPILER} ${flags} -x c++-header ${WORK}/library.hpp -o ${WORK}/library.hpp.gch COMMAND_ERROR_IS_FATAL ANY)
+list(APPEND flags -include ${WORK}/library.hpp)
 file(GLOB sources ${SOURCES}/*.cpp)
 set(refused 0)
 foreach(source IN LISTS sources)
-  execute_process(COMMAND ${COMPILER} ${flags} ${source} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
+  execute_process(COMMAND ${COMPILER} ${flags} -fsyntax-only ${source} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
   get_filename_component(name ${source} NAME_WE)
   if(name STREQUAL "accepted")
     if(NOT result EQUAL 0)

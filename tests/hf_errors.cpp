@@ -2,7 +2,6 @@
 // What read_hf_config does where a config.json says a thing twice, says what nobody understands, or cannot be: which
 // key wins, what is a warning, and the sentence of every error.
 #include <rope/core.hpp>
-#include <rope/hf_config.hpp>
 
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/read_hf_config.hpp"
 #include "support/refusal.hpp"
 
 using rope::Index;
@@ -29,12 +29,12 @@ std::string file(const std::string& more = "") {
     model.merge_patch(Json::parse("{" + more + "}"));
     return model.dump();
 }
-ModelConfig read(const std::string& more) { return rope::read_hf_config(file(more)); }
+ModelConfig read(const std::string& more) { return support::read_hf_config(file(more)); }
 const rope::Config& config_of(const ModelConfig& m, Index layer = 0) { return *m.layer(layer); }
 
 void refuses_text(const std::string& text, const std::string& sentence, std::optional<Layout> layout = std::nullopt) {
     CAPTURE(text);
-    const auto refused = refusal([&] { rope::read_hf_config(text, layout); });
+    const auto refused = refusal([&] { support::read_hf_config(text, layout); });
     CHECK(refused.message == sentence);
     CHECK(refused.code == rope::StatusCode::invalid_argument);
 }
@@ -65,7 +65,7 @@ TEST_CASE("rope_parameters beats rope_scaling, which is said unless they agree")
           {said});
     takes(kFactor, older + R"(, "rope_parameters": {})", 4, {});  // which says nothing
     // Not merge_patch's null: in the text.
-    const ModelConfig model = rope::read_hf_config(
+    const ModelConfig model = support::read_hf_config(
         R"({"model_type": "llama", "num_hidden_layers": 4, "num_attention_heads": 8, "head_dim": 64,
             "rope_theta": 20000, "rope_scaling": {"type": "linear", "factor": 4}, "rope_parameters": null})");
     CHECK(config_of(model).interpolation_factor == 4);
@@ -168,7 +168,7 @@ TEST_CASE("of other names for one thing the newest counts, and no word is lost o
 
 TEST_CASE("the layout is what the caller says, else rope_interleave, else the model type's; else it is left open") {
     const auto layout = [](const std::string& text, std::optional<Layout> given) {
-        return config_of(rope::read_hf_config(text, given)).layout;
+        return config_of(support::read_hf_config(text, given)).layout;
     };
     const std::string gptj = file(R"("model_type": "gptj", "rotary_dim": 64)");
     const std::string interleaved = file(R"("rope_interleave": true)");
@@ -182,12 +182,12 @@ TEST_CASE("the layout is what the caller says, else rope_interleave, else the mo
              {"mystery", "\"mystery\""}, {"llama\\u0000", "\"llama\\u0000\""}, {"", "\"\""}, {"a\\nb", "\"a\\nb\""}}) {
         const std::string text = file("\"model_type\": \"" + type + "\"");
         CHECK(layout(text, std::nullopt) == std::nullopt);
-        CHECK(rope::read_hf_config(text).warnings ==
+        CHECK(support::read_hf_config(text).warnings ==
               Warnings{"model_type " + shown +
                        " is not known, so Config::layout is left open: find out whether the model turns (x[2i], "
                        "x[2i+1]) or (x[i], x[i + rotary_dim/2])."});
         CHECK(layout(text, Layout::interleaved) == Layout::interleaved);
-        CHECK(rope::read_hf_config(text, Layout::interleaved).warnings == Warnings());
+        CHECK(support::read_hf_config(text, Layout::interleaved).warnings == Warnings());
     }
     CHECK(read(R"("model_type": null)").warnings.size() == 1);
     refuses_text(file(), "layout is 7; it must be Layout::interleaved (0) or Layout::half_split (1).",
@@ -293,7 +293,7 @@ TEST_CASE("an unknown layer type, a list that does not fit, an entry that is mis
             "rope_parameters.sliding_attention is \"default\"; it must be an object or null.");
     refuses(R"("rope_parameters": {"main": {"rope_type": "yarn", "factor": 4}})",
             "rope_parameters.main is an object; only full_attention, sliding_attention and chunked_attention may be.");
-    const ModelConfig none = rope::read_hf_config(R"({"model_type": "llama", "num_hidden_layers": 2, "rope_theta": 5,
+    const ModelConfig none = support::read_hf_config(R"({"model_type": "llama", "num_hidden_layers": 2, "rope_theta": 5,
         "num_attention_heads": 8, "head_dim": 64, "layer_types": ["full_attention", "sliding_attention"],
         "rope_parameters": {"full_attention": null, "sliding_attention": {"rope_type": "default"}}})");
     CHECK(none.layer(0) == nullptr);
@@ -373,7 +373,7 @@ TEST_CASE("values that do not go together are refused in terms of the keys that 
                more + "\"rope_scaling\": {" + scaling + "}}";
     };
     const std::string length = R"("max_position_embeddings": 4096, )";
-    const ModelConfig ratio = rope::read_hf_config(text(two_lengths + R"(, "factor": null)", length));
+    const ModelConfig ratio = support::read_hf_config(text(two_lengths + R"(, "factor": null)", length));
     CHECK(
         rope::frequencies(config_of(ratio)).attention_factor ==
         rope::frequencies(config_of(read("\"rope_scaling\": {" + two_lengths + ", \"factor\": 4}"))).attention_factor);
@@ -391,7 +391,7 @@ TEST_CASE("values that do not go together are refused in terms of the keys that 
     for (const std::string key : {"factor", "alpha", "low_freq_factor", "high_freq_factor"})
         refuses("\"rope_scaling\": {\"" + key + "\": 2}", "rope_scaling.rope_type is missing; " + key + " needs it.");
     // The same ratio makes DeepSeek's softmax scale.
-    const ModelConfig deepseek = rope::read_hf_config(text(
+    const ModelConfig deepseek = support::read_hf_config(text(
         R"("original_max_position_embeddings": 1024, "type": "deepseek_yarn", "factor": null, "mscale_all_dim": 1)",
         length));
     CHECK(deepseek.softmax_scale_factor ==

@@ -2,7 +2,6 @@
 // Where implementations went wrong on the layers and heads in models' configuration files, one test each. The files are
 // those of tests/models, or changed in the one place that matters.
 #include <rope/core.hpp>
-#include <rope/hf_config.hpp>
 
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "support/hf_files.hpp"
 #include "support/hf_models.hpp"
 #include "support/mpfr.hpp"
+#include "support/read_hf_config.hpp"
 
 namespace {
 
@@ -139,7 +139,7 @@ TEST_CASE("the layout of a model that is not known is left open, and asked for")
     j["model_type"] = "brand_new";
     CHECK_FALSE(only(read(j)).layout.has_value());
     CHECK(warns_of(read(j), "model_type \"brand_new\" is not known"));
-    CHECK(only(rope::read_hf_config(j.dump(), Layout::interleaved)).layout == Layout::interleaved);
+    CHECK(only(support::read_hf_config(j.dump(), Layout::interleaved)).layout == Layout::interleaved);
 }
 
 TEST_CASE(

@@ -2,7 +2,6 @@
 // read_hf_config on the config.json of models that people use: what is read is what the model is, and the frequencies
 // are those of the formula with the published parameters.
 #include <rope/core.hpp>
-#include <rope/hf_config.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +16,7 @@
 #include "support/float32_chain.hpp"
 #include "support/hf_models.hpp"
 #include "support/mpfr.hpp"
+#include "support/read_hf_config.hpp"
 #include "support/schedules.hpp"
 
 namespace {
@@ -33,7 +33,7 @@ const std::vector<PublishedModel>& models() {
     static const std::vector<PublishedModel> all = support::published_models();
     return all;
 }
-ModelConfig read(const PublishedModel& model) { return rope::read_hf_config(support::model_text(model.name)); }
+ModelConfig read(const PublishedModel& model) { return support::read_hf_config(support::model_text(model.name)); }
 
 Index turning(const Config& config) { return config.rotary_dim != 0 ? config.rotary_dim : config.head_dim; }
 Real error_of(const Real& value, const Real& exact) {

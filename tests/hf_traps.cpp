@@ -2,7 +2,6 @@
 // Where implementations went wrong on the numbers in models' configuration files, one test each. The files are those of
 // tests/models, or changed in the one place that matters.
 #include <rope/core.hpp>
-#include <rope/hf_config.hpp>
 
 #include <cmath>
 #include <string>
@@ -13,6 +12,7 @@
 #include "support/hf_files.hpp"
 #include "support/hf_models.hpp"
 #include "support/mpfr.hpp"
+#include "support/read_hf_config.hpp"
 
 namespace {
 

@@ -38,17 +38,21 @@ class Draw {
             {0, -1, -3, kMost, -kMost - 1, kMost - 1, kMost / 2, kMost / 2 + 1, power, power - 1, power + 1, -power});
     }
 
-    /// Axes in any order, each just beyond what the smaller ones reach, and then, maybe, something wrong.
-    AnyView view(const std::array<Index, 4>& extents, const void* data) {
-        AnyView v = {};
-        v.name = "x";
-        v.data = data;
+    void type_of(AnyView& v) {
         const Index type = below(4);
         v.element_size = type == 0 ? 8 : type == 1 ? 4 : 2;
         v.type = type == 0   ? &rope::detail::kTypeTag<double>
                  : type == 1 ? &rope::detail::kTypeTag<float>
                  : type == 2 ? &rope::detail::kTypeTag<rope::half>
                              : &rope::detail::kTypeTag<rope::bfloat16>;
+    }
+
+    /// Axes in any order, each just beyond what the smaller ones reach, and then, maybe, something wrong.
+    AnyView view(const std::array<Index, 4>& extents, const void* data) {
+        AnyView v = {};
+        v.name = "x";
+        v.data = data;
+        type_of(v);
         std::array<std::size_t, 4> order = {3, 2, 1, 0};
         const Index usual = below(6);
         if (usual == 1) order = {3, 1, 2, 0};
@@ -186,7 +190,9 @@ TEST_CASE("what the quick test accepts, the checks accept") {
             if (!draw.one_in(3)) return {out, out, table, true};
             std::array<Index, 4> shape = {out.extents[0], out.extents[1], out.extents[2], out.extents[3]};
             if (draw.one_in(20)) shape[static_cast<std::size_t>(draw.below(4))] ^= 1;
-            return {draw.one_in(4) ? out : draw.beside(out, shape), out, table, false};
+            AnyView in = draw.one_in(4) ? out : draw.beside(out, shape);
+            if (draw.one_in(4)) draw.type_of(in);
+            return {in, out, table, false};
         };
         const AnyView first = draw.view(extents, place);
         std::array<Index, 4> other = extents;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Headers that take long to parse, for CMake to precompile. No test relies on getting them from here.
+// Headers of others that take long to parse; mutations/run.sh precompiles them. No test relies on getting them from here.
 #pragma once
 
 #include <rapidcheck.h>

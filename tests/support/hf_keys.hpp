@@ -4,7 +4,6 @@
 #pragma once
 
 #include <rope/core.hpp>
-#include <rope/hf_config.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "mpfr.hpp"
+#include "read_hf_config.hpp"
 
 namespace support::hf {
 

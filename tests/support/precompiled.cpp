@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: MIT
-#include "headers.hpp"
+#include "precompiled.hpp"

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+#define ROPE_TEST_TEMPLATE template
+#include "kernels.hpp"
