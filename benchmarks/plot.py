@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws what rope_bench and rope_matrix have measured: plot.py FOLDER_WITH_JSON FOLDER_FOR_SVG."""
+"""Draws what the programs beside it have measured: plot.py FOLDER_WITH_JSON FOLDER_FOR_SVG."""
 
 import json
 import pathlib
@@ -130,6 +130,45 @@ def draw_baselines(contests, path):
     save(figure, path)
 
 
+def draw_tables(tables, sequences, path):
+    figure, (time, memory, length) = plt.subplots(1, 3, figsize=(9, 3.4))
+    tables = [run for name, run in tables.items() if name.startswith("heads ")]
+    for heads, color in zip((1, 2, 8, 32), SETS):
+        runs = sorted((run for run in tables if run["heads"] == heads), key=lambda run: run["positions"])
+        for table, style in (("compact", "-"), ("full", "--")):
+            found = [run for run in runs if f"{table} / scale" in run]
+            time.plot([run["positions"] for run in found], [run[f"{table} / scale"] for run in found], style, color=color,
+                      label=f"{heads} head{'s' * (heads > 1)}" if table == "compact" else None, linewidth=1.4)
+    time.set_title("time / scale; full table dashed")
+    time.set_xlabel("positions of the table")
+    time.set_ylim(bottom=0)
+    time.legend(frameon=False, fontsize=8)
+    runs = sorted((run for run in tables if run["heads"] == 1), key=lambda run: run["positions"])
+    for table, style in (("compact", "-"), ("full", "--")):
+        memory.plot([run["positions"] for run in runs], [run[f"{table} bytes"] for run in runs], style, color="#0072b2")
+    memory.set_yscale("log", base=2)
+    memory.yaxis.set_major_locator(FixedLocator([2**i for i in range(15, 35, 5)]))
+    memory.yaxis.set_major_formatter(FuncFormatter(lambda size, _: size_name(size)))
+    memory.yaxis.set_minor_locator(NullLocator())
+    memory.set_title("memory, 64 pairs, float")
+    memory.set_xlabel("positions of the table")
+    for heads, color in ((1, "#0072b2"), (8, "#d55e00")):
+        runs = [run for name, run in sequences.items() if name.startswith(f"sequence heads {heads} ")]
+        runs.sort(key=lambda run: run["tokens"])
+        for rows, style in (("compact", "-"), ("rows", ":")):
+            length.plot([run["tokens"] for run in runs], [run[f"{rows} / scale"] for run in runs], style, color=color,
+                        label=f"{rows}, {heads} head{'s' * (heads > 1)}", linewidth=1.4)
+    length.set_title("time / scale, steps of 512 tokens")
+    length.set_xlabel("tokens of the sequence")
+    length.set_ylim(0, 1.6 * length.get_ylim()[1])
+    length.legend(frameon=False, fontsize=8, loc="upper right")
+    for axes in (time, memory, length):
+        axes.set_xscale("log")
+        axes.grid(axis="y", color="#eeeeee")
+    figure.tight_layout()
+    save(figure, path)
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -140,6 +179,7 @@ def main():
     draw_types(context, contests, sets[0], target / "time_per_element.svg")
     draw_sets(context, contests, sets, target / "instruction_sets.svg")
     draw_baselines(read(source / "rope_bench.json")[1], target / "baselines.svg")
+    draw_tables(read(source / "rope_compact_tables.json")[1], read(source / "rope_rows.json")[1], target / "tables.svg")
 
 
 if __name__ == "__main__":

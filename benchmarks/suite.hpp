@@ -20,12 +20,14 @@
 
 namespace bench {
 
-/// The time of one contestant over that of another, and what it should be.
+/// The time of one contestant over that of another, and what it should be. Where no other is named: the time itself,
+/// multiplied to the unit that the column says.
 struct Cell {
     enum Goal { none, at_most, at_least };
     std::string over, under;
     Goal goal = none;
     double limit = 0;
+    double units_per_second = 0;
 };
 
 /// One line of a section: the time of one contestant, and ratios.
@@ -148,6 +150,10 @@ class Suite {
                         number(s.units_per_second * row.contest->seconds(row.time_of)).c_str());
             for (const Cell& cell : row.cells) {
                 bool met = false;
+                if (cell.under.empty()) {
+                    std::printf(" %16s", number(cell.units_per_second * row.contest->seconds(cell.over)).c_str());
+                    continue;
+                }
                 const std::string ratio = text(cell, row.contest->ratio(cell.over, cell.under), met);
                 std::printf(" %16s", ratio.c_str());
                 if (cell.goal != Cell::none) ++goals;

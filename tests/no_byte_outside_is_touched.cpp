@@ -96,7 +96,8 @@ void check_guards() {
 
                         // The table as well: a job of which the table is elsewhere.
                         const auto run = [&](auto job) {
-                            job.task.table = table_memory.put(table, guard);
+                            job.task.rows.cos = table_memory.put(table, guard);
+                            job.task.rows.sin = job.task.rows.cos + pairs;
                             job.kernel(job.task, 0, job.heads);
                         };
                         y_memory.put(blank, guard);

@@ -38,10 +38,69 @@ void refuses(const char* sentence, const char* what) {
     last_message.clear();
 }
 
+constexpr auto kLayout = rope::Layout::half_split;
+
+/// Tables, rows and moves that could not be made or built.
+void refuse_rows() {
+    const auto refused_once = [](const char* what) {
+        expect(calls == 1, what);
+        if (calls != 1) std::printf("  %d calls, said: %s\n", calls, last_message.c_str());
+        calls = 0;
+    };
+    rope::Config config;
+    config.head_dim = 8;
+    std::vector<float> x = support::normal<float>(4 * 8, 2);
+    const std::vector<float> before = x;
+    const auto view = rope::view(x.data(), 4, 1, 8);
+
+    rope::Rows<float> rows(config, rope::mrope_sections({1, 1, 2}));
+    expect(rows.build(rope::start_at(3), 4) && rows.rows() == 4 && calls == 0, "rows");
+    const std::vector<float> there(rows.cos_row(0), rows.cos_row(0) + 4 * 8);
+    expect(!rows.build({1, 2}, 4), "rows of too few positions");
+    refuses("positions has 2 ids; there must be seq (4) or batch * seq (4) of them.", "too few positions");
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    expect(!rows.build(rope::AxisPositions(&nan, 1, 1), 1), "one axis of three");
+    refused_once("one axis of three");
+    expect(rows.rows() == 4 && std::vector<float>(rows.cos_row(0), rows.cos_row(0) + 4 * 8) == there,
+           "the rows there were stay");
+    expect(rows.cos_row(4) == nullptr && rows.sin_row(4) == nullptr && calls == 2, "no such row");
+    calls = 0;
+    rope::apply<kLayout>(view, rows, rope::start_at(1));
+    refused_once("more tokens than rows");
+    expect(x == before, "nothing is written");
+
+    expect(rope::mrope_sections({-1}).axes == 0 && calls == 1, "a negative section");
+    calls = 0;
+    rope::Rows<float> wrong(config, rope::mrope_sections({1, 1, 1}));
+    refused_once("sections that are not the pairs");
+    expect(!wrong.build({0}, 1) && wrong.rows() == 0, "such rows are not built");
+    refuses("frequencies have 0 entries; they were refused when these rows were made.", "rows that were refused");
+
+    rope::Moves<float> moves(config), between(config, 0, config, 0);
+    expect(!moves.build(rope::Index(1) << 60) && !between.build(1) && calls == 2, "moves that cannot be built");
+    calls = 0;
+    rope::reposition<kLayout>(view, moves);
+    refused_once("moves that were not built");
+    rope::reposition<kLayout>(view, config, {0, 1}, {1, 2});
+    refused_once("positions of two tokens of four");
+    config.head_dim = 7;
+    rope::reposition<kLayout>(view, config, 3);
+    refused_once("a Config that cannot be, of a move");
+    const rope::CompactCosSinCache<float> compact(config, 16);
+    refused_once("a Config that cannot be, of a compact table");
+    expect(compact.max_positions() == 0 && compact.bytes() == 0, "the compact table is empty");
+    rope::apply<kLayout>(view, compact);
+    refused_once("an empty compact table");
+    expect(rope::packed_positions({0, 3, 2}).empty() && calls == 1, "cu_seqlens that fall");
+    calls = 0;
+    expect(rope::image_grid(-1, 2).empty() && calls == 1, "a grid of negative height");
+    calls = 0;
+    expect(x == before, "nothing is written by any of these");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    constexpr auto kLayout = rope::Layout::half_split;
     rope::Config config;
     config.head_dim = 8;
     const rope::CosSinCache<float> cache(config, 16);
@@ -130,6 +189,8 @@ int main(int argc, char** argv) {
     Eigen::MatrixXf m(2, 10);
     expect(rope::view(m, 3).data == nullptr && calls == 1, "heads that do not divide the columns");
     calls = 0;
+
+    refuse_rows();
 
     // And what is right works as ever.
     rope::apply<kLayout>(rope::view(x.data(), 2, 3, 8), cache, rope::start_at(3));

@@ -62,6 +62,15 @@ const Eigen::VectorXf& Transformer::forward(const std::vector<int>& tokens) {
     return logits_;
 }
 
+// The one call of the library: queries and new keys, each seen as [seq, heads, head_dim] with its own number of
+// heads, turn in place, the keys inside the cache itself.
+const Matrix& Transformer::rotate(Matrix& query, Matrix& keys) {
+    auto new_keys = keys.middleRows(position_, query.rows());
+    rope::apply(*model_.rotation.layout, rope::view(query, model_.shape.n_heads),
+                rope::view(new_keys, model_.shape.n_kv_heads), cos_sin_, rope::start_at(position_));
+    return keys;
+}
+
 /// x += attention(normed): every token gathers values from itself and from the tokens before it.
 void Transformer::attention(Index layer) {
     const Shape& shape = model_.shape;
@@ -69,19 +78,13 @@ void Transformer::attention(Index layer) {
     const Index seen = position_ + seq;
     Matrix& keys = keys_[static_cast<std::size_t>(layer)];
     Matrix& values = values_[static_cast<std::size_t>(layer)];
-    auto new_keys = keys.middleRows(position_, seq);
-    auto new_values = values.middleRows(position_, seq);
 
     query_.noalias() = normed_ * layer_of(model_.wq, layer, shape.dim).transpose();
-    new_keys.noalias() = normed_ * layer_of(model_.wk, layer, kv_dim).transpose();
-    new_values.noalias() = normed_ * layer_of(model_.wv, layer, kv_dim).transpose();
+    keys.middleRows(position_, seq).noalias() = normed_ * layer_of(model_.wk, layer, kv_dim).transpose();
+    values.middleRows(position_, seq).noalias() = normed_ * layer_of(model_.wv, layer, kv_dim).transpose();
 
-    // The one call of the library: queries and new keys, each seen as [seq, heads, head_dim] with its own
-    // number of heads, turn in place, the keys inside the cache itself.
-    rope_time_.time([&] {
-        rope::apply(*model_.rotation.layout, rope::view(query_, shape.n_heads), rope::view(new_keys, shape.n_kv_heads),
-                    cos_sin_, rope::start_at(position_));
-    });
+    const Matrix* rotated = nullptr;
+    rope_time_.time([&] { rotated = &rotate(query_, keys); });
 
     query_ /= std::sqrt(static_cast<float>(head_dim));
     mixed_.resize(seq, shape.dim);
@@ -89,7 +92,7 @@ void Transformer::attention(Index layer) {
     for (Index head = 0; head < shape.n_heads; ++head) {
         const Index kv_head = head / queries_per_key;
         const auto head_query = query_.middleCols(head * head_dim, head_dim);
-        const auto head_keys = keys.block(0, kv_head * head_dim, seen, head_dim);
+        const auto head_keys = rotated->block(0, kv_head * head_dim, seen, head_dim);
         const auto head_values = values.block(0, kv_head * head_dim, seen, head_dim);
 
         scores_.noalias() = head_query * head_keys.transpose();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cos_sin_cache.hpp"
+#include "cos_sin_rows.hpp"
 #include "errors.hpp"
 #include "positions.hpp"
 #include "tensor_view.hpp"
@@ -18,7 +19,7 @@
 //   Layout      which features form a pair: apply<Layout::half_split>(...), or as a first argument when it is known
 //               only at run time: apply(layout, ...).
 //   tensors     x, q, k, in, out: a TensorView, or whatever ViewTraits turns into one (Eigen Tensor and TensorMap).
-//               Elements float, half and bfloat16 take a CosSinCache<float>, double takes a CosSinCache<double>.
+//               Elements float, half and bfloat16 take rows of float (CosSinCache<float>, ...), double rows of double.
 //               head_dim must be the table's; q and k share batch and seq and have their own numbers of heads.
 //   cache       the table that holds every position of the call. q and k may each have their own.
 //   positions   see Positions; by default 0, 1, 2, ... A list in braces needs the layout in angle brackets.
@@ -41,7 +42,8 @@
 //              NaN and infinity stay in their pair; a NaN's sign and payload may be any. (A process that flushes
 //              subnormals to zero, as one linked with -ffast-math does, loses those.)
 // Aliasing     A written view has distinct addresses for distinct elements. in and out are the same view, or share
-//              nothing; q and k share nothing (slices of one fused buffer are recognised).
+//              nothing; q and k share nothing (slices of one fused buffer are recognised); none of them is memory of
+//              the table.
 // Memory       No allocation. No byte outside the views is read or written, and nothing is written unless every check
 //              has passed. Data need not be aligned beyond its element type. A null pointer is fine where there is
 //              nothing to touch.
@@ -57,20 +59,20 @@ inline namespace ROPE_VERSION_NAMESPACE {
 // ---- Turn: pair i of a token at position p turns by p * w_i and is multiplied by m. ----
 
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply(X&& x, const CosSinCache<T>& cache, const Positions& positions = {},
+ROPE_ABI inline void apply(X&& x, const CosSinRows<T>& cache, const Positions& positions = {},
                            Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::forward, positions, executor, detail::in_place("x", x, cache));
 }
 
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinCache<T>& cache, const Positions& positions = {},
+ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinRows<T>& cache, const Positions& positions = {},
                            Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::forward, positions, executor, detail::in_place("q", q, cache),
                         detail::in_place("k", k, cache));
 }
 
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinCache<T>& q_cache, const CosSinCache<T>& k_cache,
+ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
                            const Positions& positions = {}, Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::forward, positions, executor, detail::in_place("q", q, q_cache),
                         detail::in_place("k", k, k_cache));
@@ -78,7 +80,7 @@ ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinCache<T>& q_cache, const Co
 
 /// Out of place. `out` has the extents of `in`; its type and strides are its own.
 template <Layout layout, class In, class Out, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_copy(In&& in, Out&& out, const CosSinCache<T>& cache, const Positions& positions = {},
+ROPE_ABI inline void apply_copy(In&& in, Out&& out, const CosSinRows<T>& cache, const Positions& positions = {},
                                 Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::forward, positions, executor, detail::out_of_place(in, out, cache));
 }
@@ -87,28 +89,28 @@ ROPE_ABI inline void apply_copy(In&& in, Out&& out, const CosSinCache<T>& cache,
 //      entries first, which adds 2 u |a*c| + 2 u |b*s| to the bound above, c and s being those of the inverse. ----
 
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_inverse(X&& x, const CosSinCache<T>& cache, const Positions& positions = {},
+ROPE_ABI inline void apply_inverse(X&& x, const CosSinRows<T>& cache, const Positions& positions = {},
                                    Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::inverse, positions, executor, detail::in_place("x", x, cache));
 }
 
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinCache<T>& cache, const Positions& positions = {},
+ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinRows<T>& cache, const Positions& positions = {},
                                    Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::inverse, positions, executor, detail::in_place("q", q, cache),
                         detail::in_place("k", k, cache));
 }
 
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinCache<T>& q_cache, const CosSinCache<T>& k_cache,
+ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
                                    const Positions& positions = {}, Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::inverse, positions, executor, detail::in_place("q", q, q_cache),
                         detail::in_place("k", k, k_cache));
 }
 
 template <Layout layout, class In, class Out, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_inverse_copy(In&& in, Out&& out, const CosSinCache<T>& cache,
-                                        const Positions& positions = {}, Executor&& executor = {}) {
+ROPE_ABI inline void apply_inverse_copy(In&& in, Out&& out, const CosSinRows<T>& cache, const Positions& positions = {},
+                                        Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::inverse, positions, executor, detail::out_of_place(in, out, cache));
 }
 
@@ -116,27 +118,27 @@ ROPE_ABI inline void apply_inverse_copy(In&& in, Out&& out, const CosSinCache<T>
 //      result. ----
 
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_transpose(X&& x, const CosSinCache<T>& cache, const Positions& positions = {},
+ROPE_ABI inline void apply_transpose(X&& x, const CosSinRows<T>& cache, const Positions& positions = {},
                                      Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("x", x, cache));
 }
 
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinCache<T>& cache, const Positions& positions = {},
+ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& cache, const Positions& positions = {},
                                      Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("q", q, cache),
                         detail::in_place("k", k, cache));
 }
 
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinCache<T>& q_cache, const CosSinCache<T>& k_cache,
+ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
                                      const Positions& positions = {}, Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("q", q, q_cache),
                         detail::in_place("k", k, k_cache));
 }
 
 template <Layout layout, class In, class Out, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_transpose_copy(In&& in, Out&& out, const CosSinCache<T>& cache,
+ROPE_ABI inline void apply_transpose_copy(In&& in, Out&& out, const CosSinRows<T>& cache,
                                           const Positions& positions = {}, Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::transpose, positions, executor, detail::out_of_place(in, out, cache));
 }
@@ -146,27 +148,27 @@ ROPE_ABI inline void apply_transpose_copy(In&& in, Out&& out, const CosSinCache<
 //      is made for one layout. (xPos has no apply_inverse, whatever is said here.) Never throws; see Status. ----
 
 template <Layout... layout, class X, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline Status check(X&& x, const CosSinCache<T>& cache, const Positions& positions = {},
+ROPE_ABI inline Status check(X&& x, const CosSinRows<T>& cache, const Positions& positions = {},
                              Executor&& = {}) noexcept {
     return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::in_place("x", x, cache));
 }
 
 template <Layout... layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinCache<T>& cache, const Positions& positions = {},
+ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinRows<T>& cache, const Positions& positions = {},
                              Executor&& = {}) noexcept {
     return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::in_place("q", q, cache),
                                  detail::in_place("k", k, cache));
 }
 
 template <Layout... layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinCache<T>& q_cache, const CosSinCache<T>& k_cache,
+ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
                              const Positions& positions = {}, Executor&& = {}) noexcept {
     return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::in_place("q", q, q_cache),
                                  detail::in_place("k", k, k_cache));
 }
 
 template <Layout... layout, class In, class Out, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline Status check_copy(In&& in, Out&& out, const CosSinCache<T>& cache, const Positions& positions = {},
+ROPE_ABI inline Status check_copy(In&& in, Out&& out, const CosSinRows<T>& cache, const Positions& positions = {},
                                   Executor&& = {}) noexcept {
     return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::out_of_place(in, out, cache));
 }

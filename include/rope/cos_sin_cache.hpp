@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "config.hpp"
+#include "cos_sin_rows.hpp"
 #include "errors.hpp"
 #include "frequencies.hpp"
 #include "types.hpp"
@@ -23,6 +24,40 @@
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+
+/// Tables hold positions from -2^62 to 2^62.
+inline constexpr Index kLastPosition = std::numeric_limits<Index>::max() / 2 + 1;
+
+ROPE_ABI inline Status check_max_positions(Index max_positions) noexcept {
+    if (max_positions >= 1) return Status();
+    return invalid("max_positions is ", max_positions, "; it must be at least 1.");
+}
+/// For at least one position.
+ROPE_ABI inline Status check_first_position(Index max_positions, Index first_position) noexcept {
+    if (first_position >= -kLastPosition && first_position <= kLastPosition - max_positions) return Status();
+    return invalid("first_position is ", first_position, "; the ", max_positions,
+                   " positions from there must lie between -2^62 and 2^62.");
+}
+
+/// The longest sequence that frequencies(config, seq_len) are for.
+ROPE_ABI inline Index longest_sequence(const Config& config, Index seq_len) noexcept {
+    return std::visit(LongestSequence{seq_len}, config.schedule);
+}
+/// Whether they are for the last position of a table.
+ROPE_ABI inline Status check_last_position(const Config& config, Index max_positions, Index first_position,
+                                           Index seq_len) noexcept {
+    const Index longest = longest_sequence(config, seq_len);
+    if (max_positions < 1 || first_position > kLastPosition - max_positions) return Status();  // refused later
+    if (first_position + max_positions <= longest) return Status();
+    return invalid("seq_len is ", seq_len, "; with this schedule (", schedule_name(config.schedule),
+                   ") its frequencies are for sequences of at most ", longest,
+                   " tokens, and the table is to hold positions up to ", first_position + max_positions - 1,
+                   ": name the longest sequence as seq_len.");
+}
+
+}  // namespace detail
 
 /// m*cos and m*sin of every pair at positions first_position .. first_position + max_positions - 1.
 ///
@@ -40,7 +75,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///
 /// Immutable once built: any number of threads may read it. Copies share the table and cost a reference count.
 template <class T = float>
-class CosSinCache {
+class CosSinCache : public CosSinRows<T> {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                   "A table is float (it serves float, half and bfloat16 data) or double.");
 
@@ -55,10 +90,10 @@ class CosSinCache {
     ROPE_ABI CosSinCache(const Config& config, Index max_positions, Index first_position = 0, Index seq_len = 0) {
         Frequencies f;
         if (!detail::proceed(detail::make_frequencies(config, seq_len, f))) return;
-        if (!detail::proceed(check_seq_len(config, max_positions, first_position, seq_len))) return;
+        if (!detail::proceed(detail::check_last_position(config, max_positions, first_position, seq_len))) return;
         build(f, max_positions, {config.head_dim, config.rotary_offset}, first_position);
         layout_ = config.layout;
-        longest_ = longest_sequence(config, seq_len);
+        longest_ = detail::longest_sequence(config, seq_len);
     }
 
     /// The table of given frequencies, which are not divided by anything. The slice says where in the head the 2 *
@@ -80,7 +115,7 @@ class CosSinCache {
         CosSinCache cache;
         Frequencies f;
         if (!detail::proceed(detail::make_float32_frequencies(config, seq_len, f))) return cache;
-        if (!detail::proceed(check_seq_len(config, max_positions, first_position, seq_len))) return cache;
+        if (!detail::proceed(detail::check_last_position(config, max_positions, first_position, seq_len))) return cache;
         if (cache.allocate(detail::rotary_dim(config) / 2, max_positions, {config.head_dim, config.rotary_offset},
                            first_position)) {
             cache.attention_factor_ = f.attention_factor;
@@ -96,10 +131,10 @@ class CosSinCache {
     /// above, and std::invalid_argument for a table of the float32 chain and when the first or the last row shows other
     /// frequencies (which a table of position 0 alone cannot).
     ROPE_ABI CosSinCache extended(const Frequencies& frequencies, Index max_positions) const {
-        if (max_positions <= max_positions_ || !detail::proceed(check(frequencies))) return *this;
+        if (max_positions <= count_ || !detail::proceed(check(frequencies))) return *this;
         if (!detail::proceed(check_extension(max_positions))) return *this;
-        for (const Index row : {Index(0), max_positions_ - 1}) {
-            const CosSinCache same(frequencies, 1, {head_dim_, rotary_offset_}, first_position_ + row);
+        for (const Index row : {Index(0), count_ - 1}) {
+            const CosSinCache same(frequencies, 1, {head_dim_, rotary_offset_}, source_.first + row);
             const std::size_t row_bytes = static_cast<std::size_t>(2 * pairs_) * sizeof(T);
             if (same.pairs_ == pairs_ &&
                 std::memcmp(same.table_.get(), table_.get() + row * 2 * pairs_, row_bytes) == 0)
@@ -108,15 +143,15 @@ class CosSinCache {
                                             " would be another."));
             return *this;
         }
-        if (!detail::proceed(check_growth(frequencies, max_positions, first_position_))) return *this;
+        if (!detail::proceed(check_growth(frequencies, max_positions, source_.first))) return *this;
         CosSinCache longer;
-        if (!longer.allocate(pairs_, max_positions, {head_dim_, rotary_offset_}, first_position_)) return *this;
+        if (!longer.allocate(pairs_, max_positions, {head_dim_, rotary_offset_}, source_.first)) return *this;
         longer.attention_factor_ = attention_factor_;
         longer.grows_ = grows_;
         longer.layout_ = layout_;
         longer.longest_ = longest_;
         std::memcpy(longer.table_.get(), table_.get(), bytes());
-        longer.fill(frequencies, max_positions_);
+        longer.fill(frequencies, count_);
         return longer;
     }
 
@@ -136,54 +171,30 @@ class CosSinCache {
     /// The whole table: max_positions() rows of pairs() cosines and pairs() sines, that of first_position() first.
     ROPE_ABI const T* data() const noexcept { return table_.get(); }
 
-    ROPE_ABI Index max_positions() const noexcept { return max_positions_; }
-    ROPE_ABI Index first_position() const noexcept { return first_position_; }
-    ROPE_ABI Index pairs() const noexcept { return pairs_; }
-    ROPE_ABI Index head_dim() const noexcept { return head_dim_; }
-    ROPE_ABI Index rotary_dim() const noexcept { return 2 * pairs_; }
-    ROPE_ABI Index rotary_offset() const noexcept { return rotary_offset_; }
-    /// The magnitude m that the entries contain.
-    ROPE_ABI double attention_factor() const noexcept { return attention_factor_; }
-    /// Whether the magnitude also depends on the position (xPos). Such a table has no apply_inverse: the inverse of a
-    /// query's rotation is apply_transpose with the table for keys, and the reverse, / m^2.
-    ROPE_ABI bool magnitude_grows() const noexcept { return grows_; }
-    /// The layout that calls must have, if the Config named one.
-    ROPE_ABI std::optional<Layout> layout() const noexcept { return layout_; }
+    ROPE_ABI Index max_positions() const noexcept { return count_; }
+    ROPE_ABI Index first_position() const noexcept { return source_.first; }
     /// Memory of the table.
     ROPE_ABI std::size_t bytes() const noexcept {
-        return static_cast<std::size_t>(max_positions_) * static_cast<std::size_t>(2 * pairs_) * sizeof(T);
+        return static_cast<std::size_t>(count_) * static_cast<std::size_t>(2 * pairs_) * sizeof(T);
     }
 
  private:
     ROPE_ABI CosSinCache() = default;
 
     ROPE_ABI const T* row(Index position) const {
-        if (position < first_position_ || position > first_position_ + max_positions_ - 1) {
+        if (position < source_.first || position > source_.first + count_ - 1) {
             detail::proceed(detail::out_of_range("position is ", position, "; this cache holds positions ",
-                                                 first_position_, " to ", first_position_ + max_positions_ - 1, "."));
+                                                 source_.first, " to ", source_.first + count_ - 1, "."));
             return nullptr;
         }
-        return table_.get() + (position - first_position_) * 2 * pairs_;
+        return table_.get() + (position - source_.first) * 2 * pairs_;
     }
 
-    ROPE_ABI static Index longest_sequence(const Config& config, Index seq_len) noexcept {
-        return std::visit(detail::LongestSequence{seq_len}, config.schedule);
-    }
-    ROPE_ABI static Status check_seq_len(const Config& config, Index max_positions, Index first_position,
-                                         Index seq_len) noexcept {
-        const Index longest = longest_sequence(config, seq_len);
-        if (max_positions < 1 || first_position > kLastPosition - max_positions) return Status();  // refused later
-        if (first_position + max_positions <= longest) return Status();
-        return detail::invalid("seq_len is ", seq_len, "; with this schedule (", schedule_name(config.schedule),
-                               ") its frequencies are for sequences of at most ", longest,
-                               " tokens, and the table is to hold positions up to ", first_position + max_positions - 1,
-                               ": name the longest sequence as seq_len.");
-    }
     ROPE_ABI Status check_extension(Index max_positions) const noexcept {
         if (is_chain_)
-            return detail::invalid("max_positions is ", max_positions, "; a table of the float32 chain has ",
-                                   max_positions_, " for good, because its rows do not follow from frequencies alone.");
-        if (longest_ == kNoLongest || max_positions <= longest_ - first_position_) return Status();
+            return detail::invalid("max_positions is ", max_positions, "; a table of the float32 chain has ", count_,
+                                   " for good, because its rows do not follow from frequencies alone.");
+        if (longest_ == kNoLongest || max_positions <= longest_ - source_.first) return Status();
         return detail::invalid("max_positions is ", max_positions,
                                "; the frequencies of this table are for sequences "
                                "of at most ",
@@ -203,8 +214,8 @@ class CosSinCache {
     /// Rows `begin` and after.
     ROPE_ABI void fill(const Frequencies& f, Index begin) {
         T* const to = table_.get() + begin * 2 * pairs_;
-        if (detail::fill_cos_sin_table(f, first_position_ + begin, max_positions_ - begin, to)) return;
-        const Status refusal = no_memory(max_positions_, pairs_);
+        if (detail::fill_cos_sin_table(f, source_.first + begin, count_ - begin, to)) return;
+        const Status refusal = no_memory(count_, pairs_);
         *this = CosSinCache();
         detail::proceed(refusal);
     }
@@ -231,16 +242,13 @@ class CosSinCache {
     /// Checks and sets the shape and gets the memory; false when refused and the handler returned.
     ROPE_ABI bool allocate(Index pairs, Index max_positions, HeadSlice slice, Index first_position) {
         if (!detail::proceed(detail::check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return false;
-        if (max_positions < 1)
-            return detail::proceed(detail::invalid("max_positions is ", max_positions, "; it must be at least 1."));
+        if (!detail::proceed(detail::check_max_positions(max_positions))) return false;
         std::shared_ptr<T[]> memory = detail::table_memory<T>(max_positions, 2 * pairs);
         if (memory == nullptr) return detail::proceed(no_memory(max_positions, pairs));
-        if (first_position < -kLastPosition || first_position > kLastPosition - max_positions)
-            return detail::proceed(detail::invalid("first_position is ", first_position, "; the ", max_positions,
-                                                   " positions from there must lie between -2^62 and 2^62."));
+        if (!detail::proceed(detail::check_first_position(max_positions, first_position))) return false;
         table_ = std::move(memory);
-        max_positions_ = max_positions;
-        first_position_ = first_position;
+        source_ = {table_.get(), table_.get() + pairs, 2 * pairs, first_position};
+        count_ = max_positions;
         pairs_ = pairs;
         head_dim_ = slice.head_dim;
         rotary_offset_ = slice.rotary_offset;
@@ -248,19 +256,20 @@ class CosSinCache {
     }
 
     static constexpr Index kNoLongest = std::numeric_limits<Index>::max();
-    static constexpr Index kLastPosition = std::numeric_limits<Index>::max() / 2 + 1;  // 2^62
+
+    using Base = CosSinRows<T>;
+    using Base::attention_factor_;
+    using Base::count_;
+    using Base::grows_;
+    using Base::head_dim_;
+    using Base::layout_;
+    using Base::pairs_;
+    using Base::rotary_offset_;
+    using Base::source_;
 
     std::shared_ptr<T[]> table_;
-    Index max_positions_ = 0;
-    Index first_position_ = 0;
-    Index pairs_ = 0;
-    Index head_dim_ = 0;
-    Index rotary_offset_ = 0;
-    double attention_factor_ = 1.0;
     Index longest_ = kNoLongest;  // sequence that the frequencies are for
-    bool grows_ = false;
     bool is_chain_ = false;
-    std::optional<Layout> layout_;
 };
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -22,9 +22,17 @@
 #pragma once
 
 #include "additive.hpp"
+#include "axis_map.hpp"
+#include "axis_positions.hpp"
+#include "compact_cos_sin_cache.hpp"
 #include "core.hpp"
 #include "eigen.hpp"
 #include "model_config.hpp"
+#include "moves.hpp"
+#include "position_builders.hpp"
 #include "reference.hpp"
+#include "reposition.hpp"
 #include "rotary_embedding.hpp"
+#include "rows.hpp"
 #include "weights.hpp"
+#include "wrapped_rows.hpp"

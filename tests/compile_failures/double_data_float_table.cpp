@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: double data needs a CosSinCache<double>
+// expect: double data needs a table of double
 #include <rope/rope.hpp>
 
 void user(double* q, const rope::CosSinCache<float>& cache) {

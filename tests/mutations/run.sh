@@ -19,9 +19,10 @@ export RC_PARAMS=seed=20261121
 build_and_run() {
     local level=-O1
     if [ "$2" = bits_are_as_stored ]; then level=-O0; fi  # it runs for a moment, so compiling is what takes time
-    local reader=
-    if grep -q read_hf_config.hpp "tests/$2.cpp"; then reader=tests/support/read_hf_config.cpp; fi
-    $CXX $flags $level -include "$work/headers.hpp" -I"$1" "tests/$2.cpp" $reader "$work/main.o" -lrapidcheck -lmpfr -lgmp -pthread -o "$3" >"$3.log" 2>&1 || return 2
+    # A header of tests/support may have a source beside it.
+    local more
+    more=$(grep -oE 'support/[a-z_0-9]+\.hpp' "tests/$2.cpp" | sed 's|hpp$|cpp|; s|^|tests/|' | xargs ls 2>/dev/null) || true
+    $CXX $flags $level -include "$work/headers.hpp" -I"$1" "tests/$2.cpp" $more "$work/main.o" -lrapidcheck -lmpfr -lgmp -pthread -o "$3" >"$3.log" 2>&1 || return 2
     timeout 60 "$3" >"$3.log" 2>&1 && return 0 || return 1  # a test that hangs has noticed, too
 }
 

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "../cos_sin_cache.hpp"
+#include "../cos_sin_rows.hpp"
 #include "../errors.hpp"
 #include "../positions.hpp"
 #include "../tensor_view.hpp"
@@ -47,7 +47,7 @@ template <class In, class Out, class T>
 struct Argument {
     TensorView<const In> in;
     TensorView<Out> out;
-    const CosSinCache<T>& cache;
+    const CosSinRows<T>& rows;
     const char* in_name;
     const char* out_name;
     bool in_place;
@@ -62,8 +62,9 @@ ROPE_ABI constexpr void require_element_for_table() noexcept {
     if constexpr (!std::is_void_v<Storage>) {
         static_assert(sizeof(Storage) == sizeof(Element) && std::is_trivially_copyable_v<Element>,
                       "A type and its rope::ElementTraits storage must have the same size and bits.");
-        static_assert(std::is_same_v<Storage, double> == std::is_same_v<T, double>,
-                      "double data needs a CosSinCache<double>; float, half and bfloat16 data a CosSinCache<float>.");
+        static_assert(
+            std::is_same_v<Storage, double> == std::is_same_v<T, double>,
+            "double data needs a table of double (CosSinCache<double>); float, half and bfloat16 data one of float.");
     }
 }
 
@@ -73,17 +74,17 @@ ROPE_ABI constexpr void require_writable() noexcept {
 }
 
 template <class X, class T>
-ROPE_INLINE auto in_place(const char* name, X& x, const CosSinCache<T>& cache) noexcept {
+ROPE_INLINE auto in_place(const char* name, X& x, const CosSinRows<T>& rows) noexcept {
     const auto v = as_view(x);
     using Element = std::remove_reference_t<decltype(*v.data)>;
     require_writable<Element>();
     require_element_for_table<Element, T>();
     using Storage = typename ElementTraits<Element>::storage;
-    return Argument<Storage, Storage, T>{stored<const Storage>(v), stored<Storage>(v), cache, name, name, true};
+    return Argument<Storage, Storage, T>{stored<const Storage>(v), stored<Storage>(v), rows, name, name, true};
 }
 
 template <class X, class Y, class T>
-ROPE_INLINE auto out_of_place(X& in, Y& out, const CosSinCache<T>& cache) noexcept {
+ROPE_INLINE auto out_of_place(X& in, Y& out, const CosSinRows<T>& rows) noexcept {
     const auto x = as_view(in);
     const auto y = as_view(out);
     using In = std::remove_const_t<std::remove_reference_t<decltype(*x.data)>>;
@@ -94,7 +95,7 @@ ROPE_INLINE auto out_of_place(X& in, Y& out, const CosSinCache<T>& cache) noexce
     using InStorage = typename ElementTraits<In>::storage;
     using OutStorage = typename ElementTraits<Out>::storage;
     return Argument<InStorage, OutStorage, T>{
-        stored<const InStorage>(x), stored<OutStorage>(y), cache, "in", "out", false};
+        stored<const InStorage>(x), stored<OutStorage>(y), rows, "in", "out", false};
 }
 
 template <Layout layout>
@@ -128,16 +129,15 @@ ROPE_INLINE Axis lanes_of(const TensorView<In>& in, const TensorView<Out>& out) 
 template <Layout layout, class In, class Out, class T>
 ROPE_INLINE Job<RotateTask<In, Out, T>> rotate_job(Direction direction, const Positions& positions, IsaId isa,
                                                    const Argument<In, Out, T>& a) noexcept {
-    const CosSinCache<T>& cache = a.cache;
-    const double m = cache.attention_factor();
+    const CosSinRows<T>& rows = a.rows;
+    const double m = rows.attention_factor();
     const T scale = direction == Direction::inverse ? static_cast<T>(1.0 / (m * m)) : T(1);
     const Index heads = count_heads(a.out);
     const Index bytes = bytes_of(a.out, heads);
     const bool in_place = static_cast<const void*>(a.in.data) == static_cast<const void*>(a.out.data);
-    return {{a.in, a.out,                                               //
-             cache.data(), cache.first_position(), cache.pairs(),       //
-             cache.rotary_offset(), pair_shape<layout>(cache.pairs()),  //
-             scale, direction == Direction::forward ? scale : -scale,   //
+    return {{a.in, a.out, RowsAccess::source(rows), rows.pairs(),      //
+             rows.rotary_offset(), pair_shape<layout>(rows.pairs()),   //
+             scale, direction == Direction::forward ? scale : -scale,  //
              positions, choose_order(a.out, bytes, lanes_of(a.in, a.out)), in_place},
             rotate_kernel<layout, In, Out, T>(isa),
             heads,

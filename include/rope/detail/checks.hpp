@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "../cos_sin_cache.hpp"
+#include "../cos_sin_rows.hpp"
 #include "../errors.hpp"
 #include "../isa.hpp"
 #include "../positions.hpp"
@@ -52,13 +52,18 @@ struct TableShape {
     Index head_dim, first_position, max_positions;
     const char* name = "cache";  // as messages call it
     Uses refused = 0;            // what it is not made for
+    Index batch = 0;             // entries that a call must have; 0: any
 };
 
 template <class T>
-ROPE_INLINE TableShape shape_of(const CosSinCache<T>& c) noexcept {
-    const int other_layout = !c.layout() ? 0 : *c.layout() == Layout::interleaved ? kHalfSplit : kInterleaved;
-    return {c.head_dim(), c.first_position(), c.max_positions(), "cache",
-            static_cast<Uses>(other_layout | (c.magnitude_grows() ? kInverse : 0))};
+ROPE_INLINE TableShape shape_of(const CosSinRows<T>& r) noexcept {
+    const int other_layout = !r.layout() ? 0 : *r.layout() == Layout::interleaved ? kHalfSplit : kInterleaved;
+    return {r.head_dim(),
+            RowsAccess::source(r).first,
+            RowsAccess::count(r),
+            RowsAccess::name(r),
+            static_cast<Uses>(other_layout | (r.magnitude_grows() ? kInverse : 0)),
+            RowsAccess::batch(r)};
 }
 
 /// One tensor of a call: where it is read, where it is written, and its table.
@@ -71,7 +76,7 @@ struct CheckedTensor {
 /// One tensor of a call, from an Argument.
 template <class Argument>
 ROPE_INLINE CheckedTensor checked(const Argument& a) noexcept {
-    return {erased(a.in_name, a.in), erased(a.out_name, a.out), shape_of(a.cache), a.in_place};
+    return {erased(a.in_name, a.in), erased(a.out_name, a.out), shape_of(a.rows), a.in_place};
 }
 
 /// The stride that is taken: an axis of one element may name any, and never takes it.
@@ -206,6 +211,8 @@ ROPE_ABI inline const char* or_more(Index position) noexcept {
 ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, const TableShape& table) noexcept {
     const Index low = table.first_position;
     const Index high = low + table.max_positions - 1;
+    if (table.max_positions == 0 && batch > 0 && seq > 0)
+        return out_of_range("positions are those of ", seq, " tokens; this ", table.name, " holds none (yet).");
     if (p.kind() == Positions::Kind::start) {
         if (batch == 0 || seq == 0) return Status();
         if (p.start() < low || p.start() > high || seq - 1 > high - p.start())
@@ -255,8 +262,11 @@ ROPE_COLD Status check_call(const CheckedTensor* tensors, int count, const Posit
         if (const Status s = check_extents(t.in); !s.ok()) return s;
         if (const Status s = t.in_place ? Status() : check_extents(t.out); !s.ok()) return s;
         if (t.in.extents[3] != t.table.head_dim)
-            return invalid(t.in.name, ".head_dim is ", t.in.extents[3], "; its cache was made for a head_dim of ",
-                           t.table.head_dim, ".");
+            return invalid(t.in.name, ".head_dim is ", t.in.extents[3], "; its ", t.table.name,
+                           " was made for a head_dim of ", t.table.head_dim, ".");
+        if (t.table.batch != 0 && t.table.batch != t.in.extents[0])
+            return invalid(t.in.name, ".batch is ", t.in.extents[0], "; its ", t.table.name,
+                           " was made for the tokens of ", t.table.batch, " batch entries.");
         for (int axis = 0; axis < 4; ++axis)
             if (t.out.extents[axis] != t.in.extents[axis])
                 return invalid(t.out.name, ".", kAxisNames[axis], " is ", t.out.extents[axis], "; it must be that of ",

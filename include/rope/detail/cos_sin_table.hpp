@@ -8,8 +8,8 @@
 #include <new>
 
 #include "../frequencies.hpp"
-#include "../isa.hpp"
 #include "../types.hpp"
+#include "angle_rows.hpp"
 #include "arithmetic.hpp"
 #include "double_double.hpp"
 #include "turns.hpp"
@@ -18,140 +18,35 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The arithmetic in which entries of type T are made, before the one rounding to T.
-template <class T>
-struct WorkingType;
-template <>
-struct WorkingType<float> {
-    using type = double;
-};
-template <>
-struct WorkingType<double> {
-    using type = DoubleDouble;
-};
-
-ROPE_ABI inline void assign(double& to, DoubleDouble x) noexcept { to = x.hi; }
-ROPE_ABI inline void assign(DoubleDouble& to, DoubleDouble x) noexcept { to = x; }
-
-/// A row of working numbers, cos and sin apart, as the loop over pairs wants them.
-template <class Work>
-struct WorkingRow {
-    Work* cos;
-    Work* sin;
-};
-
-/// What writes one row of the table: cos and sin of the angles of `coarse` and of `fine` added, each rounded once.
-template <class T, class Work>
-using WriteRow = void (*)(const WorkingRow<Work>& coarse, const WorkingRow<Work>& fine, Index pairs, T* cos, T* sin);
-
-ROPE_ABI inline void add_angles(const WorkingRow<DoubleDouble>& a, const WorkingRow<DoubleDouble>& b, Index pairs,
-                                double* cos, double* sin) noexcept {
-    for (Index i = 0; i < pairs; ++i) {
-        const CosSin<DoubleDouble> sum =
-            CosSin<DoubleDouble>{a.cos[i], a.sin[i]} * CosSin<DoubleDouble>{b.cos[i], b.sin[i]};
-        cos[i] = sum.cos.hi;
-        sin[i] = sum.sin.hi;
-    }
-}
-
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#define ROPE_FOR_EACH_ISA "../table_kernels.hpp"
-#include "isa_list.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
-
-ROPE_ABI inline WriteRow<float, double> write_row(float) noexcept {
-    // A ROPE_ISA that names no set is reported by the first call that rotates; every set writes the same bits.
-    if (!isa_is_chosen() && !choose_isa().ok()) return &portable::add_angles<float, double>;
-    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-#define ROPE_ISA_ENTRY(name) \
-    if (isa == isa_id(#name)) return &name::add_angles<float, double>;
-#include "isa_list.hpp"
-    return &portable::add_angles<float, double>;
-}
-ROPE_ABI inline WriteRow<double, DoubleDouble> write_row(double) noexcept { return &add_angles; }
-
-/// n / d rounded towards minus infinity, for d > 0.
-ROPE_ABI inline Index floor_divide(Index n, Index d) noexcept { return n / d - (n % d < 0 ? 1 : 0); }
-
 /// Writes rows first, first + 1, ..., first + count - 1 to out: per row `pairs` cosines, then `pairs` sines, each
-/// multiplied by the attention factor, and by its pair's growth, and rounded once.
-///
-/// The angle of position p is the sum of two: of a coarse row, for the multiple of kFineRows at or below p, and of
-/// one of kFineRows fine rows; so an entry costs two products. Fine rows, and coarse rows within an anchor's reach,
-/// are walked in double-double, to an error below 2^-90; at the anchors, angles are computed afresh. All three are
-/// fixed multiples of positions, so an entry's bits depend on its position alone, not on where the table begins or
-/// ends. False when the working memory (about kFineRows rows in Work) cannot be had.
+/// multiplied by the attention factor, and by its pair's growth, and rounded once. False when the working memory (at
+/// most about kFineRows rows in Work and half as many in double-double) cannot be had.
 template <class T>
 ROPE_ABI inline bool fill_cos_sin_table(const Frequencies& f, Index first, Index count, T* out) {
-    using Work = typename WorkingType<T>::type;
+    using Angles = AngleRows<T>;
+    using Work = typename Angles::Work;
+    constexpr Index kRows = Angles::kFineRows, kBlocks = Angles::kAnchorBlocks;
     const WriteRow<T, Work> write = write_row(T());
-    constexpr Index kFineRows = 128;  // 128 KiB for 64 pairs in float: stays in L2 while the table streams out
-    constexpr Index kAnchorBlocks = 64;
-
-    struct Walk {  // of one pair
-        CosSin<DoubleDouble> now, step;
-    };
     const Index pairs = static_cast<Index>(f.inv_freq.size());
     const Index end = first + count;
-    const Index first_block = floor_divide(first, kFineRows);
-    const Index last_block = floor_divide(end - 1, kFineRows);
-    const Index fine_rows = first_block == last_block ? end - first_block * kFineRows : kFineRows;
-    const auto size = [](Index n) { return static_cast<std::size_t>(n); };
-    const std::unique_ptr<Turns[]> turns(new (std::nothrow) Turns[size(pairs)]);
-    const std::unique_ptr<Walk[]> walks(new (std::nothrow) Walk[size(pairs)]);
-    const std::unique_ptr<Work[]> work(new (std::nothrow) Work[size(2 * pairs * (fine_rows + 1))]);
-    if (!turns || !walks || !work) return false;
-    const auto row = [&](Index j) {
-        return WorkingRow<Work>{&work[size(2 * pairs * j)], &work[size(2 * pairs * j + pairs)]};
-    };
-    for (Index i = 0; i < pairs; ++i) {
-        const double low = f.inv_freq_low.empty() ? 0.0 : f.inv_freq_low[size(i)];
-        turns[size(i)] = turns_from_radians(DoubleDouble{f.inv_freq[size(i)], low});
-    }
-    const auto set_step = [&](Index positions) {
-        for (Index i = 0; i < pairs; ++i) walks[size(i)].step = cos_sin(turns[size(i)] * positions);
-    };
-    const auto start_at = [&](Index position) {
-        for (Index i = 0; i < pairs; ++i) walks[size(i)].now = cos_sin(turns[size(i)] * position);
-    };
-    // Multiplied by a magnitude and, for xPos, by the pair's growth over so many positions. That is computed afresh for
-    // each row: at an anchor, thousands of positions before the table, it might be no finite number.
-    const auto put_row = [&](WorkingRow<Work> to, double magnitude, DoubleDouble growing) {
-        for (Index i = 0; i < pairs; ++i) {
-            DoubleDouble m = exact(magnitude);
-            if (!f.log_growth.empty()) {
-                const double low = f.log_growth_low.empty() ? 0.0 : f.log_growth_low[size(i)];
-                m = m * exp(two_sum(f.log_growth[size(i)], low) * growing);
-            }
-            assign(to.cos[i], walks[size(i)].now.cos * m);
-            assign(to.sin[i], walks[size(i)].now.sin * m);
-        }
-    };
-    const auto step = [&] {
-        for (Index i = 0; i < pairs; ++i) walks[size(i)].now = walks[size(i)].now * walks[size(i)].step;
-    };
-
-    set_step(1);
-    start_at(0);
-    for (Index j = 0; j < fine_rows; ++j, step()) put_row(row(j), 1.0, exact(j));
-
-    set_step(kFineRows);
-    const WorkingRow<Work> coarse = row(fine_rows);
-    for (Index block = floor_divide(first_block, kAnchorBlocks) * kAnchorBlocks; block <= last_block; ++block, step()) {
-        if (block % kAnchorBlocks == 0) start_at(block * kFineRows);
-        if (block < first_block) continue;
-        put_row(coarse, f.attention_factor, exact(block * kFineRows) - exact(f.centre));
-        const Index begin_row = block == first_block ? first - block * kFineRows : 0;
-        const Index end_row = block == last_block ? end - block * kFineRows : kFineRows;
+    const Index first_block = floor_divide(first, kRows);
+    const Index last_block = floor_divide(end - 1, kRows);
+    const Index last_anchor = floor_divide(last_block, kBlocks);
+    const bool has_one_anchor = floor_divide(first_block, kBlocks) == last_anchor;
+    Angles angles;
+    if (!angles.prepare(f, first_block == last_block ? end - first_block * kRows : kRows,
+                        has_one_anchor ? last_block - last_anchor * kBlocks + 1 : kBlocks))
+        return false;
+    const std::unique_ptr<Work[]> coarse_row(new (std::nothrow) Work[static_cast<std::size_t>(2 * pairs)]);
+    if (!coarse_row) return false;
+    const WorkingRow<Work> coarse = {&coarse_row[0], &coarse_row[static_cast<std::size_t>(pairs)]};
+    for (Index block = first_block; block <= last_block; ++block) {
+        angles.make_coarse(f, block, coarse);
+        const Index begin_row = block == first_block ? first - block * kRows : 0;
+        const Index end_row = block == last_block ? end - block * kRows : kRows;
         for (Index j = begin_row; j < end_row; ++j) {
-            T* const to = out + 2 * pairs * (block * kFineRows + j - first);
-            write(coarse, row(j), pairs, to, to + pairs);
+            T* const to = out + 2 * pairs * (block * kRows + j - first);
+            write(coarse, angles.fine(j), pairs, to, to + pairs);
         }
     }
     return true;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "../cos_sin_rows.hpp"
 #include "../isa.hpp"
 #include "../positions.hpp"
 #include "../tensor_view.hpp"
@@ -56,8 +57,7 @@ template <class In, class Out, class T>
 struct RotateTask {
     const TensorView<const In>& in;
     const TensorView<Out>& out;  // the extents of `in`; the same view, or no element in common
-    const T* table;              // rows of `pairs` cosines and `pairs` sines
-    Index first_position;        // of the table's first row
+    RowSource<T> rows;           // of `pairs` cosines and `pairs` sines
     Index pairs;
     Index rotary_offset;
     PairShape shape;  // of the layout

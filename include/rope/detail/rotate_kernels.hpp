@@ -10,32 +10,36 @@ namespace ROPE_ISA {
 
 // ---- Features that are no neighbours, where tokens or heads are: kLanes of them at once ----
 
+/// `count` neighbours x[k], each turned with the one at x[x_distance + k] by its own cos and sin.
+template <class In, class Out, class T>
+ROPE_INLINE void turn_each(const In* x, Index x_distance, Out* y, Index y_distance, const T* cos, const T* sin,
+                           Index count) noexcept {
+    Index lane = 0;
+    if constexpr (Vector<T>::kWidth > 1) {
+        using V = Vector<T>;
+        for (; lane + V::kWidth <= count; lane += V::kWidth) {
+            const V a = V::load(x + lane);
+            const V b = V::load(x + x_distance + lane);
+            const V c = V::load(cos + lane);
+            const V s = V::load(sin + lane);
+            multiply_subtract(a, c, b * s).store(y + lane);
+            multiply_add(b, c, a * s).store(y + y_distance + lane);
+        }
+    }
+    for (Index k = lane; k < count; ++k) {
+        const Pair<T> pair = {Element<T, In>::load(x + k), Element<T, In>::load(x + x_distance + k)};
+        const Pair<T> result = turned(pair, cos[k], sin[k]);
+        Element<T, Out>::store(y + k, result.a);
+        Element<T, Out>::store(y + y_distance + k, result.b);
+    }
+}
+
 /// `lanes` tokens or heads that are neighbours in memory, and `count` pairs of them with x at the first pair's a.
 template <class In, class Out, class T>
 ROPE_INLINE void turn_lanes(const In* x, PairShape x_shape, Out* y, PairShape y_shape, const Tile<T>& tile, Index lanes,
                             Index count) noexcept {
-    for (Index i = 0; i < count; ++i, x += x_shape.step, y += y_shape.step) {
-        const T* const cos = tile.cos[i];
-        const T* const sin = tile.sin[i];
-        Index lane = 0;
-        if constexpr (Vector<T>::kWidth > 1) {
-            using V = Vector<T>;
-            for (; lane + V::kWidth <= lanes; lane += V::kWidth) {
-                const V a = V::load(x + lane);
-                const V b = V::load(x + x_shape.distance + lane);
-                const V c = V::load(cos + lane);
-                const V s = V::load(sin + lane);
-                multiply_subtract(a, c, b * s).store(y + lane);
-                multiply_add(b, c, a * s).store(y + y_shape.distance + lane);
-            }
-        }
-        for (Index k = lane; k < lanes; ++k) {
-            const Pair<T> pair = {Element<T, In>::load(x + k), Element<T, In>::load(x + x_shape.distance + k)};
-            const Pair<T> result = turned(pair, cos[k], sin[k]);
-            Element<T, Out>::store(y + k, result.a);
-            Element<T, Out>::store(y + y_shape.distance + k, result.b);
-        }
-    }
+    for (Index i = 0; i < count; ++i, x += x_shape.step, y += y_shape.step)
+        turn_each(x, x_shape.distance, y, y_shape.distance, tile.cos[i], tile.sin[i], lanes);
 }
 
 // ---- Features that do not turn, out of place ----
@@ -92,14 +96,31 @@ ROPE_INLINE Index head_step(const TensorView<T>& v, Index heads) noexcept {
     return heads == 1 ? 0 : v.head_stride;
 }
 
-/// The row of token t of a part.
+/// Pairs begin .. begin + count - 1 of row k of a table whose rows are joined from two: a coarse row is turned by a
+/// fine one like any pair of numbers.
+template <class T>
+ROPE_NOINLINE void join_rows(const RowSource<T>& rows, Index k, Index pairs, Index begin, Index count, T* to) noexcept {
+    const T* const coarse = rows.cos + (k >> rows.fine_bits) * rows.stride + begin;
+    const T* const fine = rows.fine + (k - (k >> rows.fine_bits << rows.fine_bits)) * rows.stride + begin;
+    turn_each(coarse, pairs, to + begin, pairs, fine, fine + pairs, count);
+}
+
+/// The row of token t of a part. `room` holds one that is joined, at least its pairs begin .. begin + count - 1.
 template <class In, class Out, class T>
-ROPE_INLINE Row<T> row_of(const RotateTask<In, Out, T>& task, const Part& part, Index t) noexcept {
+ROPE_INLINE Row<T> row_of(const RotateTask<In, Out, T>& task, const Part& part, Index t, T* room, Index begin,
+                          Index count) noexcept {
     const Index b = part.along_batch ? part.b + t : part.b;
     const Index s = part.along_batch ? part.s : part.s + t;
-    const Index position = task.positions.at(b, s, task.in.seq) - task.first_position;
-    const T* const row = task.table + position * 2 * task.pairs;
-    return {row, row + task.pairs, task.cos_scale, task.sin_scale, task.sin_scale != T(1)};
+    const Index k = task.positions.at(b, s, task.in.seq) - task.rows.first + b * task.rows.entry;
+    const T* cos = room;
+    const T* sin = room + task.pairs;
+    if (task.rows.fine == nullptr) {
+        cos = task.rows.cos + k * task.rows.stride;
+        sin = task.rows.sin + k * task.rows.stride;
+    } else {
+        join_rows(task.rows, k, task.pairs, begin, count, room);
+    }
+    return {cos, sin, task.cos_scale, task.sin_scale, task.sin_scale != T(1)};
 }
 
 /// Features that do not turn of some heads of one token, out of place.
@@ -118,23 +139,26 @@ ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const In* x, Ou
 
 /// 1. Features are neighbours, and there is at least one block of pairs.
 template <class Block, class In, class Out, class T>
-ROPE_NOINLINE void turn_by_blocks(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
+ROPE_NOINLINE void turn_by_blocks(const RotateTask<In, Out, T>& task, const Part& part, T* room) noexcept {
     const In* x = start_of(task.in, part);
     Out* y = start_of(task.out, part);
     const Index x_token = token_step(task.in, part), y_token = token_step(task.out, part);
     const Index offset = task.rotary_offset, pairs = task.pairs, head_dim = task.in.head_dim;
     const Index count = part.heads, tokens = part.tokens;
     const Index at_once = task.order.heads_at_once < count ? task.order.heads_at_once : count;
-    const bool in_place = task.in_place;
+    const bool in_place = task.in_place, by_position = task.rows.fine == nullptr;
     // What streams from memory is asked for ahead, farther than a machine foresees; with a single head, so is the
     // table.
     const bool streams = task.order.heads_at_once != kAllHeads || count == 1;
     Heads<In, Out> heads = {x, head_step(task.in, count), y, head_step(task.out, count), at_once};
     for (Index t = 0; t < tokens; ++t, x += x_token, y += y_token) {
-        const Row<T> row = row_of(task, part, t);
+        const Row<T> row = row_of(task, part, t, room, 0, pairs);
         heads.x = x + offset;
         heads.y = y + offset;
-        if (count == 1) prefetch(row.cos, 2 * pairs);
+        if (count == 1 && by_position) {
+            prefetch(row.cos, pairs);
+            prefetch(row.sin, pairs);
+        }
         for (Index h = 0; h < count; h += at_once) {
             heads.count = count - h < at_once ? count - h : at_once;
             if (streams)
@@ -162,7 +186,7 @@ ROPE_INLINE void turn_contiguous_pairs(const In* x, Out* y, PairShape shape, con
 
 /// 2. Anything: pair by pair.
 template <class In, class Out, class T>
-ROPE_NOINLINE void turn_by_pairs(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
+ROPE_NOINLINE void turn_by_pairs(const RotateTask<In, Out, T>& task, const Part& part, T* room) noexcept {
     const TensorView<const In> in = task.in;
     const TensorView<Out> out = task.out;
     const In* x = start_of(in, part);
@@ -174,7 +198,7 @@ ROPE_NOINLINE void turn_by_pairs(const RotateTask<In, Out, T>& task, const Part&
     const PairShape y_shape = task.shape * out.feature_stride;
     [[maybe_unused]] const bool is_contiguous = in.feature_stride == 1 && out.feature_stride == 1;
     for (Index t = 0; t < part.tokens; ++t, x += x_token, y += y_token) {
-        const Row<T> row = row_of(task, part, t);
+        const Row<T> row = row_of(task, part, t, room, 0, pairs);
         const In* from = x + task.rotary_offset * in.feature_stride;
         Out* to = y + task.rotary_offset * out.feature_stride;
         for (Index h = 0; h < part.heads; ++h, from += x_head, to += y_head) {
@@ -192,7 +216,7 @@ ROPE_NOINLINE void turn_by_pairs(const RotateTask<In, Out, T>& task, const Part&
 
 /// 3. Tokens or heads are neighbours: at most kLanes tokens, and one if it is the heads.
 template <class In, class Out, class T>
-ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
+ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Part& part, T* room) noexcept {
     const TensorView<const In> in = task.in;
     const TensorView<Out> out = task.out;
     const In* const x = start_of(in, part);
@@ -207,8 +231,9 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
     Tile<T> tile;
     for (Index i = 0; i < task.pairs; i += kTilePairs) {
         const Index pairs = task.pairs - i < kTilePairs ? task.pairs - i : kTilePairs;
+        Row<T> row = {};
         for (Index lane = 0; lane < lanes; ++lane) {
-            const Row<T> row = row_of(task, part, along_heads ? 0 : lane);
+            if (lane == 0 || !along_heads) row = row_of(task, part, lane, room, i, pairs);
             for (Index k = 0; k < pairs; ++k) {
                 tile.cos[k][lane] = row.cos[i + k] * row.cos_scale;
                 tile.sin[k][lane] = row.sin[i + k] * row.sin_scale;
@@ -235,13 +260,14 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
 
 /// What turns a part.
 template <class In, class Out, class T>
-using TurnPart = void (*)(const RotateTask<In, Out, T>& task, const Part& part);
+using TurnPart = void (*)(const RotateTask<In, Out, T>& task, const Part& part, T* room);
 
 /// Heads begin .. end - 1 in the numbering of task.order, by `turn` unless tokens or heads are neighbours.
 template <class In, class Out, class T>
 ROPE_NOINLINE void walk_heads(const RotateTask<In, Out, T>& task, Index begin, Index end,
                               TurnPart<In, Out, T> turn) noexcept {
     const Axis lanes = task.order.lanes;
+    alignas(64) T room[2 * kMostJoinedPairs];  // for one row, if any is joined
     HeadWalk walk(task.order, task.in, begin);
     while (begin < end) {
         const Index heads = walk.heads_here(end - begin);
@@ -253,10 +279,10 @@ ROPE_NOINLINE void walk_heads(const RotateTask<In, Out, T>& task, Index begin, I
                 Part some = part;
                 (some.along_batch ? some.b : some.s) += t;
                 some.tokens = tokens - t < at_once ? tokens - t : at_once;
-                turn_neighbours(task, some);
+                turn_neighbours(task, some, room);
             }
         } else {
-            turn(task, part);
+            turn(task, part, room);
         }
         walk.advance(tokens, heads);
         begin += tokens * heads;

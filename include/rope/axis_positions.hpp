@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// AxisPositions: where each token stands on one axis or several, in whole numbers or fractions.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "positions.hpp"
+#include "types.hpp"
+
+#include "detail/bits.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+
+template <class Number>
+inline constexpr bool is_position_number =
+    is_position_integer<Number> || std::is_same_v<std::remove_cv_t<Number>, float> ||
+    std::is_same_v<std::remove_cv_t<Number>, double>;
+
+/// A position as a whole number, rounded towards 0, and what is left. Both are exact: of -0.01, rounded downwards, 0.99
+/// would be left, which has fewer bits.
+struct Place {
+    Index whole;
+    double part;
+};
+
+/// Positions of Rows are from -2^52 to 2^52.
+inline constexpr Index kFarthest = Index(1) << 52;
+
+}  // namespace detail
+
+/// Positions of shape [axes, tokens]: all tokens on the first axis, then all on the next one. Any integer type, float
+/// or double. Not copied: the numbers must outlive the call that they are given to.
+class AxisPositions {
+ public:
+    /// Axis a begins at data + a * axis_stride; by default (-1) axes follow one another.
+    template <class Number, std::enable_if_t<detail::is_position_number<Number>, int> = 0>
+    ROPE_ABI AxisPositions(const Number* data, Index axes, Index tokens, Index axis_stride = -1) noexcept
+        : data_(data),
+          axes_(axes),
+          tokens_(tokens),
+          stride_(axis_stride < 0 ? tokens : axis_stride),
+          size_(static_cast<unsigned char>(sizeof(Number))),
+          kind_(std::is_floating_point_v<Number> ? kFraction
+                : std::is_signed_v<Number>       ? kSigned
+                                                 : kUnsigned) {}
+
+    /// All of a list, which holds as many for each axis: what the builders of position_builders.hpp return.
+    template <class List, class Number = std::remove_reference_t<decltype(*std::declval<const List&>().data())>,
+              std::enable_if_t<detail::is_position_number<Number>, int> = 0>
+    ROPE_ABI AxisPositions(const List& list, Index axes) noexcept
+        : AxisPositions(list.data(), axes, axes > 0 ? static_cast<Index>(list.size()) / axes : 0) {}
+    template <class List, class Number = std::remove_reference_t<decltype(*std::declval<const List&>().data())>>
+    AxisPositions(const List&& list, Index axes) = delete;  // would not outlive this
+
+    ROPE_ABI Index axes() const noexcept { return axes_; }
+    ROPE_ABI Index tokens() const noexcept { return tokens_; }
+    ROPE_ABI const void* data() const noexcept { return data_; }
+
+    /// Whether the numbers are float or double.
+    ROPE_ABI bool is_fractional() const noexcept { return kind_ == kFraction; }
+    /// Whether `token` of `axis` is a number from -2^52 to 2^52.
+    ROPE_ABI bool is_in_range(Index axis, Index token) const noexcept {
+        if (kind_ == kFraction) {
+            const double x = fraction(axis, token);
+            const double most = static_cast<double>(detail::kFarthest);
+            return detail::is_finite(x) && x >= -most && x <= most;
+        }
+        const Index x = whole(axis, token);
+        return x >= -detail::kFarthest && x <= detail::kFarthest;
+    }
+    /// The number as a double, for messages.
+    ROPE_ABI double as_double(Index axis, Index token) const noexcept {
+        return kind_ == kFraction ? fraction(axis, token) : static_cast<double>(whole(axis, token));
+    }
+    /// The position of a number that is in range.
+    ROPE_ABI detail::Place at(Index axis, Index token) const noexcept {
+        if (kind_ != kFraction) return {whole(axis, token), 0.0};
+        const double x = fraction(axis, token);
+        const double whole = std::trunc(x);
+        return {static_cast<Index>(whole), x - whole};
+    }
+
+ private:
+    enum Kind : unsigned char { kSigned, kUnsigned, kFraction };
+
+    template <class Number>
+    ROPE_ABI Number entry(Index axis, Index token) const noexcept {
+        Number value;
+        std::memcpy(&value,
+                    static_cast<const char*>(data_) + (axis * stride_ + token) * static_cast<Index>(sizeof(Number)),
+                    sizeof(Number));
+        return value;
+    }
+    ROPE_ABI double fraction(Index axis, Index token) const noexcept {
+        return size_ == 4 ? static_cast<double>(entry<float>(axis, token)) : entry<double>(axis, token);
+    }
+    ROPE_ABI Index whole(Index axis, Index token) const noexcept {
+        const bool is_signed = kind_ == kSigned;
+        switch (size_) {
+            case 1: return is_signed ? entry<std::int8_t>(axis, token) : Index(entry<std::uint8_t>(axis, token));
+            case 2: return is_signed ? entry<std::int16_t>(axis, token) : Index(entry<std::uint16_t>(axis, token));
+            case 4: return is_signed ? entry<std::int32_t>(axis, token) : Index(entry<std::uint32_t>(axis, token));
+            default: {
+                if (is_signed) return static_cast<Index>(entry<std::int64_t>(axis, token));
+                const std::uint64_t x = entry<std::uint64_t>(axis, token);
+                const std::uint64_t most = static_cast<std::uint64_t>(std::numeric_limits<Index>::max());
+                return static_cast<Index>(x < most ? x : most);
+            }
+        }
+    }
+
+    const void* data_;
+    Index axes_, tokens_, stride_;
+    unsigned char size_;
+    Kind kind_;
+};
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// CosSinRows: cos and sin of every pair at some positions, whoever made them.
+#pragma once
+
+#include <optional>
+
+#include "types.hpp"
+#include "version.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+
+/// Where the row of a position lies. A row is one cosine and one sine per pair, each multiplied by the magnitude.
+template <class T>
+struct RowSource {
+    const T* cos = nullptr;   // of row 0
+    const T* sin = nullptr;   // of row 0
+    Index stride = 0;         // numbers from a row to the next; 0 when all positions have the same
+    Index first = 0;          // the position of row 0
+    Index entry = 0;          // rows from a batch entry to the next; 0 when they share
+    const T* fine = nullptr;  // not null: row k is row k >> fine_bits above, turned by this row k % 2^fine_bits
+    int fine_bits = 0;
+};
+
+/// The most pairs of a table whose rows are joined from two.
+inline constexpr Index kMostJoinedPairs = 1024;
+
+struct RowsAccess;
+
+}  // namespace detail
+
+/// What apply and the others need to know of cos and sin. CosSinCache is the table by position, CompactCosSinCache one
+/// for millions of them, and Rows has one row per token of a step. This is their common base, of which nobody makes
+/// one.
+///
+/// T is float, for data in float, half and bfloat16, or double, for data in double.
+template <class T>
+class CosSinRows {
+ public:
+    ROPE_ABI Index pairs() const noexcept { return pairs_; }
+    ROPE_ABI Index head_dim() const noexcept { return head_dim_; }
+    ROPE_ABI Index rotary_dim() const noexcept { return 2 * pairs_; }
+    ROPE_ABI Index rotary_offset() const noexcept { return rotary_offset_; }
+    /// The magnitude m that the entries contain.
+    ROPE_ABI double attention_factor() const noexcept { return attention_factor_; }
+    /// Whether the magnitude also depends on the position (xPos). Such a table has no apply_inverse: the inverse of a
+    /// query's rotation is apply_transpose with the table for keys, and the reverse, / m^2.
+    ROPE_ABI bool magnitude_grows() const noexcept { return grows_; }
+    /// The layout that calls must have, if the Config named one.
+    ROPE_ABI std::optional<Layout> layout() const noexcept { return layout_; }
+
+ protected:
+    ROPE_ABI CosSinRows() noexcept = default;
+    ROPE_ABI CosSinRows(const CosSinRows&) noexcept = default;
+    ROPE_ABI CosSinRows& operator=(const CosSinRows&) noexcept = default;
+
+    detail::RowSource<T> source_;
+    Index count_ = 0;  // positions, from source_.first on; with source_.entry, of each batch entry
+    Index batch_ = 0;  // entries that a call must have; 0: any
+    Index pairs_ = 0;
+    Index head_dim_ = 0;
+    Index rotary_offset_ = 0;
+    double attention_factor_ = 1.0;
+    const char* name_ = "cache";  // as messages call it
+    bool grows_ = false;
+    std::optional<Layout> layout_;
+
+ private:
+    friend struct detail::RowsAccess;
+};
+
+namespace detail {
+
+/// For the functions that turn with them.
+struct RowsAccess {
+    template <class T>
+    ROPE_ABI static const RowSource<T>& source(const CosSinRows<T>& rows) noexcept {
+        return rows.source_;
+    }
+    template <class T>
+    ROPE_ABI static Index count(const CosSinRows<T>& rows) noexcept {
+        return rows.count_;
+    }
+    template <class T>
+    ROPE_ABI static Index batch(const CosSinRows<T>& rows) noexcept {
+        return rows.batch_;
+    }
+    template <class T>
+    ROPE_ABI static const char* name(const CosSinRows<T>& rows) noexcept {
+        return rows.name_;
+    }
+};
+
+}  // namespace detail
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+// Moves: how cached keys turn when they go from old positions to new ones.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "axis_map.hpp"
+#include "axis_positions.hpp"
+#include "config.hpp"
+#include "errors.hpp"
+#include "frequencies.hpp"
+#include "positions.hpp"
+#include "types.hpp"
+
+#include "detail/job.hpp"
+#include "detail/move_checks.hpp"
+#include "detail/position_checks.hpp"
+#include "detail/token_rows.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+
+/// As the number of rows of one kind: every token has this one.
+inline constexpr Index kEveryToken = Index(1) << 62;
+
+/// What cannot be a number of positions to move by, or not a negative one.
+template <class Number>
+inline constexpr bool is_no_delta = std::is_floating_point_v<Number> || std::is_same_v<Number, bool> ||
+                                    (std::is_unsigned_v<Number> && sizeof(Number) < sizeof(Index));
+
+}  // namespace detail
+
+/// How far every pair of every token turns when a key that was rotated at position p goes to position q:
+///
+///     angle  q * w_new - p * w_old     magnitude  m_new(q) / m_old(p)
+///
+/// The magnitude (attention_factor and the schedule's) is in the key already and is not applied again: within one
+/// schedule a move has magnitude 1 or, for xPos, the pair's growth from p to q.
+///
+///     rope::Moves<float> moves(config);                         // once
+///     moves.build(-1024);                                       // context shift: all keys stand 1024 nearer to 0
+///     for (auto& k : layers) rope::reposition<layout>(k, moves);
+///
+///     moves.build(old_ids, new_ids, tokens);                    // closes gaps, divides positions (Self-Extend), ...
+///
+///     rope::Moves<float> longer(config, 4096, config, 8192);    // dynamic NTK or LongRoPE: the sequence has grown
+///     longer.build(ids, ids, tokens);                           // the same positions, by the new frequencies
+///
+/// To apply and the others these are rows: a row's position is its number, apply_copy writes a moved key and leaves the
+/// old one, apply_inverse moves back (not for xPos). T is float, for data in float, half and bfloat16, or double, for
+/// data in double.
+///
+/// Accuracy. An entry is within CosSinCache::kMaxUlpError ulp of the real formula, as there: float below 2^31, double
+/// below 2^22. Within one schedule it is the distance q - p that counts, and at whole distances an entry has the bits
+/// of a CosSinCache without magnitude at position q - p. ulp is that of max(|entry|, m * 2^-10), where m is the pair's
+/// magnitude in the move, for which m_new / m_old is rounded to double.
+///
+/// Cost. Making one takes a millisecond, or two for two schedules, and keeps what Rows keep, or twice that. Building
+/// for the positions of tokens takes as long as for Rows, with distances for positions; between two schedules three
+/// times as long, in double four. build(delta) makes a single row. The memory of rows is reused: building allocates
+/// only when there are more tokens than ever before.
+///
+/// Not copied or moved. Any number of threads may read moves while nobody builds.
+template <class T = float>
+class Moves : public detail::TokenRows<T> {
+ public:
+    /// Within one schedule, frequencies(config, seq_len); each pair follows its axis of the map. Throws
+    /// std::invalid_argument when check of either is not ok, for mixed axes, whose frequencies no Config has, and when
+    /// there is no memory.
+    ROPE_ABI explicit Moves(const Config& config, AxisMap map = {}, Index seq_len = 0) : Moves(false) {
+        if (!detail::proceed(detail::make_frequencies(config, seq_len, this->new_.f)) ||
+            !detail::proceed(detail::check_map_of_config(map)))
+            return;
+        this->old_.last = this->new_.last = detail::last_position(config, seq_len);
+        this->layout_ = config.layout;
+        prepare(std::move(map), {config.head_dim, config.rotary_offset});
+    }
+
+    /// From one schedule to another, each with the sequence length that its numbers are for: 0 where that is the
+    /// original context or the schedule does not ask. Throws as above, and std::invalid_argument when the two do not
+    /// turn the same features, name different layouts, or m_new / m_old is not from 2^-32 to 2^32.
+    ROPE_ABI Moves(const Config& old_config, Index old_seq_len, const Config& new_config, Index new_seq_len,
+                   AxisMap map = {})
+        : Moves(true) {
+        if (!detail::proceed(detail::make_frequencies(old_config, old_seq_len, this->old_.f)) ||
+            !detail::proceed(detail::make_frequencies(new_config, new_seq_len, this->new_.f)) ||
+            !detail::proceed(detail::check_features(old_config, new_config)) ||
+            !detail::proceed(detail::check_map_of_config(map)))
+            return;
+        this->old_.last = detail::last_position(old_config, old_seq_len);
+        this->new_.last = detail::last_position(new_config, new_seq_len);
+        this->layout_ = new_config.layout ? new_config.layout : old_config.layout;
+        prepare(std::move(map), {new_config.head_dim, new_config.rotary_offset});
+    }
+
+    /// For given frequencies, one set or two, which are not divided by anything. The slice says where in the head the
+    /// features lie that turn; by default they are the head. Throws as above; mixed axes are allowed, but not with
+    /// log_growth (xPos).
+    ROPE_ABI explicit Moves(const Frequencies& frequencies, AxisMap map = {}, HeadSlice slice = {}) : Moves(false) {
+        this->new_.f = frequencies;
+        if (detail::proceed(check(this->new_.f))) prepare(std::move(map), slice);
+    }
+    ROPE_ABI Moves(const Frequencies& old_frequencies, const Frequencies& new_frequencies, AxisMap map = {},
+                   HeadSlice slice = {})
+        : Moves(true) {
+        this->old_.f = old_frequencies;
+        this->new_.f = new_frequencies;
+        if (detail::proceed(check(this->old_.f)) && detail::proceed(check(this->new_.f)))
+            prepare(std::move(map), slice);
+    }
+
+    // What follows checks everything before it writes anything, and says whether it has built: always when it returns,
+    // but without exceptions a refused call returns when its handler does. The rows there were then stay.
+
+    /// One move for all tokens of all calls: by delta positions, on every axis. Throws std::out_of_range for a delta
+    /// outside -2^53 .. 2^53 and when the magnitude of xPos would change by more than e^64, and std::invalid_argument
+    /// with two schedules, between which a move depends on where a token stands.
+    template <class Number, std::enable_if_t<detail::is_no_delta<Number>, int> = 0>
+    bool build(Number delta) = delete;  // 32 unsigned bits with a minus sign are some 4 billion positions
+    ROPE_ABI bool build(Index delta) {
+        if (!detail::proceed(detail::check_delta(delta, this->has_two_))) return false;
+        detail::CallingThread here;
+        if (!this->build_rows(1, 1, false, here, [delta](Index, Index) {
+                return detail::Move{{0, 0.0}, {delta, 0.0}};
+            }))
+            return false;
+        this->source_.stride = 0;
+        this->count_ = detail::kEveryToken;
+        return true;
+    }
+
+    /// Rows for batch * seq tokens, entry after entry; positions are given as for apply, in any order, repeats allowed.
+    /// With several axes a token moves alike on all. Rows that were built for several batch entries are for calls with
+    /// as many, those of one for calls with any. Throws std::invalid_argument for a wrong number of positions, for
+    /// counts outside 0 .. 2^40 and when there is no memory; std::out_of_range for a position outside -2^52 .. 2^52 or
+    /// beyond what its schedule's numbers are meant for, and for xPos as above.
+    ///
+    /// For the executor see apply.hpp and Rows.
+    template <class Executor = detail::CallingThread>
+    ROPE_ABI bool build(const Positions& old_positions, const Positions& new_positions, Index seq, Index batch = 1,
+                        Executor&& executor = {}) {
+        if (!detail::proceed(detail::check_tokens(this->pairs_, seq, batch)) ||
+            !detail::proceed(
+                detail::check_positions("old_", old_positions, this->map_.axes, seq, batch, this->old_.last)) ||
+            !detail::proceed(
+                detail::check_positions("new_", new_positions, this->map_.axes, seq, batch, this->new_.last)))
+            return false;
+        return this->build_rows(seq, batch, this->map_.is_mixed, executor, [&](Index, Index token) {
+            const Index b = token / seq, s = token % seq;
+            return detail::Move{{old_positions.at(b, s, seq), 0.0}, {new_positions.at(b, s, seq), 0.0}};
+        });
+    }
+
+    /// The same with positions of shape [axes, batch * seq], whole numbers or fractions.
+    template <class Executor = detail::CallingThread>
+    ROPE_ABI bool build(const AxisPositions& old_positions, const AxisPositions& new_positions, Index seq,
+                        Index batch = 1, Executor&& executor = {}) {
+        if (!detail::proceed(detail::check_tokens(this->pairs_, seq, batch)) ||
+            !detail::proceed(
+                detail::check_axes("old_positions", old_positions, this->map_.axes, batch * seq, this->old_.last)) ||
+            !detail::proceed(
+                detail::check_axes("new_positions", new_positions, this->map_.axes, batch * seq, this->new_.last)))
+            return false;
+        const bool is_slow = this->map_.is_mixed || old_positions.is_fractional() || new_positions.is_fractional();
+        return this->build_rows(seq, batch, is_slow, executor, [&](Index axis, Index token) {
+            return detail::Move{old_positions.at(axis, token), new_positions.at(axis, token)};
+        });
+    }
+
+ private:
+    ROPE_ABI explicit Moves(bool has_two) noexcept : detail::TokenRows<T>("table of moves", has_two) {}
+
+    ROPE_ABI void prepare(AxisMap map, HeadSlice slice) {
+        Frequencies& f = this->new_.f;
+        Frequencies& from = this->old_.f;
+        if (!detail::proceed(detail::check_moves(f, this->has_two_ ? &from : nullptr, map))) return;
+        // Within one schedule a move is the row of position q - p, whose magnitude begins at 1. Between two it is the
+        // product of the new row of position q and the old one of -p, whose magnitude is the reciprocal of that at p.
+        const double old_m = this->has_two_ ? from.attention_factor : f.attention_factor;
+        f.attention_factor = (detail::exact(f.attention_factor) / detail::exact(old_m)).hi;
+        from.attention_factor = 1.0;
+        from.centre = -from.centre;
+        if (!this->has_two_) f.centre = 0.0;
+        this->make(std::move(map), slice);
+    }
+};
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

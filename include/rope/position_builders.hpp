@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT
+// Position builders: where tokens stand in images, videos, prompts with both, packed sequences and context-parallel
+// shards.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "axis_positions.hpp"
+#include "errors.hpp"
+#include "positions.hpp"
+#include "types.hpp"
+
+#include "detail/arithmetic.hpp"
+#include "detail/bits.hpp"
+#include "detail/cos_sin_table.hpp"
+
+// Each function makes a list of positions: of one number per token, for Positions, or of shape [axes, tokens], for
+// AxisPositions and a Rows whose AxisMap has those axes.
+//
+//     const std::vector<rope::Index> ids = rope::image_grid(height, width);
+//     rows.build(rope::AxisPositions(ids.data(), 2, tokens), tokens);
+//
+// Exact   whole numbers, and image_grid_centred within half an ulp. At most 2^40 tokens; positions from -2^52 to 2^52,
+//         which is what Rows take.
+// Cost    A pass over the tokens, and the result's memory; what an engine calls in every step, packed_positions, has a
+//         second form that writes into memory which is there.
+// Errors  std::invalid_argument for counts and lists, std::out_of_range for positions, before anything is written; and
+//         std::bad_alloc from the vectors.
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+// ---- Images and videos ----
+
+/// What lies around a grid, and in which order its patches come.
+struct GridOrder {
+    Index before = 0;          ///< tokens in front of the grid (class, registers), at position 0 on both axes
+    Index after = 0;           ///< tokens behind it, likewise
+    bool width_first = false;  ///< the first axis is the width
+    Index block = 1;           ///< block * block neighbours come together, row by row, and so do the blocks
+};
+
+/// Positions of shape [2, before + height * width + after]: the rows of all tokens, then their columns, both from
+/// `first` on. Patches come row by row.
+///
+///     Pixtral           image_grid(height, width)
+///     Qwen's ViT        image_grid(height, width, {0, 0, false, 2}) for each frame; 2 is its spatial_merge_size
+///     Llama 4's ViT     image_grid(height, width, {0, 1, true}, 1); its class token comes last
+///
+/// At position 0 nothing turns. Extents are at least 1 and multiples of block.
+ROPE_ABI inline std::vector<Index> image_grid(Index height, Index width, const GridOrder& order = {}, Index first = 0);
+
+/// The same with row i of N at 2(i + 0.5)/N - 1, and columns likewise. Source: DINOv3, arXiv:2508.10104, whose class
+/// token and 4 registers are image_grid_centred(height, width, {5}).
+ROPE_ABI inline std::vector<double> image_grid_centred(Index height, Index width, const GridOrder& order = {});
+
+/// Positions of shape [3, frames * height * width]: frames, rows and columns, each from its own first one on.
+ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index width, Index first_frame = 0,
+                                              Index first_row = 0, Index first_column = 0);
+
+// ---- Prompts for M-RoPE ----
+
+/// A part of a prompt: text, or an image or a video. Extents are those that the language model sees, after patches were
+/// merged: height / spatial_merge_size and width / spatial_merge_size.
+struct PromptSpan {
+    Index text = 0;                           ///< tokens; the other counts are then 0
+    Index frames = 0, height = 0, width = 0;  ///< or all three at least 1
+    double second_per_grid = 1.0;             ///< frame i stands i * second_per_grid * tokens_per_second after the
+    double tokens_per_second = 1.0;           ///< first, cut to a whole number. From 0 to 2^32.
+};
+
+/// The markers around an image are text.
+ROPE_ABI constexpr PromptSpan text_span(Index tokens) noexcept { return {tokens, 0, 0, 0, 1.0, 1.0}; }
+/// Also a frame of a video in Qwen3-VL, which writes the times between them as text.
+ROPE_ABI constexpr PromptSpan image_span(Index height, Index width) noexcept { return {0, 1, height, width, 1.0, 1.0}; }
+/// Qwen2-VL has no times; Qwen2.5-VL has second_per_grid_ts of the video and tokens_per_second of its configuration.
+ROPE_ABI constexpr PromptSpan video_span(Index frames, Index height, Index width, double second_per_grid = 1.0,
+                                         double tokens_per_second = 1.0) noexcept {
+    return {0, frames, height, width, second_per_grid, tokens_per_second};
+}
+
+struct PromptPositions {
+    std::vector<Index> positions;  ///< of shape [3, tokens]: t, h, w (a fourth axis, as ggml has, is 0: resize it)
+    Index tokens = 0;
+    /// What decoding adds: the token of index n (from the prompt's first) stands at n + delta on all axes, which is
+    /// rope::start_at(n + delta). Hugging Face's rope_deltas.
+    Index delta = 0;
+};
+
+/// The first token stands at `start`. Text takes one position per token, the same on all axes. An image or a video
+/// takes a grid whose three axes begin at the next position; what follows begins after the largest of its positions.
+/// Times are multiplied in float, from left to right, and cut once, as Hugging Face does for Qwen2.5-Omni and did at
+/// first for Qwen2.5-VL. (Some releases cut second_per_grid by itself, so that 0.5 s are none, or let what follows
+/// begin at max(height, width): to agree with them give the number as cut, or build what follows on its own.)
+/// Source: Qwen2-VL, arXiv:2409.12191; Qwen2.5-VL, arXiv:2502.13923.
+ROPE_ABI inline PromptPositions mrope_prompt(const std::vector<PromptSpan>& spans, Index start = 0);
+
+// ---- Packed sequences and context-parallel shards ----
+//
+// cu_seqlens has one entry more than there are sequences: sequence i is tokens cu_seqlens[i] .. cu_seqlens[i + 1] - 1.
+// Any list of integers that Positions takes. It begins with 0 and does not fall.
+//
+// starts: by default every sequence begins at position 0; start_at(n): at n; start_at(list), or the list: at its own.
+// With starts that are cu_seqlens without its last entry, the result is each token's index in the pack.
+
+/// The positions of all tokens, sequence after sequence, for one call with batch 1.
+ROPE_ABI inline std::vector<Index> packed_positions(const Positions& cu_seqlens, const Positions& starts = {});
+/// Into `to`, which holds as many numbers as there are tokens. Allocates nothing.
+ROPE_ABI inline void packed_positions(const Positions& cu_seqlens, const Positions& starts, Index* to, Index tokens);
+
+/// The positions of the tokens of one rank of `ranks` (1 .. 2^30) that share every sequence in balanced halves: each is
+/// cut into 2 * ranks equal parts, and rank r has part r and, after it, part 2 * ranks - 1 - r. So a causal mask leaves
+/// all ranks the same work. Every length must be a multiple of 2 * ranks. One sequence of n tokens is {0, n}. Positions
+/// of a rank rise within each sequence.
+/// Source: Transformer Engine, Megatron-LM.
+ROPE_ABI inline std::vector<Index> context_parallel_positions(Index rank, Index ranks, const Positions& cu_seqlens,
+                                                              const Positions& starts = {});
+/// The cu_seqlens of what a rank has; they are the same for all.
+ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, const Positions& cu_seqlens);
+
+// ---- Definitions ----
+
+namespace detail {
+
+inline constexpr Index kMostTokens = Index(1) << 40;
+
+/// Whether `count` positions (at most 2^54) from `first` on are from -2^52 to 2^52.
+ROPE_ABI constexpr bool positions_fit(Index first, Index count) noexcept {
+    return first >= -kFarthest && first <= kFarthest && (count < 1 || first <= kFarthest - (count - 1));
+}
+ROPE_ABI inline Status check_first(const char* name, Index first, Index count) noexcept {
+    if (positions_fit(first, count)) return Status();
+    return out_of_range(name, " is ", first, "; the ", count, " positions from there must lie between -2^52 and 2^52.");
+}
+
+ROPE_ABI inline Status check_extent(const char* name, Index extent) noexcept {
+    if (extent >= 1 && extent <= kMostTokens) return Status();
+    return invalid(name, " is ", extent, "; it must be from 1 to 2^40.");
+}
+
+ROPE_ABI inline Status check_grid(Index height, Index width, const GridOrder& order) noexcept {
+    if (const Status s = check_extent("height", height); !s.ok()) return s;
+    if (const Status s = check_extent("width", width); !s.ok()) return s;
+    if (order.block < 1 || height % order.block != 0 || width % order.block != 0)
+        return invalid("block is ", order.block, "; it must be at least 1 and divide height (", height, ") and width (",
+                       width, ").");
+    for (const Index around : {order.before, order.after})
+        if (around < 0 || around > kMostTokens)
+            return invalid(around == order.before ? "before" : "after", " is ", around, "; it must be from 0 to 2^40.");
+    if (height > kMostTokens / width || order.before + height * width + order.after > kMostTokens)
+        return invalid("The grid has ", height, " * ", width, " patches, ", order.before, " tokens before them and ",
+                       order.after, " after; there are at most 2^40 in all.");
+    return Status();
+}
+
+/// place_of(i, n) is the position of row or column i of n.
+template <class Number, class PlaceOf>
+ROPE_ABI std::vector<Number> fill_grid(Index height, Index width, const GridOrder& order, const PlaceOf& place_of) {
+    const Index tokens = order.before + height * width + order.after;
+    std::vector<Number> positions(static_cast<std::size_t>(2 * tokens));  // of zeros
+    Number* rows = positions.data() + order.before + (order.width_first ? tokens : 0);
+    Number* columns = positions.data() + order.before + (order.width_first ? 0 : tokens);
+    for (Index top = 0; top < height; top += order.block)
+        for (Index left = 0; left < width; left += order.block)
+            for (Index y = top; y < top + order.block; ++y)
+                for (Index x = left; x < left + order.block; ++x) {
+                    *rows++ = place_of(y, height);
+                    *columns++ = place_of(x, width);
+                }
+    return positions;
+}
+
+/// A grid of three axes into to[0 ..], to[axis ..] and to[2 * axis ..].
+template <class TimeOf>
+ROPE_ABI void write_video(Index frames, Index height, Index width, const Index (&first)[3], const TimeOf& time_of,
+                          Index* to, Index axis) noexcept {
+    for (Index t = 0; t < frames; ++t) {
+        const Index time = first[0] + time_of(t);
+        for (Index y = 0; y < height; ++y)
+            for (Index x = 0; x < width; ++x, ++to) {
+                to[0] = time;
+                to[axis] = first[1] + y;
+                to[2 * axis] = first[2] + x;
+            }
+    }
+}
+
+ROPE_ABI constexpr bool is_text(const PromptSpan& span) noexcept {
+    return span.frames == 0 && span.height == 0 && span.width == 0;
+}
+ROPE_ABI constexpr Index tokens_of(const PromptSpan& span) noexcept {
+    return is_text(span) ? span.text : span.frames * span.height * span.width;
+}
+/// How much later than the first a frame is, not yet cut to a whole number.
+ROPE_ABI inline float frame_time(const PromptSpan& span, Index frame) noexcept {
+    return nearest_product(nearest_product(static_cast<float>(frame), static_cast<float>(span.second_per_grid)),
+                           static_cast<float>(span.tokens_per_second));
+}
+/// Positions that a span takes, or three times 2^52 if its times go beyond 2^52.
+ROPE_ABI inline Index extent_of(const PromptSpan& span) noexcept {
+    if (is_text(span)) return span.text;
+    const float last = frame_time(span, span.frames - 1);
+    if (last >= static_cast<float>(kFarthest)) return 3 * kFarthest;
+    return std::max({static_cast<Index>(last) + 1, span.height, span.width});
+}
+
+/// Checks the spans and counts: how many tokens there are, and where the one after them stands.
+ROPE_ABI inline Status measure_prompt(const std::vector<PromptSpan>& spans, Index start, Index& tokens,
+                                      Index& next) noexcept {
+    const auto is_factor = [](double x) { return is_finite(x) && x >= 0.0 && x <= 4294967296.0; };
+    if (const Status s = check_first("start", start, 1); !s.ok()) return s;
+    tokens = 0;
+    next = start;
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+        const auto [text, frames, height, width, second_per_grid, tokens_per_second] = spans[i];
+        if (is_text(spans[i]) ? text < 0 : text != 0 || frames < 1 || height < 1 || width < 1)
+            return invalid("spans[", i, "] has text ", text, ", frames ", frames, ", height ", height, " and width ",
+                           width, "; text must be at least 0 and the others 0, or they at least 1 and text 0.");
+        if (!is_factor(second_per_grid) || !is_factor(tokens_per_second))
+            return invalid("spans[", i, "] has second_per_grid ", second_per_grid, " and tokens_per_second ",
+                           tokens_per_second, "; they must be from 0 to 2^32.");
+        const Index room = kMostTokens - tokens;
+        if (is_text(spans[i]) ? text > room : frames > room || height > room / frames || width > room / frames / height)
+            return invalid("spans[", i, "] and those before it have more than 2^40 tokens.");
+        const Index extent = extent_of(spans[i]);
+        if (!positions_fit(next, extent))
+            return out_of_range("spans[", i, "] begins at position ", next, " and would go beyond 2^52.");
+        tokens += tokens_of(spans[i]);
+        next += extent;
+    }
+    return Status();
+}
+
+ROPE_ABI inline Status check_cu_seqlens(const Positions& cu_seqlens) noexcept {
+    const Index entries = cu_seqlens.count();
+    if (entries < 1)
+        return invalid("cu_seqlens has ", entries, " entries; it must have one more than there are sequences.");
+    if (cu_seqlens.data() == nullptr)
+        return invalid("cu_seqlens is a null pointer; it must point to ", entries, " numbers.");
+    for (Index i = 0, before = 0; i < entries; ++i) {
+        const Index entry = cu_seqlens[i];
+        if (i == 0 && entry != 0) return invalid("cu_seqlens[0] is ", entry, "; it must be 0.");
+        if (entry < before || entry > kMostTokens)
+            return invalid("cu_seqlens[", i, "] is ", entry, "; it must be from cu_seqlens[", i - 1, "] (", before,
+                           ") to 2^40.");
+        before = entry;
+    }
+    return Status();
+}
+
+ROPE_ABI inline Index start_of(const Positions& starts, Index sequence) noexcept {
+    return starts.kind() == Positions::Kind::start ? starts.start() : starts[sequence];
+}
+
+ROPE_ABI inline Status check_packed(const Positions& cu_seqlens, const Positions& starts) noexcept {
+    if (const Status s = check_cu_seqlens(cu_seqlens); !s.ok()) return s;
+    const Index sequences = cu_seqlens.count() - 1;
+    if (starts.kind() != Positions::Kind::start) {
+        if (starts.count() != sequences)
+            return invalid("starts has ", starts.count(), " entries; there must be one per sequence (", sequences,
+                           ").");
+        if (starts.data() == nullptr && sequences > 0)
+            return invalid("starts is a null pointer; it must point to ", sequences, " numbers.");
+    }
+    for (Index i = 0; i < sequences; ++i) {
+        const Index start = start_of(starts, i), length = cu_seqlens[i + 1] - cu_seqlens[i];
+        if (!positions_fit(start, length))
+            return out_of_range("Sequence ", i, " starts at position ", start, "; its ", length,
+                                " positions must lie between -2^52 and 2^52.");
+    }
+    return Status();
+}
+
+ROPE_ABI inline Status check_ranks(Index ranks, const Positions& cu_seqlens) noexcept {
+    if (ranks < 1 || ranks > Index(1) << 30) return invalid("ranks is ", ranks, "; it must be from 1 to 2^30.");
+    if (const Status s = check_cu_seqlens(cu_seqlens); !s.ok()) return s;
+    for (Index i = 0; i + 1 < cu_seqlens.count(); ++i)
+        if (const Index length = cu_seqlens[i + 1] - cu_seqlens[i]; length % (2 * ranks) != 0)
+            return invalid("Sequence ", i, " has ", length, " tokens; ", ranks, " ranks need a multiple of ", 2 * ranks,
+                           ".");
+    return Status();
+}
+
+ROPE_ABI inline Status check_shard(Index rank, Index ranks, const Positions& cu_seqlens,
+                                   const Positions& starts) noexcept {
+    if (const Status s = check_ranks(ranks, cu_seqlens); !s.ok()) return s;
+    if (rank < 0 || rank >= ranks) return invalid("rank is ", rank, "; it must be from 0 to ", ranks - 1, ".");
+    return check_packed(cu_seqlens, starts);
+}
+
+/// Of lists that are right.
+ROPE_ABI inline Index tokens_of(const Positions& cu_seqlens, Index ranks) noexcept {
+    return cu_seqlens[cu_seqlens.count() - 1] / ranks;
+}
+
+ROPE_ABI inline Status check_memory(const Index* to, Index tokens, Index wanted) noexcept {
+    if (tokens != wanted) return invalid("tokens is ", tokens, "; cu_seqlens makes it ", wanted, ".");
+    if (to == nullptr && wanted > 0) return invalid("to is a null pointer; it must point to ", wanted, " numbers.");
+    return Status();
+}
+
+ROPE_ABI inline void write_packed(const Positions& cu_seqlens, const Positions& starts, Index* to) noexcept {
+    for (Index i = 0; i + 1 < cu_seqlens.count(); ++i) {
+        const Index start = start_of(starts, i), length = cu_seqlens[i + 1] - cu_seqlens[i];
+        for (Index s = 0; s < length; ++s) *to++ = start + s;
+    }
+}
+
+ROPE_ABI inline void write_shard(Index rank, Index ranks, const Positions& cu_seqlens, const Positions& starts,
+                                 Index* to) noexcept {
+    for (Index i = 0; i + 1 < cu_seqlens.count(); ++i) {
+        const Index start = start_of(starts, i), part = (cu_seqlens[i + 1] - cu_seqlens[i]) / (2 * ranks);
+        for (const Index which : {rank, 2 * ranks - 1 - rank})
+            for (Index s = 0; s < part; ++s) *to++ = start + which * part + s;
+    }
+}
+
+}  // namespace detail
+
+ROPE_ABI inline std::vector<Index> image_grid(Index height, Index width, const GridOrder& order, Index first) {
+    if (!detail::proceed(detail::check_grid(height, width, order))) return {};
+    if (!detail::proceed(detail::check_first("first", first, std::max(height, width)))) return {};
+    return detail::fill_grid<Index>(height, width, order, [first](Index i, Index) { return first + i; });
+}
+
+ROPE_ABI inline std::vector<double> image_grid_centred(Index height, Index width, const GridOrder& order) {
+    if (!detail::proceed(detail::check_grid(height, width, order))) return {};
+    // 2(i + 0.5)/n - 1 as one quotient, rounded once; `opaque` keeps -ffast-math from taking a reciprocal.
+    return detail::fill_grid<double>(height, width, order, [](Index i, Index n) {
+        return static_cast<double>(2 * i + 1 - n) / detail::opaque(static_cast<double>(n));
+    });
+}
+
+ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index width, Index first_frame,
+                                              Index first_row, Index first_column) {
+    const Index first[3] = {first_frame, first_row, first_column}, extents[3] = {frames, height, width};
+    constexpr const char* extent_names[3] = {"frames", "height", "width"};
+    constexpr const char* first_names[3] = {"first_frame", "first_row", "first_column"};
+    for (int axis = 0; axis < 3; ++axis) {
+        if (!detail::proceed(detail::check_extent(extent_names[axis], extents[axis]))) return {};
+        if (!detail::proceed(detail::check_first(first_names[axis], first[axis], extents[axis]))) return {};
+    }
+    if (height > detail::kMostTokens / frames || width > detail::kMostTokens / frames / height) {
+        detail::proceed(detail::invalid("The grid has ", frames, " * ", height, " * ", width,
+                                        " patches; there are at most 2^40 in all."));
+        return {};
+    }
+    const Index tokens = frames * height * width;
+    std::vector<Index> positions(static_cast<std::size_t>(3 * tokens));
+    detail::write_video(
+        frames, height, width, first, [](Index t) { return t; }, positions.data(), tokens);
+    return positions;
+}
+
+ROPE_ABI inline PromptPositions mrope_prompt(const std::vector<PromptSpan>& spans, Index start) {
+    Index tokens = 0, next = 0;
+    if (!detail::proceed(detail::measure_prompt(spans, start, tokens, next))) return {};
+    PromptPositions result = {std::vector<Index>(static_cast<std::size_t>(3 * tokens)), tokens, next - tokens};
+    Index* to = result.positions.data();
+    for (const PromptSpan& span : spans) {
+        const auto time_of = [&span](Index t) { return static_cast<Index>(detail::frame_time(span, t)); };
+        if (!detail::is_text(span))
+            detail::write_video(span.frames, span.height, span.width, {start, start, start}, time_of, to, tokens);
+        for (Index s = 0; s < span.text; ++s) to[s] = to[tokens + s] = to[2 * tokens + s] = start + s;
+        to += detail::tokens_of(span);
+        start += detail::extent_of(span);
+    }
+    return result;
+}
+
+ROPE_ABI inline std::vector<Index> packed_positions(const Positions& cu_seqlens, const Positions& starts) {
+    if (!detail::proceed(detail::check_packed(cu_seqlens, starts))) return {};
+    std::vector<Index> result(static_cast<std::size_t>(detail::tokens_of(cu_seqlens, 1)));
+    detail::write_packed(cu_seqlens, starts, result.data());
+    return result;
+}
+ROPE_ABI inline void packed_positions(const Positions& cu_seqlens, const Positions& starts, Index* to, Index tokens) {
+    if (!detail::proceed(detail::check_packed(cu_seqlens, starts))) return;
+    if (!detail::proceed(detail::check_memory(to, tokens, detail::tokens_of(cu_seqlens, 1)))) return;
+    detail::write_packed(cu_seqlens, starts, to);
+}
+
+ROPE_ABI inline std::vector<Index> context_parallel_positions(Index rank, Index ranks, const Positions& cu_seqlens,
+                                                              const Positions& starts) {
+    if (!detail::proceed(detail::check_shard(rank, ranks, cu_seqlens, starts))) return {};
+    std::vector<Index> result(static_cast<std::size_t>(detail::tokens_of(cu_seqlens, ranks)));
+    detail::write_shard(rank, ranks, cu_seqlens, starts, result.data());
+    return result;
+}
+ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, const Positions& cu_seqlens) {
+    if (!detail::proceed(detail::check_ranks(ranks, cu_seqlens))) return {};
+    std::vector<Index> result(static_cast<std::size_t>(cu_seqlens.count()));
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = cu_seqlens[static_cast<Index>(i)] / ranks;
+    return result;
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// reposition: cached keys, rotated at old positions, are turned to new ones without computing them again.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "apply.hpp"
+#include "config.hpp"
+#include "cos_sin_rows.hpp"
+#include "errors.hpp"
+#include "moves.hpp"
+#include "positions.hpp"
+#include "tensor_view.hpp"
+#include "types.hpp"
+
+#include "detail/apply_impl.hpp"
+
+// Layout, tensors and executor are those of apply.hpp, and so are memory, threads and errors. Keys may be any view: a
+// slice of a fused cache, heads first, with features that do not turn on either side. Data in double takes
+// Moves<double>, other data Moves<float>.
+//
+// What a moved key is. The key rotated at its new position, but for rounding. Its error is that of two rotations: of
+// the one that made it, which turns along and is multiplied by m_new / m_old, and of the move. In norm, what a move
+// adds to the error of a pair that then has norm r is below e * r, as long as no number is subnormal: the norm of the
+// bounds in apply.hpp for both features, at the angle where it is largest.
+//
+//     e = 4 * 2^-24 in float, 2^-11 more in half, 2^-8 more in bfloat16; 6 * 2^-53 in double
+//
+// Many moves. Each rounds the keys, and errors add up: after n moves they are below r * ((1 + e)^n - 1). The largest
+// differences between 1000 moves of +1 and one move of +1000, in a million pairs of head_dim 128 and base 10000:
+//
+//     float  4.5e-5 * r     half  0.45 * r     bfloat16  2.4 * r     double  6.1e-14 * r
+//
+// In 16 bits, where pairs that turn slowly are rounded back to where they were at every step, that is useless. The
+// exact way: leave the keys as they were rotated, keep the position at which each was, and count moves in integers.
+// Each key then turns once, however often it has moved, and has the bits of one move:
+//
+//     moves.build(rotated_at, now_at, tokens);      // two lists of positions, the first of which never changes
+//     rope::apply_copy<layout>(k, moved, moves);    // k stays what it was; or, at last, reposition<layout>(k, moves)
+//
+// (Where all keys move by the same delta, not even that is needed: a query that is rotated at n - delta sees the keys
+// as they are, as one at n would see them moved.)
+//
+// When tokens are dropped, move what stays of keys and values to its new place in memory first, then call this on it.
+//
+// Source       Rotations compose: Su et al., arXiv:2104.09864. Context shift: Xiao et al., arXiv:2309.17453. Divided
+//              positions: Jin et al., arXiv:2401.01325.
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+
+/// The type of the table that turns a tensor.
+template <class K>
+using TableTypeOf =
+    std::conditional_t<std::is_same_v<typename ElementTraits<std::remove_const_t<std::remove_reference_t<
+                                          decltype(*as_view(std::declval<K&>()).data)>>>::storage,
+                                      double>,
+                       double, float>;
+
+/// Rows for a number of tokens move as many.
+template <class X, class T>
+ROPE_ABI inline Status check_count(const TensorView<X>& k, const Moves<T>& moves) noexcept {
+    const Index count = RowsAccess::count(moves);
+    if (count == kEveryToken || count == k.seq || k.batch == 0) return Status();
+    return invalid("k.seq is ", k.seq, "; these moves were built for ", count, " tokens.");
+}
+
+}  // namespace detail
+
+/// Moves k, in place: token s by row s, or all by one delta, as `moves` was built. Throws std::invalid_argument, too,
+/// when rows were built for another number of tokens. (For part of them: apply with start_at or ids of rows.)
+template <Layout layout, class K, class T, class Executor = detail::CallingThread>
+ROPE_ABI inline void reposition(K&& k, const Moves<T>& moves, Executor&& executor = {}) {
+    const auto argument = detail::in_place("k", k, moves);
+    if (detail::proceed(detail::check_count(argument.in, moves)))
+        detail::run<layout>(detail::Direction::forward, Positions(), executor, argument);
+}
+
+// ---- In one line, for one tensor: makes and builds the moves, which takes a millisecond or two and memory each time.
+//      For many layers, several axes, and schedules that ask for a sequence length, keep a Moves. ----
+
+/// By delta positions.
+template <Layout layout, class K, class Executor = detail::CallingThread>
+ROPE_ABI inline void reposition(K&& k, const Config& config, Index delta, Executor&& executor = {}) {
+    Moves<detail::TableTypeOf<K>> moves(config);
+    if (moves.pairs() > 0 && moves.build(delta)) reposition<layout>(k, moves, executor);
+}
+
+template <Layout layout, class K, class Number, std::enable_if_t<detail::is_no_delta<Number>, int> = 0>
+void reposition(K&& k, const Config& config, Number delta) = delete;
+
+/// From old positions to new ones, given as for apply.
+template <Layout layout, class K, class Executor = detail::CallingThread>
+ROPE_ABI inline void reposition(K&& k, const Config& config, const Positions& old_positions,
+                                const Positions& new_positions, Executor&& executor = {}) {
+    const auto v = detail::as_view(k);
+    Moves<detail::TableTypeOf<K>> moves(config);
+    if (moves.pairs() > 0 && moves.build(old_positions, new_positions, v.seq, v.batch, executor))
+        reposition<layout>(k, moves, executor);
+}
+
+/// From one schedule to another as well, neither of which depends on the length of the sequence.
+template <Layout layout, class K, class Executor = detail::CallingThread>
+ROPE_ABI inline void reposition(K&& k, const Config& old_config, const Positions& old_positions,
+                                const Config& new_config, const Positions& new_positions, Executor&& executor = {}) {
+    const auto v = detail::as_view(k);
+    Moves<detail::TableTypeOf<K>> moves(old_config, 0, new_config, 0);
+    if (moves.pairs() > 0 && moves.build(old_positions, new_positions, v.seq, v.batch, executor))
+        reposition<layout>(k, moves, executor);
+}
+
+/// The layout as a first argument, when it is known only at run time.
+template <class... Args>
+ROPE_ABI inline void reposition(Layout layout, Args&&... args) {
+    if (!detail::proceed(detail::check_layout(layout))) return;
+    if (layout == Layout::interleaved)
+        reposition<Layout::interleaved>(std::forward<Args>(args)...);
+    else
+        reposition<Layout::half_split>(std::forward<Args>(args)...);
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

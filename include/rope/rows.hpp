@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Rows: one row of cos and sin per token, built once per step.
+#pragma once
+
+#include <utility>
+
+#include "axis_map.hpp"
+#include "axis_positions.hpp"
+#include "config.hpp"
+#include "errors.hpp"
+#include "frequencies.hpp"
+#include "positions.hpp"
+#include "types.hpp"
+
+#include "detail/job.hpp"
+#include "detail/position_checks.hpp"
+#include "detail/token_rows.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+/// m*cos and m*sin of every pair at the position of every token of a step: for positions that no table has, because
+/// they lie on several axes, are fractions, or are too many.
+///
+///     rope::Rows<float> rows(config, rope::mrope_sections({16, 24, 24}));  // once
+///     rows.build(rope::AxisPositions(ids, 3, tokens), tokens);             // once per step
+///     rope::apply<rope::Layout::half_split>(q, k, rows);                   // in every layer
+///
+/// Sequences with schedules of their own in one packed batch (LongRoPE short and long, dynamic NTK per sequence) have
+/// Rows each, built with use_memory into pieces of one buffer, over which one WrappedRows lies.
+///
+/// For apply, the position of a row is its number: by default token s has row s; rope::start_at(n) gives it row n + s,
+/// and ids pick rows in any order. There may be more rows than tokens. Rows that were built for several batch entries
+/// are for calls with as many.
+///
+/// T is float, for data in float, half and bfloat16, or double, for data in double.
+///
+/// Accuracy. That of CosSinCache, and at whole positions its bits, for positions from -2^52 to 2^52: equal numbers on
+/// all axes give what one axis gives. As there, the largest error is stated below 2^31 (float) and 2^22 (double).
+///
+/// Cost. Making one takes a millisecond for 64 pairs. Building: in float some 1 ns per pair and token at whole
+/// positions, 2 to 3 where axes differ; in double 25. A block of 128 positions that the last builds did not meet adds
+/// 500 ns per pair (up to 256 blocks are kept), and as much costs every entry at a fraction or for mixed axes, so those
+/// of an image are built once per size of image. Half a megabyte is kept for 64 pairs in float, one in double, and the
+/// rows, whose memory is reused: building allocates only when there are more tokens than ever before.
+///
+/// Not copied or moved. Any number of threads may read rows while nobody builds.
+template <class T = float>
+class Rows : public detail::TokenRows<T> {
+ public:
+    /// For frequencies(config, seq_len); each pair follows its axis of the map. Throws std::invalid_argument where
+    /// check(config) or check(map, pairs) is not ok, for mixed axes, whose frequencies no Config has, and when there is
+    /// no memory.
+    ROPE_ABI explicit Rows(const Config& config, AxisMap map = {}, Index seq_len = 0) : Rows() {
+        if (!detail::proceed(detail::make_frequencies(config, seq_len, this->new_.f)) ||
+            !detail::proceed(detail::check_map_of_config(map)))
+            return;
+        this->new_.last = detail::last_position(config, seq_len);
+        this->layout_ = config.layout;
+        prepare(std::move(map), {config.head_dim, config.rotary_offset});
+    }
+
+    /// For given frequencies, which are not divided by anything. The slice says where in the head the features lie that
+    /// turn; by default they are the head. Throws as above; mixed axes are allowed, but not with log_growth (xPos).
+    ROPE_ABI explicit Rows(const Frequencies& frequencies, AxisMap map = {}, HeadSlice slice = {}) : Rows() {
+        this->new_.f = frequencies;
+        if (detail::proceed(check(this->new_.f))) prepare(std::move(map), slice);
+    }
+
+    // What follows checks everything before it writes anything, and says whether it has built: always when it returns,
+    // but without exceptions a refused call returns when its handler does. The rows there were then stay.
+
+    /// Rows for batch * seq tokens, entry after entry, whose positions are given as for apply. With several axes a
+    /// token stands at the same position on all. Throws std::invalid_argument for a wrong number of positions, for
+    /// counts outside 0 .. 2^40, and when there is no memory; std::out_of_range for a position outside -2^52 .. 2^52,
+    /// beyond what a schedule's numbers for seq_len are meant for, or where a magnitude that grows (xPos) would leave
+    /// e^-64 .. e^64.
+    ///
+    /// The executor (see apply.hpp) gets work that fills at least 1 MiB; where every entry is slow, 4 KiB.
+    template <class Executor = detail::CallingThread>
+    ROPE_ABI bool build(const Positions& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
+        if (!detail::proceed(detail::check_tokens(this->pairs_, seq, batch)) ||
+            !detail::proceed(detail::check_positions("", positions, this->map_.axes, seq, batch, this->new_.last)))
+            return false;
+        return this->build_rows(seq, batch, this->map_.is_mixed, executor, [&positions, seq](Index, Index token) {
+            return detail::Move{{0, 0.0}, {positions.at(token / seq, token % seq, seq), 0.0}};
+        });
+    }
+
+    /// Rows for batch * seq tokens at positions of shape [axes, batch * seq], as many axes as the map has. Throws as
+    /// above, also for a position that is not a number.
+    template <class Executor = detail::CallingThread>
+    ROPE_ABI bool build(const AxisPositions& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
+        if (!detail::proceed(detail::check_tokens(this->pairs_, seq, batch)) ||
+            !detail::proceed(detail::check_axes("positions", positions, this->map_.axes, batch * seq, this->new_.last)))
+            return false;
+        return this->build_rows(seq, batch, this->map_.is_mixed || positions.is_fractional(), executor,
+                                [&positions](Index axis, Index token) {
+                                    return detail::Move{{0, 0.0}, positions.at(axis, token)};
+                                });
+    }
+
+ private:
+    ROPE_ABI Rows() noexcept : detail::TokenRows<T>("table of rows") {}
+
+    ROPE_ABI void prepare(AxisMap map, HeadSlice slice) {
+        const Frequencies& f = this->new_.f;
+        if (detail::proceed(detail::check_map(map, f.inv_freq.size(), f.log_growth.size())))
+            this->make(std::move(map), slice);
+    }
+};
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

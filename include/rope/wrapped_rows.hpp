@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// WrappedRows: cos and sin that were made elsewhere, as rows that apply takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "config.hpp"
+#include "cos_sin_rows.hpp"
+#include "errors.hpp"
+#include "types.hpp"
+
+#include "detail/arithmetic.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+/// Where cosines and sines lie: those of pair i in row r of batch entry b are cos[k] and sin[k], with
+/// k = (b * rows + r) * row_stride + i * pair_stride. Plain data that owns nothing. With P pairs:
+///
+///     [positions, P] each                                     {cos, sin, positions, P}
+///     [batch, tokens, P] each, one row per token              {cos, sin, tokens, P, batch}
+///     [batch, tokens, 2P] each, the second half of every row
+///     repeating the first (Hugging Face)                      {cos, sin, tokens, P, batch, 2 * P}
+///     [rows, 2P], cosines then sines (CosSinCache::data(),
+///     Rows::use_memory, vLLM)                                 {data, data + P, rows, P, 1, 2 * P}
+///     [batch, tokens, 2P] each, c0 c0 c1 c1 ...               {cos, sin, tokens, P, batch, 2 * P, 2}
+///     [positions, P] complex numbers (freqs_cis of Llama)     {data, data + 1, positions, P, 1, 2 * P, 2}
+///
+/// Of what is repeated, one copy is read. WrappedRows takes all but the last two as they are, in float or double; those
+/// and 16-bit numbers go through copy_cos_sin.
+template <class Number>
+struct CosSinView {
+    const Number* cos = nullptr;
+    const Number* sin = nullptr;
+    Index rows = 0;         ///< of a batch entry: positions, or its tokens
+    Index pairs = 0;        ///< that turn: rotary_dim / 2
+    Index batch = 1;        ///< 1: the rows are shared by all batch entries of a call
+    Index row_stride = 0;   ///< numbers from a row to the next; 0: pairs * pair_stride
+    Index pair_stride = 1;  ///< numbers from a pair to the next
+};
+
+namespace detail {
+
+template <class Number>
+ROPE_ABI inline Index row_stride(const CosSinView<Number>& v) noexcept {
+    return v.row_stride != 0 ? v.row_stride : v.pairs * v.pair_stride;
+}
+
+/// Numbers from the first to the last one that is read of a row, both counted.
+template <class Number>
+ROPE_ABI inline Index row_reach(const CosSinView<Number>& v) noexcept {
+    return (v.pairs - 1) * v.pair_stride + 1;
+}
+
+ROPE_ABI inline bool share_bytes(const void* a, Index a_bytes, const void* b, Index b_bytes) noexcept {
+    // Unsigned: a negative distance is a large one.
+    const std::uintptr_t distance = reinterpret_cast<std::uintptr_t>(b) - reinterpret_cast<std::uintptr_t>(a);
+    return distance < static_cast<std::uintptr_t>(a_bytes) || 0 - distance < static_cast<std::uintptr_t>(b_bytes);
+}
+
+/// x as a T: exact, or rounded once where a double becomes a float.
+template <class T, class Storage>
+ROPE_ABI inline T converted(const Storage* x) noexcept {
+    using Compute = std::conditional_t<std::is_same_v<Storage, double>, double, float>;
+    return static_cast<T>(Element<Compute, Storage>::load(x));
+}
+
+}  // namespace detail
+
+/// Whether a view can be one of any table: counts, strides and pointers. Never throws.
+template <class Number>
+ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
+    using detail::invalid;
+    constexpr Index most = std::numeric_limits<Index>::max() / 32;  // so that two doubles for each fit
+    if (v.pairs < 1 || v.pairs > detail::kMaxHeadDim / 2)
+        return invalid("pairs is ", v.pairs, "; it must be from 1 to ", detail::kMaxHeadDim / 2, ".");
+    if (v.rows < 0) return invalid("rows is ", v.rows, "; it must not be negative.");
+    if (v.batch < 1) return invalid("batch is ", v.batch, "; it must be at least 1.");
+    if (v.pair_stride < 1 || v.pair_stride > most / v.pairs)
+        return invalid("pair_stride is ", v.pair_stride, "; it must be at least 1, and a row must fit into memory.");
+    if (v.row_stride != 0 && v.row_stride < detail::row_reach(v))
+        return invalid("row_stride is ", v.row_stride, "; a row of ", v.pairs, " pairs with pair_stride ",
+                       v.pair_stride, " needs at least ", detail::row_reach(v),
+                       ", and 0 stands for pairs * pair_stride.");
+    if (v.rows == 0) return Status();
+    if (v.batch > most / v.rows || v.batch * v.rows > most / detail::row_stride(v))
+        return invalid("batch is ", v.batch, ", rows is ", v.rows, " and row_stride is ", detail::row_stride(v),
+                       "; together they must not exceed what memory can hold (", most, " numbers).");
+    if (v.cos == nullptr || v.sin == nullptr)
+        return invalid(v.cos == nullptr ? "cos" : "sin", " is a null pointer; it must point to ", v.batch * v.rows,
+                       " rows.");
+    return Status();
+}
+
+/// Rows of cos and sin in the caller's memory, which apply and the others read in place: nothing is copied, so the
+/// numbers may change between calls, and must live as long as calls are made.
+///
+///     rope::WrappedRows<float> rows({cos, sin, tokens, 64, batch, 128});  // Hugging Face, head_dim 128
+///     rope::apply<rope::Layout::half_split>(q, k, rows);
+///
+/// For apply, the position of a row is its number in its batch entry: token s has row s by default, start_at(n) gives
+/// it row n + s, and ids pick rows. A view of several batch entries is for calls with as many.
+///
+/// T is float, for data in float, half and bfloat16, or double, for data in double. Pointers need the alignment of T.
+/// A few words of memory; copies are cheap, and any number of threads may use one.
+///
+/// Results are those that apply states, c and s being the numbers given; what these are worth is their maker's affair.
+///
+/// The numbers contain their magnitude already. attention_factor only names it, for apply_inverse, which divides by it;
+/// a magnitude that depends on the position (xPos) has no such name, and its inverse is apply_transpose with the table
+/// of the other side, queries or keys.
+template <class T = float>
+class WrappedRows : public CosSinRows<T> {
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
+                  "Rows are float (they serve float, half and bfloat16 data) or double; copy_cos_sin converts others.");
+
+ public:
+    /// The slice says where in the head the features lie that turn; by default they are the head. Throws
+    /// std::invalid_argument when check(view) is not ok, for a pair_stride other than 1, for a slice that does not fit
+    /// 2 * pairs features, and for an attention_factor outside 2^-32 .. 2^32.
+    ROPE_ABI explicit WrappedRows(const CosSinView<T>& view, HeadSlice slice = {}, double attention_factor = 1.0) {
+        if (!detail::proceed(check(view))) return;
+        if (view.pair_stride != 1) {
+            detail::proceed(detail::invalid("pair_stride is ", view.pair_stride,
+                                            "; rows are wrapped where it is 1, and copied by copy_cos_sin elsewhere."));
+            return;
+        }
+        if (slice.head_dim == 0) slice.head_dim = 2 * view.pairs;
+        if (!detail::proceed(detail::check_slice(slice.head_dim, 2 * view.pairs, slice.rotary_offset))) return;
+        if (!detail::proceed(detail::check_attention_factor(attention_factor))) return;
+        const bool is_shared = view.batch == 1;
+        this->source_ = {view.cos, view.sin, detail::row_stride(view), 0, is_shared ? 0 : view.rows};
+        this->count_ = view.rows;
+        this->batch_ = is_shared ? 0 : view.batch;
+        this->pairs_ = view.pairs;
+        this->head_dim_ = slice.head_dim;
+        this->rotary_offset_ = slice.rotary_offset;
+        this->attention_factor_ = attention_factor;
+        this->name_ = "wrapped table";
+    }
+};
+
+/// Copies cosines and sines of any form into rows of this library's own, cosines then sines, which WrappedRows takes:
+///
+///     std::vector<float> memory(positions * 2 * P);
+///     rope::WrappedRows<float> rows(rope::copy_cos_sin(view, memory.data()));
+///
+/// `to` has room for batch * rows * 2 * pairs numbers, float or double. Those of the view are float, double, half,
+/// bfloat16, or a type for which ElementTraits names one of these. The copy is exact, except that doubles are rounded
+/// to float. Returns the view of the copy. Takes one to three nanoseconds per number; allocates nothing. Throws
+/// std::invalid_argument, before anything is written, when check(view) is not ok, when `to` is null, and when it
+/// overlaps the view.
+template <class T, class Number>
+ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to) {
+    using Storage = typename ElementTraits<Number>::storage;
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "Rows are float or double.");
+    static_assert(
+        !std::is_void_v<Storage>,
+        "Numbers must be float, double, rope::half or rope::bfloat16, or a type for which rope::ElementTraits "
+        "names one of these.");
+    if (!detail::proceed(check(from))) return {};
+    const Index count = from.batch * from.rows, stride = detail::row_stride(from), pairs = from.pairs;
+    if (count > 0) {
+        const Index bytes = count * 2 * pairs * static_cast<Index>(sizeof(T));
+        const Index read = ((count - 1) * stride + detail::row_reach(from)) * static_cast<Index>(sizeof(Number));
+        if (to == nullptr) {
+            detail::proceed(
+                detail::invalid("to is a null pointer; it must have room for ", count * 2 * pairs, " numbers."));
+            return {};
+        }
+        if (detail::share_bytes(from.cos, read, to, bytes) || detail::share_bytes(from.sin, read, to, bytes)) {
+            detail::proceed(detail::invalid("to overlaps the ",
+                                            detail::share_bytes(from.cos, read, to, bytes) ? "cosines" : "sines",
+                                            "; its ", bytes, " bytes must lie apart from what is copied."));
+            return {};
+        }
+    }
+    const Storage* const cos = reinterpret_cast<const Storage*>(from.cos);
+    const Storage* const sin = reinterpret_cast<const Storage*>(from.sin);
+    for (Index row = 0; row < count; ++row)
+        for (Index i = 0; i < pairs; ++i) {
+            const Index k = row * stride + i * from.pair_stride;
+            to[row * 2 * pairs + i] = detail::converted<T>(cos + k);
+            to[row * 2 * pairs + pairs + i] = detail::converted<T>(sin + k);
+        }
+    return {to, count > 0 ? to + pairs : to, from.rows, pairs, from.batch, 2 * pairs};
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
