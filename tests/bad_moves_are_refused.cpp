@@ -19,6 +19,8 @@ using rope::Frequencies;
 using rope::Index;
 using rope::Layout;
 using rope::Moves;
+using support::invalid;
+using support::out_of_range;
 using support::refusal;
 using support::same_bits;
 namespace schedule = rope::schedule;
@@ -27,19 +29,6 @@ namespace {
 
 constexpr Index kDim = 8, kSeq = 4;
 constexpr Layout kLayout = Layout::half_split;
-
-template <class Call>
-std::string invalid(Call&& call) {
-    const support::Refusal r = refusal(call);
-    CHECK(r.code == rope::StatusCode::invalid_argument);
-    return r.message;
-}
-template <class Call>
-std::string out_of_range(Call&& call) {
-    const support::Refusal r = refusal(call);
-    CHECK(r.code == rope::StatusCode::out_of_range);
-    return r.message;
-}
 
 Config with_schedule(const rope::Schedule& s) {
     Config config = {kDim};
@@ -260,4 +249,23 @@ TEST_CASE("keys that the moves are not for, and nothing is written") {
     // And moves by a delta are for any number of tokens.
     rope::reposition<kLayout>(view, moves);
     CHECK_FALSE(same_bits(k, original));
+}
+
+TEST_CASE("moves in the caller's memory are those of its own, and no more of them") {
+    const Config config = {kDim};
+    Moves<float> own(config), given(config);
+    std::vector<float> memory(kSeq * kDim, 7.0f);
+    const std::vector<Index> from = {9, 1, 5, 200}, to = {0, 70000, 6, 199};
+    given.use_memory(memory.data(), kSeq);
+    own.build(from, to, kSeq);
+    given.build(from, to, kSeq);
+    REQUIRE(given.rows() == kSeq);
+    CHECK(given.cos_row(0) == memory.data());
+    CHECK(same_bits(memory, std::vector<float>(own.cos_row(0), own.cos_row(0) + kSeq * kDim)));
+    CHECK(invalid([&] { given.build({}, {}, kSeq + 1); }) ==
+          "batch * seq is 5; the memory given to use_memory holds 4 rows.");
+    given.use_memory(nullptr, 0);
+    CHECK(given.rows() == 0);
+    given.build({}, {}, kSeq + 1);
+    CHECK(given.rows() == kSeq + 1);
 }

@@ -18,6 +18,8 @@ using rope::Index;
 using rope::PromptSpan;
 using rope::text_span;
 using rope::video_span;
+using support::invalid;
+using support::out_of_range;
 using support::refusal;
 
 namespace {
@@ -27,20 +29,6 @@ using List = std::vector<Index>;
 constexpr Index kMost = std::numeric_limits<Index>::max();
 constexpr Index kLeast = std::numeric_limits<Index>::min();
 constexpr Index kFar = Index(1) << 52;
-
-/// What `call` says, which must be an std::invalid_argument.
-template <class Call>
-std::string invalid(Call&& call) {
-    const support::Refusal r = refusal(call);
-    CHECK(r.code == rope::StatusCode::invalid_argument);
-    return r.message;
-}
-template <class Call>
-std::string out_of_range(Call&& call) {
-    const support::Refusal r = refusal(call);
-    CHECK(r.code == rope::StatusCode::out_of_range);
-    return r.message;
-}
 
 }  // namespace
 

@@ -97,6 +97,9 @@ TEMPLATE_TEST_CASE("counts, lists and positions are checked before anything is w
         "AxisPositions.)",
         on_axes, 4, 1);
     rows.build(AxisPositions(on_axes, 3), 4);
+    CHECK(refusal([&] { AxisPositions(on_axes, 5); }).message ==
+          "The list has 12 positions; there must be as many for each of 5 axes, of which there is at least one.");
+    CHECK(refusal([&] { AxisPositions(on_axes, 0); }).code == kInvalid);
     says_of_axes("positions has 2 axes; the map has 3.", AxisPositions(x.data(), 2, 4), 4);
     says_of_axes("positions has 4 tokens; there must be batch * seq (3) of them.", AxisPositions(x.data(), 3, 4), 3);
     says_of_axes("positions is a null pointer; it must point to 3 * 4 numbers.",

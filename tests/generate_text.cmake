@@ -2,19 +2,10 @@
 # A trained model, run through examples/generate, tells the story that its author published, byte for byte.
 #   cmake -DGENERATE=program -DMODELS=folder -DWORK=scratch -P generate_text.cmake
 # MODELS holds stories260K.bin, tok512.bin and expected.txt; empty, it is taken from the environment's ROPE_MODELS.
+include(${CMAKE_CURRENT_LIST_DIR}/find_model.cmake)
 if(NOT MODELS)
-  set(MODELS "$ENV{ROPE_MODELS}")
-endif()
-if(NOT MODELS)
-  message("SKIPPED: no model. Point -DROPE_MODELS or the environment variable ROPE_MODELS to a folder with "
-          "stories260K.bin, tok512.bin and expected.txt; examples/generate/README.md says where they come from.")
   return()
 endif()
-foreach(file stories260K.bin tok512.bin expected.txt)
-  if(NOT EXISTS "${MODELS}/${file}")
-    message(FATAL_ERROR "ROPE_MODELS is ${MODELS}, and there is no ${file} in that folder.")
-  endif()
-endforeach()
 file(MAKE_DIRECTORY "${WORK}")
 
 # Runs the program and leaves its text in WORK/<name>.txt and its standard error in ${errors}.

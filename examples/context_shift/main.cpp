@@ -47,33 +47,18 @@ struct Options {
 
 Options parse_options(int argc, const char* const* argv) {
     Options options;
-    for (int i = 1; i < argc; ++i) {
-        const std::string name = argv[i];
-        const auto value = [&]() -> std::string {
-            if (++i == argc) throw std::runtime_error("The option " + name + " needs a value after it.");
-            return argv[i];
-        };
-        if (name == "--help") {
-            options.help = true;
-            return options;
-        }
-        if (name == "--model") {
-            options.model = value();
-        } else if (name == "--tokenizer") {
-            options.tokenizer = value();
-        } else if (name == "--tokens") {
+    read_options(argc, argv, options, [&options](const std::string& name, const auto& value) {
+        if (name == "--tokens") {
             options.tokens = whole_number<int>(name, value(), 1);
         } else if (name == "--keep") {
             options.keep = whole_number<int>(name, value(), 0);
         } else if (name == "--drop") {
             options.drop = whole_number<int>(name, value(), 1);
         } else {
-            throw std::runtime_error("There is no option \"" + name + "\"; --help lists them all.");
+            return false;
         }
-    }
-    if (options.model.empty()) throw std::runtime_error("The option --model is missing; it names the weights.");
-    if (options.tokenizer.empty())
-        throw std::runtime_error("The option --tokenizer is missing; it names the vocabulary.");
+        return true;
+    });
     return options;
 }
 

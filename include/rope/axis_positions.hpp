@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
-#include <utility>
 
+#include "errors.hpp"
 #include "positions.hpp"
 #include "types.hpp"
 
@@ -23,6 +23,11 @@ template <class Number>
 inline constexpr bool is_position_number =
     is_position_integer<Number> || std::is_same_v<std::remove_cv_t<Number>, float> ||
     std::is_same_v<std::remove_cv_t<Number>, double>;
+
+/// Contiguous lists of them, without gaps.
+template <class List>
+inline constexpr bool is_number_list =
+    is_position_number<typename ContainerValue<List>::type>&& is_list<List> && !HasInnerStride<List>::value;
 
 /// A position as a whole number, rounded towards 0, and what is left. Both are exact: of -0.01, rounded downwards, 0.99
 /// would be left, which has fewer bits.
@@ -52,13 +57,18 @@ class AxisPositions {
                 : std::is_signed_v<Number>       ? kSigned
                                                  : kUnsigned) {}
 
-    /// All of a list, which holds as many for each axis: what the builders of position_builders.hpp return.
-    template <class List, class Number = std::remove_reference_t<decltype(*std::declval<const List&>().data())>,
-              std::enable_if_t<detail::is_position_number<Number>, int> = 0>
-    ROPE_ABI AxisPositions(const List& list, Index axes) noexcept
-        : AxisPositions(list.data(), axes, axes > 0 ? static_cast<Index>(list.size()) / axes : 0) {}
-    template <class List, class Number = std::remove_reference_t<decltype(*std::declval<const List&>().data())>>
-    AxisPositions(const List&& list, Index axes) = delete;  // would not outlive this
+    /// All of a list, which holds as many for each axis: what the builders of position_builders.hpp return. One made
+    /// from a temporary list is good until the end of the full expression. Throws std::invalid_argument when axes does
+    /// not divide the list (and is one of 0 tokens where a handler returns).
+    template <class List, std::enable_if_t<detail::is_number_list<List>, int> = 0>
+    ROPE_ABI AxisPositions(const List& list, Index axes)
+        : AxisPositions(list.data(), axes, axes > 0 ? static_cast<Index>(list.size()) / axes : 0) {
+        const Index count = static_cast<Index>(list.size());
+        if (axes > 0 && count % axes == 0) return;
+        detail::proceed(detail::invalid("The list has ", count, " positions; there must be as many for each of ", axes,
+                                        " axes, of which there is at least one."));
+        tokens_ = 0;
+    }
 
     ROPE_ABI Index axes() const noexcept { return axes_; }
     ROPE_ABI Index tokens() const noexcept { return tokens_; }

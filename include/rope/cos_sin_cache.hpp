@@ -11,7 +11,6 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "config.hpp"
 #include "cos_sin_rows.hpp"
@@ -41,11 +40,7 @@ ROPE_ABI inline Status check_first_position(Index max_positions, Index first_pos
                    " positions from there must lie between -2^62 and 2^62.");
 }
 
-/// The longest sequence that frequencies(config, seq_len) are for.
-ROPE_ABI inline Index longest_sequence(const Config& config, Index seq_len) noexcept {
-    return std::visit(LongestSequence{seq_len}, config.schedule);
-}
-/// Whether they are for the last position of a table.
+/// Whether frequencies(config, seq_len) are for the last position of a table.
 ROPE_ABI inline Status check_last_position(const Config& config, Index max_positions, Index first_position,
                                            Index seq_len) noexcept {
     const Index longest = longest_sequence(config, seq_len);

@@ -91,6 +91,11 @@ ROPE_ABI inline Status check_seq_len(Index seq_len) noexcept {
     return invalid("seq_len is ", seq_len, "; it must be from 0 to 2^40.");
 }
 
+/// The longest sequence that frequencies(config, seq_len) are for.
+ROPE_ABI inline Index longest_sequence(const Config& config, Index seq_len) noexcept {
+    return std::visit(LongestSequence{seq_len}, config.schedule);
+}
+
 /// Makes the frequencies of a Config, or says why there are none.
 ROPE_ABI inline Status make_frequencies(const Config& config, Index seq_len, Frequencies& result) {
     if (const Status s = check(config); !s.ok()) return s;

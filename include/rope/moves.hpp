@@ -118,8 +118,6 @@ class Moves : public detail::TokenRows<T> {
     /// One move for all tokens of all calls: by delta positions, on every axis. Throws std::out_of_range for a delta
     /// outside -2^53 .. 2^53 and when the magnitude of xPos would change by more than e^64, and std::invalid_argument
     /// with two schedules, between which a move depends on where a token stands.
-    template <class Number, std::enable_if_t<detail::is_no_delta<Number>, int> = 0>
-    bool build(Number delta) = delete;  // 32 unsigned bits with a minus sign are some 4 billion positions
     ROPE_ABI bool build(Index delta) {
         if (!detail::proceed(detail::check_delta(delta, this->has_two_))) return false;
         detail::CallingThread here;
@@ -131,6 +129,9 @@ class Moves : public detail::TokenRows<T> {
         this->count_ = detail::kEveryToken;
         return true;
     }
+    /// 32 unsigned bits with a minus sign would be some 4 billion positions.
+    template <class Number, std::enable_if_t<detail::is_no_delta<Number>, int> = 0>
+    bool build(Number delta) = delete;
 
     /// Rows for batch * seq tokens, entry after entry; positions are given as for apply, in any order, repeats allowed.
     /// With several axes a token moves alike on all. Rows that were built for several batch entries are for calls with

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "catch.hpp"
+
 namespace support {
 
 /// What a call says when it refuses, and of which kind the exception was.
@@ -25,6 +27,20 @@ Refusal refusal(Call&& call) {
         return {e.what(), rope::StatusCode::out_of_range};
     }
     return {"(accepted)", rope::StatusCode::ok};
+}
+
+/// What a call says, which must be an std::invalid_argument, or an std::out_of_range.
+template <class Call>
+std::string invalid(Call&& call) {
+    const Refusal r = refusal(call);
+    CHECK(r.code == rope::StatusCode::invalid_argument);
+    return r.message;
+}
+template <class Call>
+std::string out_of_range(Call&& call) {
+    const Refusal r = refusal(call);
+    CHECK(r.code == rope::StatusCode::out_of_range);
+    return r.message;
 }
 
 /// Bit patterns: under -ffast-math the compiler may assume that these do not exist.

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <variant>
 #include <vector>
 
 #include "../axis_map.hpp"
 #include "../axis_positions.hpp"
 #include "../config.hpp"
 #include "../errors.hpp"
+#include "../frequencies.hpp"
 #include "../positions.hpp"
 #include "../types.hpp"
 #include "checks.hpp"
@@ -23,7 +23,7 @@ namespace detail {
 
 /// The last position that a schedule's numbers for seq_len are meant for.
 ROPE_ABI inline Index last_position(const Config& config, Index seq_len) noexcept {
-    return std::min(kFarthest, std::visit(LongestSequence{seq_len}, config.schedule) - 1);
+    return std::min(kFarthest, longest_sequence(config, seq_len) - 1);
 }
 
 ROPE_ABI inline Status check_map_of_config(const AxisMap& map) noexcept {
