@@ -68,11 +68,14 @@ struct RotateTask {
     bool in_place;
 };
 
-/// cos and sin of one token, and what they are multiplied by.
+/// cos and sin of one token, and what they are multiplied by. If `fine` is not null, they are a coarse row, still to be
+/// turned by the fine one: `pairs` cosines and as many sines.
 template <class T>
 struct Row {
     const T* cos;
     const T* sin;
+    const T* fine;
+    Index pairs;
     T cos_scale, sin_scale;
     bool is_scaled;  // false: both are 1
 };

@@ -25,6 +25,13 @@ ROPE_INLINE void turn_pair(const In* x, PairShape x_shape, Out* y, PairShape y_s
     Element<T, Out>::store(y + i * y_shape.step + y_shape.distance, result.b);
 }
 
+// ---- Vectors of pairs
+
+template <class V>
+ROPE_INLINE Pair<V> turned(Pair<V> x, Pair<V> by) noexcept {
+    return {multiply_subtract(x.a, by.a, x.b * by.b), multiply_add(x.b, by.a, x.a * by.b)};
+}
+
 // ---- Blocks: kPairs pairs of a head at once. prepare holds cos and sin in registers, turn uses them for one head. A
 //      block begins at feature i * kStep / kPairs of its head for pair i. ----
 
@@ -51,28 +58,31 @@ ROPE_INLINE EvenOdd<X> multiply_subtract(EvenOdd<X> a, EvenOdd<X> b, EvenOdd<X> 
     return {multiply_subtract(a.even, b.even, c.even), multiply_subtract(a.odd, b.odd, c.odd)};
 }
 
+/// cos and sin of neighbouring pairs from pair i on. A row of two is joined here: that costs less than the memory which
+/// a row of its own would take.
+template <class V, class T>
+ROPE_INLINE Pair<V> entries(const Row<T>& row, Index i) noexcept {
+    const Pair<V> row_entries = {V::load(row.cos + i), V::load(row.sin + i)};
+    if (row.fine == nullptr) return row_entries;
+    return turned(row_entries, {V::load(row.fine + i).held(), V::load(row.fine + row.pairs + i).held()});
+}
+
 /// (x[i], x[i + distance]). V is a Vector, or EvenOdd for bfloat16 on both sides.
 template <class V, class T>
 struct HalfSplitBlock {
     static constexpr Index kPairs = V::kWidth;
     static constexpr Index kStep = kPairs;
     static constexpr int kRegisters = 2 * V::kWidth / Vector<T>::kWidth;
-    V c, s;
+    Pair<V> cos_sin;
 
-    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
-        c = V::load(row.cos + i);
-        s = V::load(row.sin + i);
-    }
+    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept { cos_sin = entries<V>(row, i); }
     ROPE_INLINE void scale(T cos_scale, T sin_scale) noexcept {
-        c = c * V::all(cos_scale);
-        s = s * V::all(sin_scale);
+        cos_sin = {cos_sin.a * V::all(cos_scale), cos_sin.b * V::all(sin_scale)};
     }
     using Result = Pair<V>;
     template <class In>
     ROPE_INLINE Result turn(const In* x, Index distance) const noexcept {
-        const V a = V::load(x).held();
-        const V b = V::load(x + distance).held();
-        return {multiply_subtract(a, c, b * s), multiply_add(b, c, a * s)};
+        return turned({V::load(x).held(), V::load(x + distance).held()}, cos_sin);
     }
     template <class Out>
     ROPE_INLINE static void put_first(const Result& r, Out* y, Index kept) noexcept {
@@ -92,11 +102,10 @@ struct NeighboursBlock {
     static constexpr Index kPairs = Result::kWidth / 2;
     static constexpr Index kStep = Result::kWidth;
     static constexpr int kRegisters = 2;
-    V c, s;
+    Pair<V> cos_sin;
 
     ROPE_INLINE void scale(T cos_scale, T sin_scale) noexcept {
-        c = c * V::all(cos_scale);
-        s = s * V::all(sin_scale);
+        cos_sin = {cos_sin.a * V::all(cos_scale), cos_sin.b * V::all(sin_scale)};
     }
     template <class Out>
     ROPE_INLINE static void put_first(const Result& r, Out* y, Index kept) noexcept {
@@ -112,13 +121,15 @@ struct InterleavedBlock : NeighboursBlock<Vector<T>, T> {
     using V = Vector<T>;
 
     ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
-        this->c = V::load_twice(row.cos + i);
-        this->s = V::load_twice(row.sin + i);
+        this->cos_sin = {V::load_twice(row.cos + i), V::load_twice(row.sin + i)};
+        if (row.fine != nullptr)
+            this->cos_sin =
+                turned(this->cos_sin, {V::load_twice(row.fine + i), V::load_twice(row.fine + row.pairs + i)});
     }
     template <class In>
     ROPE_INLINE V turn(const In* x, Index) const noexcept {
         const V v = V::load(x).held();
-        return multiply_subtract_add(v, this->c, v.swapped() * this->s);
+        return multiply_subtract_add(v, this->cos_sin.a, v.swapped() * this->cos_sin.b);
     }
 };
 
@@ -127,15 +138,28 @@ template <class X, class T>
 struct EvenOddInterleavedBlock : NeighboursBlock<EvenOdd<X>, T> {
     using V = Vector<T>;
 
-    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
-        this->c = V::load(row.cos + i);
-        this->s = V::load(row.sin + i);
-    }
+    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept { this->cos_sin = entries<V>(row, i); }
     ROPE_INLINE EvenOdd<X> turn(const X* x, Index) const noexcept {
         const EvenOdd<X> v = EvenOdd<X>::load(x);
-        return {multiply_subtract(v.even, this->c, v.odd * this->s), multiply_add(v.odd, this->c, v.even * this->s)};
+        const Pair<V> result = turned({v.even, v.odd}, this->cos_sin);
+        return {result.a, result.b};
     }
 };
+
+/// Two blocks that follow one another.
+template <class Block, class T>
+ROPE_INLINE void prepare_two(Block& first, Block& second, const Row<T>& row, Index i) noexcept {
+    first.prepare(row, i);
+    second.prepare(row, i + Block::kPairs);
+}
+/// A row of two is joined before its numbers are doubled.
+template <class T>
+ROPE_INLINE void prepare_two(InterleavedBlock<T>& first, InterleavedBlock<T>& second, const Row<T>& row,
+                             Index i) noexcept {
+    const Pair<Vector<T>> both = entries<Vector<T>>(row, i);
+    first.cos_sin = {both.a.lower_twice(), both.b.lower_twice()};
+    second.cos_sin = {both.a.upper_twice(), both.b.upper_twice()};
+}
 
 /// The block for given types. `wide` is false for heads with fewer pairs than the widest block has.
 template <Layout layout, bool wide, class In, class Out, class T>
@@ -156,8 +180,7 @@ struct Blocks {
 
     template <class T>
     ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
-        first.prepare(row, i);
-        second.prepare(row, i + Block::kPairs);
+        prepare_two(first, second, row, i);
         rest.prepare(row, i + 2 * Block::kPairs);
     }
     template <class T>

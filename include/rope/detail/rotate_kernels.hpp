@@ -18,12 +18,10 @@ ROPE_INLINE void turn_each(const In* x, Index x_distance, Out* y, Index y_distan
     if constexpr (Vector<T>::kWidth > 1) {
         using V = Vector<T>;
         for (; lane + V::kWidth <= count; lane += V::kWidth) {
-            const V a = V::load(x + lane);
-            const V b = V::load(x + x_distance + lane);
-            const V c = V::load(cos + lane);
-            const V s = V::load(sin + lane);
-            multiply_subtract(a, c, b * s).store(y + lane);
-            multiply_add(b, c, a * s).store(y + y_distance + lane);
+            const Pair<V> result = turned(Pair<V>{V::load(x + lane), V::load(x + x_distance + lane)},
+                                          Pair<V>{V::load(cos + lane), V::load(sin + lane)});
+            result.a.store(y + lane);
+            result.b.store(y + y_distance + lane);
         }
     }
     for (Index k = lane; k < count; ++k) {
@@ -63,12 +61,22 @@ ROPE_INLINE void copy_features(const In* x, Index x_stride, Out* y, Index y_stri
 
 // ---- The walk ----
 
+/// A line of the cache to write, as a number: what lies ahead may be outside the tensor, where no pointer may point.
+ROPE_INLINE void prefetch_line(std::uintptr_t address) noexcept {
+    __builtin_prefetch(reinterpret_cast<const void*>(address), 1);  // NOLINT(performance-no-int-to-ptr)
+}
+
 template <class T>
 ROPE_INLINE void prefetch(const T* p, Index count) noexcept {
-    // As a number: what lies ahead may be outside the tensor, where no pointer may point.
-    const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(p) + kPrefetchDistance;
-    for (std::uintptr_t byte = 0; byte < static_cast<std::uintptr_t>(count) * sizeof(T); byte += 64)
-        __builtin_prefetch(reinterpret_cast<const void*>(ahead + byte), 1);  // NOLINT(performance-no-int-to-ptr)
+    std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(p) + kPrefetchDistance;
+    const std::uintptr_t end = ahead + static_cast<std::uintptr_t>(count) * sizeof(T);
+    for (; ahead + 192 < end; ahead += 256) {  // by four, because it may stand beside very little work
+        prefetch_line(ahead);
+        prefetch_line(ahead + 64);
+        prefetch_line(ahead + 128);
+        prefetch_line(ahead + 192);
+    }
+    for (; ahead < end; ahead += 64) prefetch_line(ahead);
 }
 
 // The three ways below are functions of their own, so that each has the registers to itself. What their loops need of
@@ -96,31 +104,39 @@ ROPE_INLINE Index head_step(const TensorView<T>& v, Index heads) noexcept {
     return heads == 1 ? 0 : v.head_stride;
 }
 
-/// Pairs begin .. begin + count - 1 of row k of a table whose rows are joined from two: a coarse row is turned by a
-/// fine one like any pair of numbers.
-template <class T>
-ROPE_NOINLINE void join_rows(const RowSource<T>& rows, Index k, Index pairs, Index begin, Index count, T* to) noexcept {
-    const T* const coarse = rows.cos + (k >> rows.fine_bits) * rows.stride + begin;
-    const T* const fine = rows.fine + (k - (k >> rows.fine_bits << rows.fine_bits)) * rows.stride + begin;
-    turn_each(coarse, pairs, to + begin, pairs, fine, fine + pairs, count);
-}
-
-/// The row of token t of a part. `room` holds one that is joined, at least its pairs begin .. begin + count - 1.
+/// The row of token t of a part, as the table has it.
 template <class In, class Out, class T>
-ROPE_INLINE Row<T> row_of(const RotateTask<In, Out, T>& task, const Part& part, Index t, T* room, Index begin,
-                          Index count) noexcept {
+ROPE_INLINE Row<T> row_of(const RotateTask<In, Out, T>& task, const Part& part, Index t) noexcept {
+    const RowSource<T>& rows = task.rows;
     const Index b = part.along_batch ? part.b + t : part.b;
     const Index s = part.along_batch ? part.s : part.s + t;
-    const Index k = task.positions.at(b, s, task.in.seq) - task.rows.first + b * task.rows.entry;
-    const T* cos = room;
-    const T* sin = room + task.pairs;
-    if (task.rows.fine == nullptr) {
-        cos = task.rows.cos + k * task.rows.stride;
-        sin = task.rows.sin + k * task.rows.stride;
-    } else {
-        join_rows(task.rows, k, task.pairs, begin, count, room);
-    }
-    return {cos, sin, task.cos_scale, task.sin_scale, task.sin_scale != T(1)};
+    const Index k = task.positions.at(b, s, task.in.seq) - rows.first + b * rows.entry;
+    const Index coarse = k >> rows.fine_bits;
+    const T* fine = rows.fine;
+    if (fine != nullptr) fine += (k - (coarse << rows.fine_bits)) * rows.stride;
+    const T* const cos = rows.cos + coarse * rows.stride;
+    const T* const sin = rows.sin + coarse * rows.stride;
+    return {cos, sin, fine, task.pairs, task.cos_scale, task.sin_scale, task.sin_scale != T(1)};
+}
+
+/// Pairs begin .. begin + count - 1 of a row that is one of two.
+template <class T>
+ROPE_NOINLINE void join_row(const Row<T>& row, Index begin, Index count, T* to) noexcept {
+    const T* const fine = row.fine + begin;
+    turn_each(row.cos + begin, row.sin - row.cos, to + begin, row.pairs, fine, fine + row.pairs, count);
+}
+
+/// The row of token t of a part in one piece: `room` takes pairs begin .. begin + count - 1 of one that is joined.
+template <class In, class Out, class T>
+ROPE_INLINE Row<T> whole_row_of(const RotateTask<In, Out, T>& task, const Part& part, Index t, T* room, Index begin,
+                                Index count) noexcept {
+    Row<T> row = row_of(task, part, t);
+    if (row.fine == nullptr) return row;
+    join_row(row, begin, count, room);
+    row.cos = room;
+    row.sin = room + row.pairs;
+    row.fine = nullptr;
+    return row;
 }
 
 /// Features that do not turn of some heads of one token, out of place.
@@ -137,28 +153,46 @@ ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const In* x, Ou
     }
 }
 
-/// 1. Features are neighbours, and there is at least one block of pairs.
+// 1. Features are neighbours, and there is at least one block of pairs. What streams from memory is asked for ahead,
+//    farther than a machine foresees.
+
+/// Tokens of one head each, which share nothing.
+template <class Block, class In, class Out, class T>
+ROPE_NOINLINE void turn_single_heads(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
+    const In* x = start_of(task.in, part);
+    Out* y = start_of(task.out, part);
+    const Index x_token = token_step(task.in, part), y_token = token_step(task.out, part);
+    const Index offset = task.rotary_offset, pairs = task.pairs, head_dim = task.in.head_dim, tokens = part.tokens;
+    const bool in_place = task.in_place, is_far = task.order.is_far;
+    for (Index t = 0; t < tokens; ++t, x += x_token, y += y_token) {
+        const Row<T> row = row_of(task, part, t);
+        if (is_far) {
+            prefetch(y, head_dim);
+            if (row.fine == nullptr) {
+                prefetch(row.cos, pairs);
+                prefetch(row.sin, pairs);
+            }
+        }
+        turn_heads<Block>(Heads<In, Out>{x + offset, 0, y + offset, 0, 1}, row, pairs);
+        if (!in_place) copy_rest(task, x, y, 1);
+    }
+}
+
 template <class Block, class In, class Out, class T>
 ROPE_NOINLINE void turn_by_blocks(const RotateTask<In, Out, T>& task, const Part& part, T* room) noexcept {
+    if (part.heads == 1) return turn_single_heads<Block>(task, part);
     const In* x = start_of(task.in, part);
     Out* y = start_of(task.out, part);
     const Index x_token = token_step(task.in, part), y_token = token_step(task.out, part);
     const Index offset = task.rotary_offset, pairs = task.pairs, head_dim = task.in.head_dim;
     const Index count = part.heads, tokens = part.tokens;
     const Index at_once = task.order.heads_at_once < count ? task.order.heads_at_once : count;
-    const bool in_place = task.in_place, by_position = task.rows.fine == nullptr;
-    // What streams from memory is asked for ahead, farther than a machine foresees; with a single head, so is the
-    // table.
-    const bool streams = task.order.heads_at_once != kAllHeads || count == 1;
-    Heads<In, Out> heads = {x, head_step(task.in, count), y, head_step(task.out, count), at_once};
+    const bool in_place = task.in_place, streams = task.order.heads_at_once != kAllHeads;
+    Heads<In, Out> heads = {x, task.in.head_stride, y, task.out.head_stride, at_once};
     for (Index t = 0; t < tokens; ++t, x += x_token, y += y_token) {
-        const Row<T> row = row_of(task, part, t, room, 0, pairs);
+        const Row<T> row = whole_row_of(task, part, t, room, 0, pairs);
         heads.x = x + offset;
         heads.y = y + offset;
-        if (count == 1 && by_position) {
-            prefetch(row.cos, pairs);
-            prefetch(row.sin, pairs);
-        }
         for (Index h = 0; h < count; h += at_once) {
             heads.count = count - h < at_once ? count - h : at_once;
             if (streams)
@@ -198,7 +232,7 @@ ROPE_NOINLINE void turn_by_pairs(const RotateTask<In, Out, T>& task, const Part&
     const PairShape y_shape = task.shape * out.feature_stride;
     [[maybe_unused]] const bool is_contiguous = in.feature_stride == 1 && out.feature_stride == 1;
     for (Index t = 0; t < part.tokens; ++t, x += x_token, y += y_token) {
-        const Row<T> row = row_of(task, part, t, room, 0, pairs);
+        const Row<T> row = whole_row_of(task, part, t, room, 0, pairs);
         const In* from = x + task.rotary_offset * in.feature_stride;
         Out* to = y + task.rotary_offset * out.feature_stride;
         for (Index h = 0; h < part.heads; ++h, from += x_head, to += y_head) {
@@ -233,7 +267,7 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
         const Index pairs = task.pairs - i < kTilePairs ? task.pairs - i : kTilePairs;
         Row<T> row = {};
         for (Index lane = 0; lane < lanes; ++lane) {
-            if (lane == 0 || !along_heads) row = row_of(task, part, lane, room, i, pairs);
+            if (lane == 0 || !along_heads) row = whole_row_of(task, part, lane, room, i, pairs);
             for (Index k = 0; k < pairs; ++k) {
                 tile.cos[k][lane] = row.cos[i + k] * row.cos_scale;
                 tile.sin[k][lane] = row.sin[i + k] * row.sin_scale;

@@ -96,6 +96,13 @@ struct Vector<float> {
 
     /// The two elements of each pair of neighbours exchanged.
     ROPE_INLINE Vector swapped() const noexcept { return {_mm256_permute_ps(v, _MM_SHUFFLE(2, 3, 0, 1))}; }
+    /// Each element of the lower half twice, and of the upper one.
+    ROPE_INLINE Vector lower_twice() const noexcept {
+        return {_mm256_permutevar8x32_ps(v, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3))};
+    }
+    ROPE_INLINE Vector upper_twice() const noexcept {
+        return {_mm256_permutevar8x32_ps(v, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7))};
+    }
 };
 ROPE_INLINE Vector<float> operator+(Vector<float> a, Vector<float> b) noexcept { return {_mm256_add_ps(a.v, b.v)}; }
 ROPE_INLINE Vector<float> operator*(Vector<float> a, Vector<float> b) noexcept { return {_mm256_mul_ps(a.v, b.v)}; }
@@ -134,6 +141,8 @@ struct Vector<double> {
         store_bytes_after(p, kept * static_cast<Index>(sizeof(double)), _mm256_castpd_si256(v));
     }
     ROPE_INLINE Vector swapped() const noexcept { return {_mm256_permute_pd(v, 0b0101)}; }
+    ROPE_INLINE Vector lower_twice() const noexcept { return {_mm256_permute4x64_pd(v, _MM_SHUFFLE(1, 1, 0, 0))}; }
+    ROPE_INLINE Vector upper_twice() const noexcept { return {_mm256_permute4x64_pd(v, _MM_SHUFFLE(3, 3, 2, 2))}; }
 };
 ROPE_INLINE Vector<double> operator+(Vector<double> a, Vector<double> b) noexcept { return {_mm256_add_pd(a.v, b.v)}; }
 ROPE_INLINE Vector<double> operator-(Vector<double> a, Vector<double> b) noexcept { return {_mm256_sub_pd(a.v, b.v)}; }

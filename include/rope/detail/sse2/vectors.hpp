@@ -141,6 +141,9 @@ struct Vector<float> {
 
     /// The two elements of each pair of neighbours exchanged.
     ROPE_INLINE Vector swapped() const noexcept { return {_mm_shuffle_ps(v, v, _MM_SHUFFLE(2, 3, 0, 1))}; }
+    /// Each element of the lower half twice, and of the upper one.
+    ROPE_INLINE Vector lower_twice() const noexcept { return {_mm_unpacklo_ps(v, v)}; }
+    ROPE_INLINE Vector upper_twice() const noexcept { return {_mm_unpackhi_ps(v, v)}; }
 };
 ROPE_INLINE Vector<float> operator+(Vector<float> a, Vector<float> b) noexcept { return {_mm_add_ps(a.v, b.v)}; }
 ROPE_INLINE Vector<float> operator*(Vector<float> a, Vector<float> b) noexcept { return {_mm_mul_ps(a.v, b.v)}; }
@@ -177,6 +180,8 @@ struct Vector<double> {
         Bytes16{_mm_castpd_si128(v)}.store_after(p, kept * static_cast<Index>(sizeof(double)));
     }
     ROPE_INLINE Vector swapped() const noexcept { return {_mm_shuffle_pd(v, v, 0b01)}; }
+    ROPE_INLINE Vector lower_twice() const noexcept { return {_mm_unpacklo_pd(v, v)}; }
+    ROPE_INLINE Vector upper_twice() const noexcept { return {_mm_unpackhi_pd(v, v)}; }
 };
 ROPE_INLINE Vector<double> operator+(Vector<double> a, Vector<double> b) noexcept { return {_mm_add_pd(a.v, b.v)}; }
 ROPE_INLINE Vector<double> operator-(Vector<double> a, Vector<double> b) noexcept { return {_mm_sub_pd(a.v, b.v)}; }
