@@ -110,9 +110,9 @@ TEMPLATE_TEST_CASE("every call has the bits of a plain table of the joined rows"
                 const Expanded<T> plain(table, rope::detail::active_isa_has_fma());
                 for (std::size_t i = round % 3; i < orders.size(); i += 3) {
                     ++round;
-                    const std::array<Index, 3> extents = {1 + round % 3, 1 + round % 37,
-                                                          round / 4 % 3 == 0 ? 1 : 1 + round / 2 % 19};
                     std::mt19937_64 random(round);
+                    const Index heads = random() % 3 == 0 ? 1 : 1 + round / 2 % 19;
+                    const std::array<Index, 3> extents = {1 + round % 3, 1 + round % 37, heads};
                     std::vector<int> ids(size(extents[0] * extents[1]));
                     for (int& id : ids) id = static_cast<int>(random() % 700) - 90;
                     const std::vector<Index> starts = {560, -90, 3};
@@ -177,6 +177,7 @@ TEMPLATE_TEST_CASE("calls that stream, and calls that are cut anywhere", "", flo
                 rope::apply(layout, rope::view(want.data(), seq, heads, 72), plain, at);
                 const auto run = [&](auto job) {
                     job.task.order.heads_at_once = rope::detail::kStreamedHeads;
+                    job.task.order.single_heads_stream = true;
                     support::run_in_pieces(job, 9, random);
                 };
                 const auto y = rope::view(cut.data(), seq, heads, 72);
@@ -263,37 +264,41 @@ TEST_CASE("q and k in one call, of a compact and of a full table") {
 TEMPLATE_TEST_CASE("nothing beside the two kinds of rows is read", "", float, double, rope::half, rope::bfloat16) {
     using T = support::TableOf<TestType>;
     constexpr Index count = 150, seq = 37;
-    support::GuardedMemory coarse_memory(1 << 16), fine_memory(1 << 16), x_memory(1 << 17);
+    support::GuardedMemory coarse_memory(1 << 16), fine_memory(1 << 16), x_memory(1 << 18);
     for (const Index pairs : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 65}) {
         const Index d = 2 * pairs;
         const CompactCosSinCache<T> table(config_of(d), count);
         const rope::detail::RowSource<T>& rows = rope::detail::RowsAccess::source(table);
         const Index fine_rows = Index(1) << rows.fine_bits, coarse_rows = (count - 1) / fine_rows + 1;
-        const std::vector<TestType> x = support::normal<TestType>(seq * d, 6);
-        // Contiguous, tokens that are neighbours, and heads that are: each with the last and the first position.
-        for (int way = 0; way < 3; ++way)
+        const std::vector<TestType> x = support::normal<TestType>(2 * seq * d, 6);
+        // One head and two, tokens that are neighbours, and heads that are: each with the last and the first position.
+        for (int way = 0; way < 4; ++way)
             for (const support::Guard guard : {support::Guard::before, support::Guard::after})
                 for (const Index start : {Index(0), count - seq})
                     support::for_each_isa([&](const char* isa) {
                         CAPTURE(isa, pairs, way, start, guard == support::Guard::after);
                         const auto view = [&](TestType* p) {
                             return way == 0   ? rope::view(p, seq, 1, d)
-                                   : way == 1 ? rope::TensorView<TestType>{p, 1, seq, 1, d, 0, 1, 0, seq}
+                                   : way == 1 ? rope::view(p, seq, 2, d)
+                                   : way == 2 ? rope::TensorView<TestType>{p, 1, seq, 1, d, 0, 1, 0, seq}
                                               : rope::TensorView<TestType>{p, 1, 1, seq, d, 0, 0, 1, seq};
                         };
-                        std::vector<TestType> want = x;
-                        const auto wanted = view(want.data());
-                        rope::apply<Layout::half_split>(wanted, table, rope::start_at(start));
-                        const auto in = view(x_memory.put(x, guard));
-                        const rope::Positions positions = rope::start_at(start);
-                        const auto argument = rope::detail::in_place("x", in, table);
-                        auto job = rope::detail::rotate_job<Layout::half_split>(
-                            rope::detail::Direction::forward, positions, rope::detail::isa_id(isa), argument);
-                        job.task.rows.cos = coarse_memory.put(rows.cos, size(coarse_rows * d), guard);
-                        job.task.rows.sin = job.task.rows.cos + pairs;
-                        job.task.rows.fine = fine_memory.put(rows.fine, size(fine_rows * d), guard);
-                        job.kernel(job.task, 0, job.heads);
-                        REQUIRE(std::memcmp(in.data, want.data(), want.size() * sizeof(TestType)) == 0);
+                        const auto has_bits = [&](auto layout) {
+                            std::vector<TestType> want(x.begin(), x.begin() + (way == 1 ? 2 : 1) * seq * d);
+                            const auto in = view(x_memory.put(want, guard));
+                            const rope::Positions positions = rope::start_at(start);
+                            rope::apply<layout.value>(view(want.data()), table, positions);
+                            const auto argument = rope::detail::in_place("x", in, table);
+                            auto job = rope::detail::rotate_job<layout.value>(
+                                rope::detail::Direction::forward, positions, rope::detail::isa_id(isa), argument);
+                            job.task.rows.cos = coarse_memory.put(rows.cos, size(coarse_rows * d), guard);
+                            job.task.rows.sin = job.task.rows.cos + pairs;
+                            job.task.rows.fine = fine_memory.put(rows.fine, size(fine_rows * d), guard);
+                            job.kernel(job.task, 0, job.heads);
+                            return std::memcmp(in.data, want.data(), want.size() * sizeof(TestType)) == 0;
+                        };
+                        REQUIRE(has_bits(std::integral_constant<Layout, Layout::half_split>()));
+                        REQUIRE(has_bits(std::integral_constant<Layout, Layout::interleaved>()));
                     });
     }
 }

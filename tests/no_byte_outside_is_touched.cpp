@@ -159,6 +159,7 @@ TEMPLATE_TEST_CASE("many neighbours, and heads that stream", "", float, double, 
                         TestType* const in = memory.put(x, guard);
                         support::with_job_in_place<Layout::half_split>(view_of(in), cache, {}, [&](auto job) {
                             job.task.order.heads_at_once = rope::detail::kStreamedHeads;
+                            job.task.order.single_heads_stream = true;
                             job.kernel(job.task, 0, job.heads);
                         });
                         REQUIRE(std::memcmp(in, want.data(), want.size() * sizeof(TestType)) == 0);

@@ -21,7 +21,7 @@ struct RowSource {
     Index first = 0;          // the position of row 0
     Index entry = 0;          // rows from a batch entry to the next; 0 when they share
     const T* fine = nullptr;  // not null: row k is row k >> fine_bits above, turned by this row k % 2^fine_bits
-    int fine_bits = 0;
+    int fine_bits = 0;        // 0 if fine is null
 };
 
 /// The most pairs of a table whose rows are joined from two.

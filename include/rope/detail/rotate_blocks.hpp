@@ -25,7 +25,7 @@ ROPE_INLINE void turn_pair(const In* x, PairShape x_shape, Out* y, PairShape y_s
     Element<T, Out>::store(y + i * y_shape.step + y_shape.distance, result.b);
 }
 
-// ---- Vectors of pairs
+// ---- Vectors of pairs ----
 
 template <class V>
 ROPE_INLINE Pair<V> turned(Pair<V> x, Pair<V> by) noexcept {
@@ -58,13 +58,14 @@ ROPE_INLINE EvenOdd<X> multiply_subtract(EvenOdd<X> a, EvenOdd<X> b, EvenOdd<X> 
     return {multiply_subtract(a.even, b.even, c.even), multiply_subtract(a.odd, b.odd, c.odd)};
 }
 
-/// cos and sin of neighbouring pairs from pair i on. A row of two is joined here: that costs less than the memory which
-/// a row of its own would take.
+/// cos and sin of neighbouring pairs from pair i on. A row of two is joined, which for one head costs less than to write
+/// and read it; for several it has been joined before.
 template <class V, class T>
 ROPE_INLINE Pair<V> entries(const Row<T>& row, Index i) noexcept {
-    const Pair<V> row_entries = {V::load(row.cos + i), V::load(row.sin + i)};
-    if (row.fine == nullptr) return row_entries;
-    return turned(row_entries, {V::load(row.fine + i).held(), V::load(row.fine + row.pairs + i).held()});
+    const Pair<V> of_row = {V::load(row.cos + i), V::load(row.sin + i)};
+    if (row.fine == nullptr) return of_row;
+    return turned(Pair<V>{of_row.a.held(), of_row.b.held()},
+                  {V::load(row.fine + i).held(), V::load(row.fine + row.pairs + i).held()});
 }
 
 /// (x[i], x[i + distance]). V is a Vector, or EvenOdd for bfloat16 on both sides.

@@ -61,25 +61,28 @@ ROPE_INLINE void copy_features(const In* x, Index x_stride, Out* y, Index y_stri
 
 // ---- The walk ----
 
-/// A line of the cache to write, as a number: what lies ahead may be outside the tensor, where no pointer may point.
+/// A line of the cache, as a number: what lies ahead may be outside the tensor, where no pointer may point.
+template <bool to_write>
 ROPE_INLINE void prefetch_line(std::uintptr_t address) noexcept {
-    __builtin_prefetch(reinterpret_cast<const void*>(address), 1);  // NOLINT(performance-no-int-to-ptr)
+    __builtin_prefetch(reinterpret_cast<const void*>(address), to_write);  // NOLINT(performance-no-int-to-ptr)
 }
 
+/// What lies ahead of p[0] .. p[count - 1]: to read if T is const, as tables are that threads share, else to write.
 template <class T>
-ROPE_INLINE void prefetch(const T* p, Index count) noexcept {
+ROPE_INLINE void prefetch(T* p, Index count) noexcept {
+    constexpr bool to_write = !std::is_const_v<T>;
     std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(p) + kPrefetchDistance;
     const std::uintptr_t end = ahead + static_cast<std::uintptr_t>(count) * sizeof(T);
     for (; ahead + 192 < end; ahead += 256) {  // by four, because it may stand beside very little work
-        prefetch_line(ahead);
-        prefetch_line(ahead + 64);
-        prefetch_line(ahead + 128);
-        prefetch_line(ahead + 192);
+        prefetch_line<to_write>(ahead);
+        prefetch_line<to_write>(ahead + 64);
+        prefetch_line<to_write>(ahead + 128);
+        prefetch_line<to_write>(ahead + 192);
     }
-    for (; ahead < end; ahead += 64) prefetch_line(ahead);
+    for (; ahead < end; ahead += 64) prefetch_line<to_write>(ahead);
 }
 
-// The three ways below are functions of their own, so that each has the registers to itself. What their loops need of
+// The ways below are functions of their own, so that each has the registers to itself. What their loops need of
 // the task is copied, because a compiler must think that a store of a vector could change it.
 
 /// Part of a tensor: heads first .. first + heads - 1 of `tokens` tokens, from token s of batch entry b on, along the
@@ -156,17 +159,17 @@ ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const In* x, Ou
 // 1. Features are neighbours, and there is at least one block of pairs. What streams from memory is asked for ahead,
 //    farther than a machine foresees.
 
-/// Tokens of one head each, which share nothing.
+/// Tokens of one head each, which share nothing: a row is read where it is used, and may be joined there.
 template <class Block, class In, class Out, class T>
 ROPE_NOINLINE void turn_single_heads(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
     const In* x = start_of(task.in, part);
     Out* y = start_of(task.out, part);
     const Index x_token = token_step(task.in, part), y_token = token_step(task.out, part);
     const Index offset = task.rotary_offset, pairs = task.pairs, head_dim = task.in.head_dim, tokens = part.tokens;
-    const bool in_place = task.in_place, is_far = task.order.is_far;
+    const bool in_place = task.in_place, streams = task.order.single_heads_stream;
     for (Index t = 0; t < tokens; ++t, x += x_token, y += y_token) {
         const Row<T> row = row_of(task, part, t);
-        if (is_far) {
+        if (streams) {
             prefetch(y, head_dim);
             if (row.fine == nullptr) {
                 prefetch(row.cos, pairs);
@@ -178,6 +181,7 @@ ROPE_NOINLINE void turn_single_heads(const RotateTask<In, Out, T>& task, const P
     }
 }
 
+/// Tokens of any number of heads, which share a row.
 template <class Block, class In, class Out, class T>
 ROPE_NOINLINE void turn_by_blocks(const RotateTask<In, Out, T>& task, const Part& part, T* room) noexcept {
     if (part.heads == 1) return turn_single_heads<Block>(task, part);

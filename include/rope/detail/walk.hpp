@@ -24,8 +24,9 @@ struct Order {
     Index heads_at_once = kAllHeads;
     /// The axis along which neighbours in memory are worked on at once, for tensors whose features are no neighbours.
     Axis lanes = kNoAxis;
-    /// Whether rows that serve one head are asked for ahead, and so are the heads.
-    bool is_far = false;
+    /// Whether tokens of one head, and the rows of a table of one row per position, are asked for ahead. Tokens of more
+    /// heads are if heads_at_once is not all.
+    bool single_heads_stream = false;
 };
 
 /// Larger calls than this stream from memory, so many heads at a time: with one, half-precision [2048, 32, 128] takes
@@ -33,15 +34,15 @@ struct Order {
 inline constexpr Index kCachedBytes = Index(4) << 20;
 inline constexpr Index kStreamedHeads = 4;
 
-/// With one head for each row of cos and sin, half of what is read is table, and larger calls than this gain by
-/// prefetch. Time with it over that without, [seq, 1, 128], float, half-split, on the Xeon below:
+/// With one head for each row of cos and sin, half or more of what is read is table, and larger calls than this gain by
+/// prefetch. Time with it over that without, [seq, 1, 128], float, half-split, a table of all rows, on the Xeon below:
 ///
 ///     seq      512   1024   2048   4096   8192
 ///             1.03   1.08   0.82   0.95   0.95
-inline constexpr Index kNearBytes = Index(512) << 10;
+inline constexpr Index kSingleHeadsCachedBytes = Index(512) << 10;
 
 /// Token by token while the tensor can be in the caches; in the order of memory, a few heads at a time and with
-/// prefetch, when it cannot. `lanes` is the axis whose elements are neighbours in memory, if it is not the features.
+/// prefetch, when it cannot; tokens of one head have prefetch sooner. `lanes` is the axis whose elements are neighbours in memory, if it is not the features.
 ///
 /// Time over that of multiplying the same floats by a constant, [seq, 32, 128], AVX2 on one core of a Xeon with 2 MiB
 /// of L2, registers shared by all heads against the order of memory, one head at a time:
@@ -55,7 +56,7 @@ template <class T>
 ROPE_INLINE Order choose_order(const TensorView<T>& v, Index bytes, Axis lanes) noexcept {
     Order order;
     order.lanes = lanes;
-    order.is_far = bytes > kNearBytes;
+    order.single_heads_stream = bytes > kSingleHeadsCachedBytes;
     if (lanes == kSeqAxis) return order;
     const Index strides[3] = {v.batch > 1 ? magnitude(v.batch_stride) : 0, v.seq > 1 ? magnitude(v.seq_stride) : 0,
                               v.heads > 1 ? magnitude(v.head_stride) : 0};
