@@ -64,8 +64,7 @@ template <class V, class T>
 ROPE_INLINE Pair<V> entries(const Row<T>& row, Index i) noexcept {
     const Pair<V> of_row = {V::load(row.cos + i), V::load(row.sin + i)};
     if (row.fine == nullptr) return of_row;
-    return turned(Pair<V>{of_row.a.held(), of_row.b.held()},
-                  {V::load(row.fine + i).held(), V::load(row.fine + row.pairs + i).held()});
+    return turned(of_row, {V::load(row.fine + i).held(), V::load(row.fine + row.pairs + i).held()});
 }
 
 /// (x[i], x[i + distance]). V is a Vector, or EvenOdd for bfloat16 on both sides.
