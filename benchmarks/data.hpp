@@ -42,6 +42,13 @@ inline std::string shape_name(std::initializer_list<Index> extents) {
     return name + "]";
 }
 
+inline rope::Config config_of(Index head_dim, double base = 10000.0) {
+    rope::Config config;
+    config.head_dim = head_dim;
+    config.base = base;
+    return config;
+}
+
 /// Random numbers in [-1, 1]. Contests put them back before every repetition: numbers that are turned or added to some
 /// millions of times must not become subnormal or infinite, or the times would lie.
 template <class X>

@@ -21,6 +21,7 @@ namespace {
 
 using bench::Buffer;
 using bench::Cell;
+using bench::config_of;
 using bench::Contest;
 using bench::Section;
 using bench::shape_name;
@@ -40,15 +41,9 @@ struct Data {
     Buffer<rope::bfloat16> bfloats{kMaxSeq * kToken};
 };
 
-rope::Config config(Index head_dim) {
-    rope::Config c;
-    c.head_dim = head_dim;
-    return c;
-}
-
 template <class T>
 rope::CosSinCache<T> cache() {
-    static const rope::CosSinCache<T> table(config(kHeadDim), kMaxSeq);
+    static const rope::CosSinCache<T> table(config_of(kHeadDim), kMaxSeq);
     return table;
 }
 
@@ -153,7 +148,7 @@ Contest& q_and_k_contest(Suite& suite, const Data& data) {
     constexpr Index count = seq * batch * d_model;
     float* const q = data.floats.data();
     float* const k = data.more_floats.data();
-    const rope::CosSinCache<float> table(config(head_dim), seq);
+    const rope::CosSinCache<float> table(config_of(head_dim), seq);
     const rope::SinusoidalEmbedding<float> embedding(d_model, seq);
     Contest& contest = suite.contest("q and k " + shape_name({seq, batch, heads, head_dim}), rounds(2 * 4 * count));
     contest.before([=] {
@@ -207,7 +202,7 @@ void add_decode(Suite& suite, const Data& data) {
 
 void add_call(Suite& suite, const Data& data) {
     float* const x = data.floats.data();
-    static const rope::CosSinCache<float> table(config(2), 1001);
+    static const rope::CosSinCache<float> table(config_of(2), 1001);
     Contest& contest = suite.contest("call", 100);
     contest.before([=] { bench::fill(x, 4); });
     const auto q = rope::view(x, 1, 1, 2);
@@ -304,7 +299,7 @@ void check_baselines() {
         compare(baseline.name, baseline.run(x.data()), expected.data(), count);
     }
     const Buffer<float> table(128 * kHeadDim);
-    bench::fill_by_library(rope::frequencies(config(kHeadDim)).inv_freq, 128, table.data());
+    bench::fill_by_library(rope::frequencies(config_of(kHeadDim)).inv_freq, 128, table.data());
     compare("std::cos and std::sin", table.data(), cache<float>().data(), 128 * kHeadDim);
 }
 
@@ -312,7 +307,7 @@ void check_baselines() {
 
 void add_table(Suite& suite, const Data& data) {
     constexpr Index max_positions = 131072;
-    const rope::Frequencies f = rope::frequencies(config(kHeadDim));
+    const rope::Frequencies f = rope::frequencies(config_of(kHeadDim));
     float* const buffer = data.floats.data();
     Contest& contest = suite.contest("table of 131072 positions, 64 pairs", 2);
     contest.add("rope, warm", [=] {
@@ -320,7 +315,7 @@ void add_table(Suite& suite, const Data& data) {
     });
     contest.add("library, warm", [=] { bench::fill_by_library(f.inv_freq, max_positions, buffer); });
     contest.add("rope, fresh", [=] {
-        benchmark::DoNotOptimize(rope::CosSinCache<float>(config(kHeadDim), max_positions).cos_row(0));
+        benchmark::DoNotOptimize(rope::CosSinCache<float>(config_of(kHeadDim), max_positions).cos_row(0));
     });
     contest.add("library, fresh", [=] {
         constexpr std::align_val_t alignment{64};

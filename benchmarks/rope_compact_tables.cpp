@@ -23,6 +23,7 @@ namespace {
 
 using bench::Buffer;
 using bench::Cell;
+using bench::config_of;
 using bench::Contest;
 using bench::Section;
 using bench::shape_name;
@@ -36,17 +37,11 @@ constexpr double kMicroseconds = 1e6;
 using Full = rope::CosSinCache<float>;
 using Compact = rope::CompactCosSinCache<float>;
 
-rope::Config config() {
-    rope::Config c;
-    c.head_dim = kHeadDim;
-    return c;
-}
-
 /// The two tables of a number of positions. The full one is left out where it would take a third of the memory.
 struct Tables {
-    explicit Tables(Index positions) : compact(config(), positions) {
+    explicit Tables(Index positions) : compact(config_of(kHeadDim), positions) {
         const Index memory = static_cast<Index>(sysconf(_SC_PHYS_PAGES)) * static_cast<Index>(sysconf(_SC_PAGESIZE));
-        if (positions * kHeadDim * 4 <= memory / 3) full.emplace(config(), positions);
+        if (positions * kHeadDim * 4 <= memory / 3) full.emplace(config_of(kHeadDim), positions);
     }
     Compact compact;
     std::optional<Full> full;
@@ -150,10 +145,10 @@ void add_building(Suite& suite) {
     for (Index positions = 1000; positions <= kMostPositions; positions *= 10) {
         Contest& contest = suite.contest("building " + std::to_string(positions), 10);
         contest.add("compact", [=] {
-            const Compact table(config(), positions);
+            const Compact table(config_of(kHeadDim), positions);
             benchmark::DoNotOptimize(table.bytes());
         });
-        const double mib = static_cast<double>(Compact(config(), positions).bytes()) / (1 << 20);
+        const double mib = static_cast<double>(Compact(config_of(kHeadDim), positions).bytes()) / (1 << 20);
         char label[64];
         std::snprintf(label, sizeof(label), "%td positions, %.2f MiB", positions, mib);
         section.rows.push_back({&contest, label, "compact", {}});

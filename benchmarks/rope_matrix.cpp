@@ -31,13 +31,8 @@ Contest& add_contest(Suite& suite, const char* isa, X* x, Index bytes) {
     const Index count = bytes / static_cast<Index>(sizeof(X));
     const Index heads = std::min(kHeads, count / kHeadDim);
     const Index seq = count / (heads * kHeadDim);
-    static const rope::CosSinCache<T> cache(
-        [] {
-            rope::Config config;
-            config.head_dim = kHeadDim;
-            return config;
-        }(),
-        kLargest / static_cast<Index>(sizeof(X)) / (kHeads * kHeadDim));
+    static const rope::CosSinCache<T> cache(bench::config_of(kHeadDim),
+                                            kLargest / static_cast<Index>(sizeof(X)) / (kHeads * kHeadDim));
     static const rope::SinusoidalEmbedding<T> whole_tokens(kHeads * kHeadDim, cache.max_positions());
     const rope::SinusoidalEmbedding<T> embedding =
         heads == kHeads ? whole_tokens : rope::SinusoidalEmbedding<T>(heads * kHeadDim, 1);

@@ -22,6 +22,7 @@ namespace {
 
 using bench::Buffer;
 using bench::Cell;
+using bench::config_of;
 using bench::Contest;
 using bench::Section;
 using bench::shape_name;
@@ -33,13 +34,6 @@ using rope::Moves;
 
 constexpr Index kTokens = 32768, kHeads = 8, kHeadDim = 128, kPairs = kHeadDim / 2;
 constexpr double kMicroseconds = 1e6;
-
-rope::Config config(double base = 10000.0) {
-    rope::Config c;
-    c.head_dim = kHeadDim;
-    c.base = base;
-    return c;
-}
 
 /// Where tokens stand: in order; behind a gap that is closed; at a quarter; anywhere.
 struct Ids {
@@ -60,10 +54,11 @@ struct Data {
     Buffer<rope::half> halves{kTokens * kHeads * kHeadDim};
     Buffer<rope::bfloat16> bfloats{kTokens * kHeads * kHeadDim};
     Ids ids;
-    Moves<float> by_delta{config()}, by_ids{config()}, between{config(), 0, config(5e5), 0};
-    Moves<float> on_axes{config(), rope::mrope_interleaved({24, 20, 20})};
-    Moves<double> doubles{config()}, doubles_between{config(), 0, config(5e5), 0};
-    rope::Rows<float> rows{config()};
+    Moves<float> by_delta{config_of(kHeadDim)}, by_ids{config_of(kHeadDim)},
+        between{config_of(kHeadDim), 0, config_of(kHeadDim, 5e5), 0};
+    Moves<float> on_axes{config_of(kHeadDim), rope::mrope_interleaved({24, 20, 20})};
+    Moves<double> doubles{config_of(kHeadDim)}, doubles_between{config_of(kHeadDim), 0, config_of(kHeadDim, 5e5), 0};
+    rope::Rows<float> rows{config_of(kHeadDim)};
 };
 
 // ---- 1: by a delta ----
@@ -144,8 +139,10 @@ void add_building(Suite& suite, Data& data) {
     });
     Section& making = suite.section("Making them, 64 pairs: milliseconds", 1e3, {"ms"});
     Contest& contest = suite.contest("making", 10);
-    contest.add("one", [] { benchmark::DoNotOptimize(Moves<float>(config()).pairs()); });
-    contest.add("two", [] { benchmark::DoNotOptimize(Moves<float>(config(), 0, config(5e5), 0).pairs()); });
+    contest.add("one", [] { benchmark::DoNotOptimize(Moves<float>(config_of(kHeadDim)).pairs()); });
+    contest.add("two", [] {
+        benchmark::DoNotOptimize(Moves<float>(config_of(kHeadDim), 0, config_of(kHeadDim, 5e5), 0).pairs());
+    });
     making.rows.push_back({&contest, "one schedule", "one", {}});
     making.rows.push_back({&contest, "two schedules", "two", {}});
 }

@@ -24,6 +24,7 @@ namespace {
 
 using bench::Buffer;
 using bench::Cell;
+using bench::config_of;
 using bench::Contest;
 using bench::Section;
 using bench::shape_name;
@@ -34,12 +35,6 @@ using rope::Layout;
 using rope::Rows;
 
 constexpr Index kTokens = 2048, kHeadDim = 128, kHeads = 32;
-
-rope::Config config() {
-    rope::Config c;
-    c.head_dim = kHeadDim;
-    return c;
-}
 
 /// A prompt of 2048 tokens: text, an image of 32 x 48 patches, text; three axes.
 std::vector<int> prompt() {
@@ -58,9 +53,9 @@ struct Data {
     Buffer<float> x{kTokens * kHeads * kHeadDim}, table{kTokens * kHeadDim};
     std::vector<int> ids = std::vector<int>(static_cast<std::size_t>(kTokens));
     std::vector<int> on_axes = prompt();
-    rope::CosSinCache<float> cache{config(), kTokens};
-    Rows<float> rows{config()}, mrope{config(), rope::mrope_interleaved({24, 20, 20})};
-    Rows<float> sections{config(), rope::mrope_sections({16, 24, 24})};
+    rope::CosSinCache<float> cache{config_of(kHeadDim), kTokens};
+    Rows<float> rows{config_of(kHeadDim)}, mrope{config_of(kHeadDim), rope::mrope_interleaved({24, 20, 20})};
+    Rows<float> sections{config_of(kHeadDim), rope::mrope_sections({16, 24, 24})};
     Data() { std::iota(ids.begin(), ids.end(), 0); }
 };
 
@@ -71,7 +66,7 @@ AxisPositions three_axes(const Data& data) { return AxisPositions(data.on_axes.d
 void add_building(Suite& suite, Data& data) {
     Section& section = suite.section("1. Rows of 2048 tokens, 64 pairs, float: how many times as fast as", 1e6,
                                      {"build, us", "std::cos, std::sin", "gathering"});
-    const std::vector<double> inv_freq = rope::frequencies(config()).inv_freq;
+    const std::vector<double> inv_freq = rope::frequencies(config_of(kHeadDim)).inv_freq;
     const auto add = [&](const char* name, double least, auto build) {
         Contest& contest = suite.contest(std::string("rows ") + name, 20);
         contest.add("rows", build);
@@ -170,7 +165,7 @@ void add_lengths(Suite& suite, Data& data) {
         for (Index tokens = 100; tokens <= 10'000'000; tokens *= 10) {
             Contest& contest = suite.contest("sequence heads " + std::to_string(heads) + " " + std::to_string(tokens),
                                              tokens >= 1'000'000 ? 1 : 5);
-            const auto compact = std::make_shared<rope::CompactCosSinCache<float>>(config(), tokens);
+            const auto compact = std::make_shared<rope::CompactCosSinCache<float>>(config_of(kHeadDim), tokens);
             const Sequence<rope::CompactCosSinCache<float>> sequence(data.x.data(), heads, tokens);
             contest.before([&data, heads] { bench::fill(data.x.data(), 512 * heads * kHeadDim); });
             contest.note("heads", static_cast<double>(heads)).note("tokens", static_cast<double>(tokens));

@@ -58,8 +58,8 @@ ROPE_INLINE EvenOdd<X> multiply_subtract(EvenOdd<X> a, EvenOdd<X> b, EvenOdd<X> 
     return {multiply_subtract(a.even, b.even, c.even), multiply_subtract(a.odd, b.odd, c.odd)};
 }
 
-/// cos and sin of neighbouring pairs from pair i on. A row of two is joined, which for one head costs less than to write
-/// and read it; for several it has been joined before.
+/// cos and sin of neighbouring pairs from pair i on. A row of two is joined: for one head that costs less than to write
+/// it down and read it. For several heads it has been joined before.
 template <class V, class T>
 ROPE_INLINE Pair<V> entries(const Row<T>& row, Index i) noexcept {
     const Pair<V> of_row = {V::load(row.cos + i), V::load(row.sin + i)};

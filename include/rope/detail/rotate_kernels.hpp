@@ -82,8 +82,8 @@ ROPE_INLINE void prefetch(T* p, Index count) noexcept {
     for (; ahead < end; ahead += 64) prefetch_line<to_write>(ahead);
 }
 
-// The ways below are functions of their own, so that each has the registers to itself. What their loops need of
-// the task is copied, because a compiler must think that a store of a vector could change it.
+// The ways below are functions of their own, so that each has the registers to itself. What their loops need of the
+// task is copied, because a compiler must think that a store of a vector could change it.
 
 /// Part of a tensor: heads first .. first + heads - 1 of `tokens` tokens, from token s of batch entry b on, along the
 /// axis of batch entries or of tokens.

@@ -35,14 +35,13 @@ inline constexpr Index kCachedBytes = Index(4) << 20;
 inline constexpr Index kStreamedHeads = 4;
 
 /// With one head for each row of cos and sin, half or more of what is read is table, and larger calls than this gain by
-/// prefetch. Time with it over that without, [seq, 1, 128], float, half-split, a table of all rows, on the Xeon below:
-///
-///     seq      512   1024   2048   4096   8192
-///             1.03   1.08   0.82   0.95   0.95
+/// prefetch. Time with it over that without, [seq, 1, 128], float, half-split, a table of all rows, on the Xeon below,
+/// taken once: 1.0 and 1.1 for 512 and 1024 tokens, 0.8 to 0.95 for 2048 to 8192; with a compact table 0.9 to 1.2.
 inline constexpr Index kSingleHeadsCachedBytes = Index(512) << 10;
 
 /// Token by token while the tensor can be in the caches; in the order of memory, a few heads at a time and with
-/// prefetch, when it cannot; tokens of one head have prefetch sooner. `lanes` is the axis whose elements are neighbours in memory, if it is not the features.
+/// prefetch, when it cannot; tokens of one head have prefetch sooner. `lanes` is the axis whose elements are neighbours
+/// in memory, if it is not the features.
 ///
 /// Time over that of multiplying the same floats by a constant, [seq, 32, 128], AVX2 on one core of a Xeon with 2 MiB
 /// of L2, registers shared by all heads against the order of memory, one head at a time:
