@@ -104,7 +104,7 @@ class Oracle {
     static constexpr Index kRows = 2048;
     static rope::Frequencies scaled(rope::Frequencies f) {
         f.attention_factor = 1.0;
-        for (std::vector<double>* list : {&f.inv_freq, &f.inv_freq_low})
+        for (rope::List<double>* list : {&f.inv_freq, &f.inv_freq_low})
             for (double& w : *list) w *= static_cast<double>(kRows);
         return f;
     }
@@ -145,11 +145,8 @@ TEST_CASE("entries at all positions below 2^22") {
     const CompactCosSinCache<float> table(config, kMany);
     const Oracle oracle(config);
     constexpr Index at_once = 4096;
-    bool done[2] = {};  // classes of bits: compact_tables_in_calls shows that each has one
-    support::for_each_isa([&](const char* isa) {
-        const bool has_fma = rope::detail::active_isa_has_fma();
-        if (done[has_fma]) return;
-        done[has_fma] = true;
+    // compact_tables_in_calls shows that each class has one sequence of bits.
+    support::for_each_class_of_bits([&](const char* isa) {
         Worst worst;
         for (Index first = 0; first < (Index(1) << 22); first += at_once) {
             const Entries<float> entries(table, rope::start_at(first), at_once);
@@ -168,7 +165,7 @@ TEST_CASE("entries at a million random positions below 10^7") {
             const Config config = config_of(128, base, m);
             const CompactCosSinCache<float> table(config, kMany);
             const Oracle oracle(config);
-            support::for_each_isa([&](const char* isa) {
+            support::for_each_class_of_bits([&](const char* isa) {
                 std::mt19937_64 random(5);
                 Worst worst;
                 std::vector<Index> ids(size(at_once));
@@ -205,7 +202,7 @@ TEMPLATE_TEST_CASE("entries against the real formula, near, far and negative", "
                 while (ids.size() < size(tokens))
                     ids.push_back(first + static_cast<Index>(random() % static_cast<std::uint64_t>(count)));
                 std::vector<Entries<TestType>> entries[2];
-                support::for_each_isa(
+                support::for_each_class_of_bits(
                     [&](const char*) { entries[rope::detail::active_isa_has_fma()].emplace_back(table, ids, tokens); });
                 for (Index i = 0; i < 64; ++i) {
                     const Real w = support::inverse_frequency(base, i, 128, 1.0);

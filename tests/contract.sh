@@ -5,7 +5,8 @@
 set -euo pipefail
 folder=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
-export work
+export work include
+include=${ROPE_INCLUDE:-include}  # the joined headers, or the ordinary ones
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 try() {
@@ -13,9 +14,9 @@ try() {
     local program
     program=$work/$(echo "$*" | tr -c 'a-z0-9' _)
     # The user's own lines may warn; the library's may not.
-    $compiler -std="$standard" $optimise -Wall -Wextra -Wpedantic -Iinclude -isystem /usr/include/eigen3 "$source" \
+    $compiler -std="$standard" $optimise -Wall -Wextra -Wpedantic -I"$include" -isystem /usr/include/eigen3 "$source" \
         -o "$program" 2>"$program.log" || { cat "$program.log"; return 1; }
-    if grep -E '^(In file included from )?include/rope.*warning' "$program.log"; then return 1; fi
+    if grep -E '^(In file included from )?'"$include"'/rope.*warning' "$program.log"; then return 1; fi
     local said
     said=$("$program")
     echo "$(basename "$source") $compiler $standard $optimise: $said"

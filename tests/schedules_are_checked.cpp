@@ -107,7 +107,7 @@ void is_length(const S& valid, Index S::*member, const std::string& name, Index 
 
 /// A list with one number per pair, each of which divides.
 template <class S>
-void is_list_of_divisors(const S& valid, std::vector<double> S::*member, const std::string& name) {
+void is_list_of_divisors(const S& valid, rope::List<double> S::*member, const std::string& name) {
     for (const std::size_t count : {0u, 3u, 5u, 1000u}) {
         S s = valid;
         (s.*member).assign(count, 1.0);

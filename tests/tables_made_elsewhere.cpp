@@ -3,6 +3,7 @@
 // come: one array each or one for both, repeated or not, with gaps, for each batch entry, in 16 bits. What is repeated
 // and what lies beside the numbers is not read. Every form that cannot be read is refused, and nothing is written.
 #include <rope/core.hpp>
+#include <rope/eigen.hpp>
 #include <rope/rows.hpp>
 #include <rope/wrapped_rows.hpp>
 
@@ -10,6 +11,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -318,6 +320,44 @@ TEMPLATE_TEST_CASE("no number beside those of the view is read", "", float, doub
                     });
             }
     }
+}
+
+namespace {
+
+template <class T>
+void nan_stays(std::uint32_t bits) {
+    constexpr Index kPairs = 37;
+    std::vector<float> cos(kPairs, 0.6f), sin(kPairs, 0.8f);
+    const Index bad = 5;  // in a whole vector of every set, and 36 in the last one of a row
+    for (const Index i : {bad, kPairs - 1}) {
+        std::memcpy(&cos[size(i)], &bits, sizeof(bits));
+        std::memcpy(&sin[size(i)], &bits, sizeof(bits));
+    }
+    const WrappedRows<float> table(CosSinView<float>{cos.data(), sin.data(), 1, kPairs, 1, 2 * kPairs});
+    for (const Layout layout : kLayouts)
+        for (const Index heads : {1, 3}) {
+            std::vector<T> x(size(heads * 2 * kPairs), static_cast<T>(1.0f));
+            rope::apply(layout, rope::view(x.data(), 1, heads, 2 * kPairs), table);
+            for (Index i = 0; i < heads * 2 * kPairs; ++i) {
+                const Index feature = i % (2 * kPairs);
+                const Index pair = layout == Layout::interleaved ? feature / 2 : feature % kPairs;
+                CAPTURE(sizeof(T), bits, heads, i, static_cast<int>(layout));
+                CHECK(std::isnan(static_cast<float>(x[size(i)])) == (pair == bad || pair == kPairs - 1));
+            }
+        }
+}
+
+}  // namespace
+
+TEST_CASE("a NaN in a table is one in what it turns, and nowhere else") {
+    support::for_each_isa([](const char* isa) {
+        CAPTURE(isa);
+        for (const std::uint32_t bits : {0x7fffffffu, 0x7f800001u, 0xffffffffu, 0x7fc00000u}) {
+            nan_stays<float>(bits);
+            nan_stays<Eigen::half>(bits);
+            nan_stays<Eigen::bfloat16>(bits);
+        }
+    });
 }
 
 TEST_CASE("what cannot be read is refused") {

@@ -119,6 +119,7 @@ class AdditiveEmbedding {
     // Declared so that there is no moving, and no embedding is ever left empty.
     ROPE_ABI AdditiveEmbedding(const AdditiveEmbedding&) = default;
     ROPE_ABI AdditiveEmbedding& operator=(const AdditiveEmbedding&) = default;
+    ROPE_ABI ~AdditiveEmbedding() = default;
 
     /// Checks the shape and gets the memory, uninitialised; false when refused and the handler returned.
     ROPE_ABI bool allocate(Index max_positions, Index d_model) {
@@ -207,6 +208,10 @@ class SinusoidalEmbedding : public AdditiveEmbedding<T> {
  public:
     using Variant = SinusoidalVariant;
 
+    ROPE_ABI SinusoidalEmbedding(const SinusoidalEmbedding&) = default;
+    ROPE_ABI SinusoidalEmbedding& operator=(const SinusoidalEmbedding&) = default;
+    ROPE_ABI ~SinusoidalEmbedding() = default;
+
     /// Throws std::invalid_argument when d_model is odd or not in 2 .. 2^20, when max_positions is below 1 or
     /// needs more memory than there is, or when base is not finite and above 0.
     ROPE_ABI SinusoidalEmbedding(Index d_model, Index max_positions, Variant variant = Variant::interleaved,
@@ -267,6 +272,8 @@ class LearnedEmbedding : public AdditiveEmbedding<T> {
         }
         return *this;
     }
+
+    ROPE_ABI ~LearnedEmbedding() = default;
 
     /// [max_positions, d_model], row after row, for training.
     ROPE_ABI T* weights() noexcept { return this->table(); }

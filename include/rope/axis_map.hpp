@@ -9,6 +9,7 @@
 #include "config.hpp"
 #include "errors.hpp"
 #include "frequencies.hpp"
+#include "list.hpp"
 #include "types.hpp"
 
 namespace rope {
@@ -31,11 +32,11 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///
 /// Here d is rotary_dim. The order of the axes is that in which positions come: t, h, w; for Llama 4 x, y. Positions of
 /// images, videos and prompts are made by position_builders.hpp.
-struct AxisMap {
+struct ROPE_ABI AxisMap {
     /// 1 .. 8.
     Index axes = 1;
     /// Empty (all follow axis 0), or one entry per entry of Frequencies::inv_freq.
-    std::vector<unsigned char> axis_of = {};
+    List<unsigned char> axis_of = {};
     /// A pair turns by the sum over all axes: inv_freq then has `axes` numbers per pair, those of all pairs for the
     /// first axis, then those for the next one, and axis_of is empty.
     bool is_mixed = false;
@@ -46,7 +47,7 @@ struct AxisMap {
 
 /// Axis 0 for the first sections[0] pairs, axis 1 for the next sections[1], and so on. From 1 to 8 sections, not
 /// negative, of 1 to 2^19 pairs together. Source: Qwen2-VL, arXiv:2409.12191.
-ROPE_ABI inline AxisMap mrope_sections(const std::vector<Index>& sections);
+ROPE_ABI inline AxisMap mrope_sections(const List<Index>& sections);
 
 /// What becomes of pairs, at the end, whose turn it is to follow an axis whose section is used up.
 enum class LeftOver : unsigned char {
@@ -57,12 +58,11 @@ enum class LeftOver : unsigned char {
 /// t, h, w, t, h, w, ...: pair i follows h if i % 3 is 1 and i < 3 * sections[1], w if i % 3 is 2 and i < 3 *
 /// sections[2], else t (LeftOver: or a fourth axis). Sections are those of t, h and w. Source: Qwen3-VL's published
 /// code.
-ROPE_ABI inline AxisMap mrope_interleaved(const std::vector<Index>& sections,
-                                          LeftOver left_over = LeftOver::first_axis);
+ROPE_ABI inline AxisMap mrope_interleaved(const List<Index>& sections, LeftOver left_over = LeftOver::first_axis);
 
 /// h, w, h, w, ... for the first 2 * sections[0] pairs, then t for sections[2]. Sections are those of h, w (which must
 /// be equal) and t, and positions come as t, h, w. Source: Ernie 4.5 VL's published code.
-ROPE_ABI inline AxisMap mrope_alternating(const std::vector<Index>& sections);
+ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections);
 
 /// Every pair follows every axis, with a frequency for each. From 1 to 8 axes. Source: rope-vit, arXiv:2403.13298.
 ROPE_ABI inline AxisMap mixed_axes(Index axes);
@@ -87,8 +87,7 @@ ROPE_ABI inline Status check_axis_count(Index axes) noexcept {
     return invalid("axes is ", axes, "; it must be from 1 to ", kMostAxes, ".");
 }
 
-ROPE_ABI inline Status check_sections(const std::vector<Index>& sections, std::size_t least,
-                                      std::size_t most) noexcept {
+ROPE_ABI inline Status check_sections(const List<Index>& sections, std::size_t least, std::size_t most) noexcept {
     if (sections.size() < least || sections.size() > most)
         return invalid("sections has ", sections.size(), " entries; it must have from ", least, " to ", most, ".");
     Index sum = 0;
@@ -102,9 +101,9 @@ ROPE_ABI inline Status check_sections(const std::vector<Index>& sections, std::s
 }
 
 /// Entry order[0], order[1], ... of frequencies that are checked.
-ROPE_ABI inline Frequencies in_order(const Frequencies& f, const std::vector<Index>& order) {
-    const auto picked = [&order](const std::vector<double>& from) {
-        std::vector<double> to;
+ROPE_ABI inline Frequencies in_order(const Frequencies& f, const List<Index>& order) {
+    const auto picked = [&order](const List<double>& from) {
+        List<double> to;
         if (!from.empty())
             for (const Index i : order) to.push_back(from[static_cast<std::size_t>(i)]);
         return to;
@@ -114,14 +113,14 @@ ROPE_ABI inline Frequencies in_order(const Frequencies& f, const std::vector<Ind
 }
 
 /// Pairs in the order of their axes, so that those of an axis are side by side for vectors to work on.
-struct AxisOrder {
+struct ROPE_ABI AxisOrder {
     /// Places begin .. end - 1 follow the same axis.
     struct Run {
         Index axis, begin, end;
     };
     std::vector<Run> runs;
     /// The pair at each place; empty when it is that of the same number.
-    std::vector<Index> pair_at;
+    List<Index> pair_at;
 
     ROPE_ABI Index pair(Index place) const noexcept {
         return pair_at.empty() ? place : pair_at[static_cast<std::size_t>(place)];
@@ -145,7 +144,7 @@ ROPE_ABI inline AxisOrder axis_order(const AxisMap& map, Index pairs) {
 
 }  // namespace detail
 
-ROPE_ABI inline AxisMap mrope_sections(const std::vector<Index>& sections) {
+ROPE_ABI inline AxisMap mrope_sections(const List<Index>& sections) {
     if (!detail::proceed(detail::check_sections(sections, 1, static_cast<std::size_t>(detail::kMostAxes)))) return {0};
     AxisMap map = {static_cast<Index>(sections.size())};
     for (std::size_t axis = 0; axis < sections.size(); ++axis)
@@ -154,7 +153,7 @@ ROPE_ABI inline AxisMap mrope_sections(const std::vector<Index>& sections) {
     return map;
 }
 
-ROPE_ABI inline AxisMap mrope_interleaved(const std::vector<Index>& sections, LeftOver left_over) {
+ROPE_ABI inline AxisMap mrope_interleaved(const List<Index>& sections, LeftOver left_over) {
     if (!detail::proceed(detail::check_sections(sections, 3, 3))) return {0};
     const Index other = left_over == LeftOver::fourth_axis ? 3 : 0;
     AxisMap map = {other == 3 ? 4 : 3};
@@ -167,7 +166,7 @@ ROPE_ABI inline AxisMap mrope_interleaved(const std::vector<Index>& sections, Le
     return map;
 }
 
-ROPE_ABI inline AxisMap mrope_alternating(const std::vector<Index>& sections) {
+ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections) {
     if (!detail::proceed(detail::check_sections(sections, 3, 3))) return {0};
     if (sections[0] != sections[1]) {
         detail::proceed(detail::invalid("sections[1] is ", sections[1],
@@ -208,7 +207,7 @@ ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept {
 
 ROPE_ABI inline Frequencies dealt_out(const Frequencies& frequencies, Index axes) {
     if (!detail::proceed(check(frequencies)) || !detail::proceed(detail::check_axis_count(axes))) return Frequencies();
-    std::vector<Index> order;
+    List<Index> order;
     for (Index axis = 0; axis < axes; ++axis)
         for (Index i = axis; i < static_cast<Index>(frequencies.inv_freq.size()); i += axes) order.push_back(i);
     return detail::in_order(frequencies, order);

@@ -31,7 +31,7 @@ inline constexpr bool is_number_list =
 
 /// A position as a whole number, rounded towards 0, and what is left. Both are exact: of -0.01, rounded downwards, 0.99
 /// would be left, which has fewer bits.
-struct Place {
+struct ROPE_ABI Place {
     Index whole;
     double part;
 };

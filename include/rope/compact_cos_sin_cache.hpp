@@ -71,6 +71,7 @@ class CompactCosSinCache : public CosSinRows<T> {
     // Copying is cheap and there is no moving, so that no cache is ever left empty.
     ROPE_ABI CompactCosSinCache(const CompactCosSinCache&) = default;
     ROPE_ABI CompactCosSinCache& operator=(const CompactCosSinCache&) = default;
+    ROPE_ABI ~CompactCosSinCache() = default;
 
     /// Writes the row of a position: pairs() entries m*cos(position * w_i) and as many m*sin(position * w_i), with the
     /// bits that apply uses where the instruction set has fma. Throws std::out_of_range, and writes nothing, when the

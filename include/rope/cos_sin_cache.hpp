@@ -153,6 +153,7 @@ class CosSinCache : public CosSinRows<T> {
     // Copying is cheap and there is no moving, so that no cache is ever left empty.
     ROPE_ABI CosSinCache(const CosSinCache&) = default;
     ROPE_ABI CosSinCache& operator=(const CosSinCache&) = default;
+    ROPE_ABI ~CosSinCache() = default;
 
     /// Row of a position: pairs() entries m*cos(position * w_i), or m*sin(position * w_i), 64-byte aligned when
     /// pairs() is a multiple of 16. Valid as long as a copy of the cache lives. Throws std::out_of_range when the

@@ -27,7 +27,7 @@ struct RowSource {
 /// The most pairs of a table whose rows are joined from two.
 inline constexpr Index kMostJoinedPairs = 1024;
 
-struct RowsAccess;
+struct ROPE_ABI RowsAccess;
 
 }  // namespace detail
 
@@ -74,7 +74,7 @@ class CosSinRows {
 namespace detail {
 
 /// For the functions that turn with them.
-struct RowsAccess {
+struct ROPE_ABI RowsAccess {
     template <class T>
     ROPE_ABI static const RowSource<T>& source(const CosSinRows<T>& rows) noexcept {
         return rows.source_;

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstddef>
 #include <variant>
-#include <vector>
 
 #include "config.hpp"
 #include "errors.hpp"
+#include "list.hpp"
 #include "types.hpp"
 
 #include "detail/double_double.hpp"
@@ -21,19 +21,19 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// attention_factor * exp((p - centre) * (log_growth[i] + log_growth_low[i])). Made by frequencies(config), or filled
 /// in by hand: learned frequencies, a table from a model file, 0 for a pair that must not turn, negative for one that
 /// turns backwards.
-struct Frequencies {
+struct ROPE_ABI Frequencies {
     /// Radians per position, one per pair. Finite, magnitude at most 2^32.
-    std::vector<double> inv_freq;
+    List<double> inv_freq;
     /// What rounding inv_freq to double cut off; added to it. Empty means zeros, else the size of inv_freq. At
     /// position 2^31 - 1 the cut-off part is worth half of the 1.6e-7 that angles in plain double are wrong.
-    std::vector<double> inv_freq_low;
+    List<double> inv_freq_low;
     /// Multiplies cos and sin. From 2^-32 to 2^32.
     double attention_factor = 1.0;
     /// How the magnitude grows per position (xPos), as a natural logarithm. Empty means zeros, else the size of
     /// inv_freq; from -1 to 1.
-    std::vector<double> log_growth = {};
+    List<double> log_growth = {};
     /// What rounding log_growth to double cut off. Empty means zeros, else the size of log_growth.
-    std::vector<double> log_growth_low = {};
+    List<double> log_growth_low = {};
     /// The position whose magnitude is attention_factor. From -2^32 to 2^32.
     double centre = 0.0;
 };
@@ -49,7 +49,7 @@ ROPE_ABI inline Status check_inv_freq(const char* name, const double* values, st
                            "; a frequency must be finite and of magnitude at most 2^32 radians per position.");
     return Status();
 }
-ROPE_ABI inline Status check_growth(const char* name, const std::vector<double>& values) noexcept {
+ROPE_ABI inline Status check_growth(const char* name, const List<double>& values) noexcept {
     for (std::size_t i = 0; i < values.size(); ++i)
         if (!is_finite(values[i]) || std::fabs(values[i]) > 1.0)
             return invalid(name, "[", i, "] is ", values[i], "; it must be from -1 to 1.");

@@ -16,8 +16,10 @@
 // chooses, once per process: the environment variable ROPE_ISA if it is set and not empty, else the best set that the
 // machine has. The sets, best first, and exactly so spelled:
 //
+//     avx512      x86-64 with AVX-512 F, BW, DQ and VL
 //     avx2        x86-64 with AVX2, FMA and F16C
 //     sse2        every x86-64
+//     neon        every aarch64 with bytes in little-endian order
 //     portable    plain loops, which the compiler makes what it can of, with the unit's own flags
 //
 // A unit whose flags allow fma does not have sse2: it knows no such name, and where another unit has chosen it, it uses
@@ -32,7 +34,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 /// Names of instruction sets, best first: a range of const char*.
-class IsaNames {
+class ROPE_ABI IsaNames {
  public:
     ROPE_ABI const char* const* begin() const noexcept { return names_; }
     ROPE_ABI const char* const* end() const noexcept { return names_ + count_; }
@@ -90,7 +92,7 @@ ROPE_COLD Status check_isa(const char* source, const char* name) noexcept {
 }
 
 /// What ROPE_ISA and the machine say.
-struct Choice {
+struct ROPE_ABI Choice {
     Status status;
     IsaId isa;
 };
@@ -124,7 +126,7 @@ ROPE_ABI inline bool active_isa_has_fma() noexcept {
 
 }  // namespace detail
 
-/// The sets that this unit has and this machine runs, best first; the last is always "portable".
+/// The sets that this unit has and this machine runs, best first; "portable" is always among them.
 ROPE_ABI inline IsaNames available_isas() noexcept { return detail::find_available_isas(); }
 
 /// The set that calls from this unit use. Throws std::invalid_argument when the choice has not been made yet and

@@ -14,6 +14,7 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
+inline namespace ROPE_MACHINE {  // enumerations cannot carry ROPE_ABI
 /// What a layer attends to.
 enum class LayerType : unsigned char {
     full_attention,
@@ -21,15 +22,16 @@ enum class LayerType : unsigned char {
     chunked_attention,  ///< the tokens of its own chunk
     no_attention        ///< linear attention, a state space, a convolution: nothing there is rotated
 };
+}  // namespace ROPE_MACHINE
 
 /// Query and key and value heads of a layer. Multi-head latent attention has one key head that is rotated.
-struct HeadCounts {
+struct ROPE_ABI HeadCounts {
     Index q = 0, k = 0, v = 0;
 };
 
 /// Some models multiply queries by a number that grows slowly with the position p, after the rotation:
 /// 1 + scale * ln(1 + floor((p + shift) / period)).
-struct AttentionTemperature {
+struct ROPE_ABI AttentionTemperature {
     double scale = 0.0;  ///< 0: the model has none
     double period = 1.0;
     Index shift = 0;
@@ -45,7 +47,7 @@ struct AttentionTemperature {
 };
 
 /// Made by read_hf_config and read_gguf_config; or by hand.
-struct ModelConfig {
+struct ROPE_ABI ModelConfig {
     std::string model_type;  ///< "model_type" of Hugging Face, "general.architecture" of GGUF
     Index max_position_embeddings = 0;
 

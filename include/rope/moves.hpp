@@ -67,6 +67,8 @@ inline constexpr bool is_no_delta = std::is_floating_point_v<Number> || std::is_
 template <class T = float>
 class Moves : public detail::TokenRows<T> {
  public:
+    ROPE_ABI ~Moves() = default;
+
     /// Within one schedule, frequencies(config, seq_len); each pair follows its axis of the map. Throws
     /// std::invalid_argument when check of either is not ok, for mixed axes, whose frequencies no Config has, and when
     /// there is no memory.

@@ -35,7 +35,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 // ---- Images and videos ----
 
 /// What lies around a grid, and in which order its patches come.
-struct GridOrder {
+struct ROPE_ABI GridOrder {
     Index before = 0;          ///< tokens in front of the grid (class, registers), at position 0 on both axes
     Index after = 0;           ///< tokens behind it, likewise
     bool width_first = false;  ///< the first axis is the width
@@ -64,7 +64,7 @@ ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index 
 
 /// A part of a prompt: text, or an image or a video. Extents are those that the language model sees, after patches were
 /// merged: height / spatial_merge_size and width / spatial_merge_size.
-struct PromptSpan {
+struct ROPE_ABI PromptSpan {
     Index text = 0;                           ///< tokens; the other counts are then 0
     Index frames = 0, height = 0, width = 0;  ///< or all three at least 1
     double second_per_grid = 1.0;             ///< frame i stands i * second_per_grid * tokens_per_second after the
@@ -81,7 +81,7 @@ ROPE_ABI constexpr PromptSpan video_span(Index frames, Index height, Index width
     return {0, frames, height, width, second_per_grid, tokens_per_second};
 }
 
-struct PromptPositions {
+struct ROPE_ABI PromptPositions {
     std::vector<Index> positions;  ///< of shape [3, tokens]: t, h, w (a fourth axis, as ggml has, is 0: resize it)
     Index tokens = 0;
     /// What decoding adds: the token of index n (from the prompt's first) stands at n + delta on all axes, which is

@@ -25,7 +25,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 /// How many positions the tables of a RotaryEmbedding hold.
-struct TableOptions {
+struct ROPE_ABI TableOptions {
     /// The most there will ever be; 0: the model's max_position_embeddings. At most 2^40. Memory: sizeof(T) *
     /// rotary_dim bytes per position that a table holds.
     Index max_positions = 0;
@@ -53,7 +53,7 @@ template <class T = float>
 class RotaryEmbedding {
  public:
     /// The tables for queries and for keys of a layer: the same, but for xPos. They know the layout, too.
-    struct Table {
+    struct ROPE_ABI Table {
         CosSinCache<T> q, k;
         ROPE_ABI Layout layout() const noexcept { return *q.layout(); }
     };
@@ -68,6 +68,7 @@ class RotaryEmbedding {
     // As for CosSinCache: there is no moving, so that none is ever left empty.
     ROPE_ABI RotaryEmbedding(const RotaryEmbedding&) = default;
     ROPE_ABI RotaryEmbedding& operator=(const RotaryEmbedding&) = default;
+    ROPE_ABI ~RotaryEmbedding() = default;
 
     ROPE_ABI const ModelConfig& model() const noexcept { return state_->model; }
     /// The most positions that tables may hold.
@@ -138,11 +139,11 @@ class RotaryEmbedding {
 
  private:
     using Tables = std::shared_ptr<const std::vector<Table>>;
-    struct BothFrequencies {
+    struct ROPE_ABI BothFrequencies {
         Frequencies q, k;
     };
 
-    struct State {
+    struct ROPE_ABI State {
         ModelConfig model;
         Index max_positions = 0;
         Index seq_len = 0;

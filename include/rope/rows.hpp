@@ -48,6 +48,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 template <class T = float>
 class Rows : public detail::TokenRows<T> {
  public:
+    ROPE_ABI ~Rows() = default;
+
     /// For frequencies(config, seq_len); each pair follows its axis of the map. Throws std::invalid_argument where
     /// check(config) or check(map, pairs) is not ok, for mixed axes, whose frequencies no Config has, and when there is
     /// no memory.

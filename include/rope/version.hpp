@@ -2,6 +2,12 @@
 // rope: rotary position embedding on the CPU. Version, namespace and ABI macros.
 #pragma once
 
+#if defined(__GNUC__) && __cplusplus < 201703L
+#    error "rope needs C++17: -std=c++17"
+#endif
+
+#include "detail/machine.hpp"
+
 #define ROPE_VERSION_MAJOR 0
 #define ROPE_VERSION_MINOR 1
 #define ROPE_VERSION_PATCH 0
@@ -11,37 +17,17 @@
 // rope::apply and never see it.
 #define ROPE_VERSION_NAMESPACE v0_1
 
-// Every function that the library defines carries ROPE_ABI; what compilers define by themselves (the destructor of a
-// cache) does not yet. Programs link translation units that were compiled with different
-// -m flags; an inline function or a template then becomes one weak symbol with several bodies, and the linker may
-// keep the body that the oldest machine cannot run. The tag makes the instruction set (and the way errors leave a
-// function) part of the symbol's name. Types carry no tag: they may cross units.
+// Every function and every class that the library defines carries ROPE_ABI. Programs link translation units that were
+// compiled with different -m flags; an inline function or a template then becomes one weak symbol with several bodies,
+// and the linker may keep the one that the oldest machine cannot run. The tag makes the instruction set (and the way
+// errors leave a function) part of the symbol's name; that of a class is in the names of all that compilers and the
+// standard library make for it. tests/linking looks for what has none.
+// These classes carry none and may cross units, as arguments and members: tensors, positions, statuses, tables, rows and
+// moves, RotaryEmbedding, additive embeddings. What they do without being told (destruction, copies) is declared and
+// tagged. (A std::vector of them is one for all units, as any std::vector<float> is: it is not the library's. With -flto
+// g++ warns of Rows, Moves and RotaryEmbedding, whose insides are tagged.)
 // ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls; ROPE_NOINLINE for what would be
 // repeated in every kernel; ROPE_COLD for what runs once, or when a call is refused.
-#if defined(__AVX512F__)
-#    define ROPE_ABI_MACHINE "avx512"
-#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
-#    define ROPE_ABI_MACHINE "avx2_fma_f16c"
-#elif defined(__AVX2__) && defined(__FMA__)
-#    define ROPE_ABI_MACHINE "avx2_fma"
-#elif defined(__AVX2__)
-#    define ROPE_ABI_MACHINE "avx2"
-#elif defined(__FMA__)
-#    define ROPE_ABI_MACHINE "fma"
-#elif defined(__AVX__)
-#    define ROPE_ABI_MACHINE "avx"
-#elif defined(__SSE4_2__)
-#    define ROPE_ABI_MACHINE "sse42"
-#elif defined(__SSE4_1__)
-#    define ROPE_ABI_MACHINE "sse41"
-#elif defined(__SSSE3__)
-#    define ROPE_ABI_MACHINE "ssse3"
-#elif defined(__SSE3__)
-#    define ROPE_ABI_MACHINE "sse3"
-#else
-#    define ROPE_ABI_MACHINE "base"
-#endif
-
 #if defined(__cpp_exceptions)
 #    define ROPE_EXCEPTIONS 1
 #    define ROPE_ABI_ERRORS ""
@@ -50,8 +36,10 @@
 #    define ROPE_ABI_ERRORS "_noexcept"
 #endif
 
+#define ROPE_STRING_(x) #x
+#define ROPE_STRING(x) ROPE_STRING_(x)
 #if defined(__GNUC__)
-#    define ROPE_ABI [[gnu::abi_tag(ROPE_ABI_MACHINE ROPE_ABI_ERRORS)]]
+#    define ROPE_ABI [[gnu::abi_tag(ROPE_STRING(ROPE_MACHINE) ROPE_ABI_ERRORS)]]
 #    define ROPE_VISIBLE [[gnu::visibility("default")]]
 #    define ROPE_INLINE ROPE_ABI [[gnu::always_inline]] inline
 #    define ROPE_NOINLINE ROPE_ABI [[gnu::noinline]] inline

@@ -32,7 +32,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Of what is repeated, one copy is read. WrappedRows takes all but the last two as they are, in float or double; those
 /// and 16-bit numbers go through copy_cos_sin.
 template <class Number>
-struct CosSinView {
+struct ROPE_ABI CosSinView {
     const Number* cos = nullptr;
     const Number* sin = nullptr;
     Index rows = 0;         ///< of a batch entry: positions, or its tokens

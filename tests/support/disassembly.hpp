@@ -40,10 +40,11 @@ inline std::string output_of(const std::string& command) {
 struct Function {
     std::string name;  // mangled
     std::uintptr_t begin = 0, end = 0;
-    bool has_wide_registers = false;   // ymm or zmm
-    bool has_fma = false;              // vfmadd..., vfmsub...
-    bool has_vex = false;              // anything that an SSE machine does not run
-    bool has_packed_products = false;  // mulps, mulpd, with or without v
+    bool has_wide_registers = false;    // ymm or zmm
+    bool has_widest_registers = false;  // zmm
+    bool has_fma = false;               // vfmadd..., vfmsub...
+    bool has_vex = false;               // anything that an SSE machine does not run
+    bool has_packed_products = false;   // mulps, mulpd, with or without v
 };
 
 /// All of the library's functions in this program.
@@ -70,6 +71,7 @@ inline std::vector<Function> functions_of_this_program() {
             const std::string instruction(op, length - static_cast<std::size_t>(op - line));
             const auto has = [&](const char* what) { return instruction.find(what) != std::string::npos; };
             if (has("%ymm") || has("%zmm")) f.has_wide_registers = true;
+            if (has("%zmm")) f.has_widest_registers = true;
             if (has("vfmadd") || has("vfmsub")) f.has_fma = true;
             if (instruction[0] == 'v' && !has("verr") && !has("verw")) f.has_vex = true;
             if (has("mulps") || has("mulpd")) f.has_packed_products = true;

@@ -24,4 +24,16 @@ void for_each_isa(F&& f) {
     }
 }
 
+/// f(name) with the best set of each class of bits in force: with fma, and without. For what goes over millions of
+/// positions; that every set has the bits of its class is tested elsewhere.
+template <class F>
+void for_each_class_of_bits(F&& f) {
+    bool done[2] = {};
+    for_each_isa([&](const char* name) {
+        bool& is_done = done[rope::detail::active_isa_has_fma()];
+        if (!is_done) f(name);
+        is_done = true;
+    });
+}
+
 }  // namespace support

@@ -6,7 +6,7 @@
 #include <rope/core.hpp>
 
 #include <cstdint>
-#include <cstring>
+#include <type_traits>
 #include <vector>
 
 namespace support {
@@ -29,9 +29,20 @@ std::vector<T> workload_numbers(std::size_t count) {
     return list;
 }
 
-inline std::uint64_t hash(std::uint64_t h, const void* data, std::size_t bytes) {
-    const unsigned char* p = static_cast<const unsigned char*>(data);
-    for (std::size_t i = 0; i < bytes; ++i) h = (h ^ p[i]) * 1099511628211u;
+/// add(byte) for the bytes of every element, the lowest first, whatever their order in memory.
+template <class T, class F>
+void for_each_byte(const T* list, std::size_t count, F&& add) {
+    using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                                    std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+    for (std::size_t i = 0; i < count; ++i) {
+        const Bits bits = rope::detail::bit_cast<Bits>(list[i]);
+        for (std::size_t k = 0; k < sizeof(T); ++k) add(static_cast<unsigned char>(bits >> 8 * k));
+    }
+}
+
+template <class T>
+std::uint64_t hash(std::uint64_t h, const T* list, std::size_t count) {
+    for_each_byte(list, count, [&](unsigned char byte) { h = (h ^ byte) * 1099511628211u; });
     return h;
 }
 
@@ -44,15 +55,15 @@ std::uint64_t workload_hash() {
     config.rotary_offset = 5;
     config.attention_factor = 1.25;
     const rope::CosSinCache<Table> cache(config, 600, 100000);
-    std::uint64_t h = hash(14695981039346656037u, cache.cos_row(100000), cache.bytes());
+    std::uint64_t h = hash(14695981039346656037u, cache.cos_row(100000), cache.bytes() / sizeof(Table));
     for (const rope::Layout layout : {rope::Layout::interleaved, rope::Layout::half_split}) {
         std::vector<T> x = workload_numbers<T>(600 * 3 * 80);
         const auto v = rope::view(x.data(), 600, 3, 80);
         rope::apply(layout, v, cache, rope::start_at(100000));
-        h = hash(h, x.data(), x.size() * sizeof(T));
+        h = hash(h, x.data(), x.size());
         rope::apply_inverse(layout, v.slice_tokens(0, 77), cache, rope::start_at(100300));
         rope::apply_transpose(layout, v.slice_heads(1, 1), cache, rope::start_at(100000));
-        h = hash(h, x.data(), x.size() * sizeof(T));
+        h = hash(h, x.data(), x.size());
     }
     return h;
 }

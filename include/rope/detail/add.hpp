@@ -17,7 +17,7 @@ namespace detail {
 
 /// The addition of the rows of a table [positions, heads * head_dim] to one tensor.
 template <class X, class T>
-struct AddTask {
+struct ROPE_ABI AddTask {
     const TensorView<X>& out;
     const T* table;
     const Positions& positions;

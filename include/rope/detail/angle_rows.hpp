@@ -34,7 +34,7 @@ ROPE_ABI inline void assign(DoubleDouble& to, DoubleDouble x) noexcept { to = x;
 
 /// A row of working numbers, cos and sin apart, as the loop over pairs wants them.
 template <class Work>
-struct WorkingRow {
+struct ROPE_ABI WorkingRow {
     Work* cos;
     Work* sin;
 };
@@ -85,7 +85,7 @@ ROPE_ABI inline Index floor_divide(Index n, Index d) noexcept { return n / d - (
 /// multiples of positions, so an entry's bits depend on its position alone, not on where a table begins or ends or who
 /// asks.
 template <class T>
-class AngleRows {
+class ROPE_ABI AngleRows {
  public:
     using Work = typename WorkingType<T>::type;
     static constexpr Index kFineRows = 128;  // 128 KiB for 64 pairs in float: stays in L2 while a table streams out
@@ -101,7 +101,7 @@ class AngleRows {
         fine_.reset(new (std::nothrow) Work[size(2 * pairs_ * fine_rows)]);
         if (!turns_ || !between_ || !anchor_ || !fine_) return false;
         for (Index i = 0; i < pairs_; ++i) turns_[size(i)] = turns_from_radians(frequency(f, i));
-        walk(1, fine_rows, [&](Index row, Index i, const Angle& angle) {
+        walk(1, fine_rows, [&](Index row, Index i, Angle angle) {
             put(f, i, angle, 1.0, exact(row), WorkingRow<Work>{cos_of(row), sin_of(row)});
         });
         walk(kFineRows, blocks,
@@ -167,7 +167,8 @@ class AngleRows {
         const double low = f.log_growth_low.empty() ? 0.0 : f.log_growth_low[size(i)];
         return exact(m) * exp(two_sum(f.log_growth[size(i)], low) * growing);
     }
-    ROPE_ABI static void put(const Frequencies& f, Index i, const Angle& angle, double m, DoubleDouble growing,
+    // The angle comes by value: with -flto, g++ 12 takes for unread what lies behind a reference and is handed on so.
+    ROPE_ABI static void put(const Frequencies& f, Index i, Angle angle, double m, DoubleDouble growing,
                              WorkingRow<Work> to) noexcept {
         const DoubleDouble with = magnitude(f, i, m, growing);
         assign(to.cos[i], angle.cos * with);

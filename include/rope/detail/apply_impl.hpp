@@ -44,7 +44,7 @@ ROPE_INLINE TensorView<Storage> stored(const TensorView<T>& v) noexcept {
 
 /// One tensor of a call with its table. In and Out are storage types.
 template <class In, class Out, class T>
-struct Argument {
+struct ROPE_ABI Argument {
     TensorView<const In> in;
     TensorView<Out> out;
     const CosSinRows<T>& rows;

@@ -25,8 +25,9 @@
 #endif
 
 // Whether this unit is compiled for a machine with fused multiply-add. For the portable loops it decides between the
-// two classes of bits.
-#if defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__aarch64__) || defined(_M_ARM64)
+// two classes of bits. clang contracts where it can, but does not say so by __FP_FAST_FMAF.
+#if defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__aarch64__) || defined(_M_ARM64) || defined(__s390x__) || \
+    defined(__powerpc64__) || (defined(__riscv_flen) && __riscv_flen >= 64)
 #    define ROPE_HAS_FMA 1
 #else
 #    define ROPE_HAS_FMA 0
@@ -97,7 +98,7 @@ ROPE_ABI inline half half_from(float x) noexcept {
 // Elements are read and written as bytes of the right size, so an array of any type with these bits may be passed.
 
 template <class Compute, class Storage>
-struct Element {
+struct ROPE_ABI Element {
     ROPE_ABI static Compute load(const Storage* p) noexcept {
         if constexpr (std::is_same_v<Compute, Storage>) {
             return *p;

@@ -18,7 +18,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 /// A view without its element type.
-struct AnyView {
+struct ROPE_ABI AnyView {
     const char* name;  // as the caller knows it: "x", "q", "k", "in", "out"
     const void* data;
     Index element_size;
@@ -48,7 +48,7 @@ using Uses = unsigned char;
 inline constexpr Uses kInterleaved = 1, kHalfSplit = 2, kInverse = 4;
 
 /// What a call needs to know of a table.
-struct TableShape {
+struct ROPE_ABI TableShape {
     Index head_dim, first_position, max_positions;
     const char* name = "cache";  // as messages call it
     Uses refused = 0;            // what it is not made for
@@ -67,7 +67,7 @@ ROPE_INLINE TableShape shape_of(const CosSinRows<T>& r) noexcept {
 }
 
 /// One tensor of a call: where it is read, where it is written, and its table.
-struct CheckedTensor {
+struct ROPE_ABI CheckedTensor {
     AnyView in, out;
     TableShape table;
     bool in_place;
@@ -90,7 +90,7 @@ ROPE_ABI inline bool is_empty(const AnyView& v) noexcept {
 
 /// The bytes that a view touches, as offsets [begin, end) from its data pointer, over the axes whose stride in bytes
 /// is below `limit`. Valid once check_extents has passed.
-struct Span {
+struct ROPE_ABI Span {
     Index begin, end;
 };
 ROPE_ABI inline Span span_below(const AnyView& v, Index limit) noexcept {

@@ -18,7 +18,7 @@ namespace detail {
 /// Rows by their block, in a hash table of a fixed size: a row lies in one of kProbes places, and those that are in use
 /// stay there until release().
 template <class Work>
-class CoarseRows {
+class ROPE_ABI CoarseRows {
  public:
     static constexpr Index kPlaces = 256;  // 256 KiB for 64 pairs in float; a power of two
     static constexpr Index kProbes = 8;    // at least as many as a token has axes, so that those of one always fit

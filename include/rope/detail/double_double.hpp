@@ -15,7 +15,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-struct DoubleDouble {
+struct ROPE_ABI DoubleDouble {
     double hi = 0.0;
     double lo = 0.0;
 };

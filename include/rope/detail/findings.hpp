@@ -15,7 +15,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 /// A range of numbers, both ends allowed, and how a sentence names it.
-struct NumberRange {
+struct ROPE_ABI NumberRange {
     double least, most;
     const char* text;
 };
@@ -27,7 +27,7 @@ inline constexpr NumberRange kAnyCount = {1.0, 0x1p40, "a whole number from 1 to
 inline constexpr NumberRange kAnyCountOrNone = {0.0, 0x1p40, "a whole number from 0 to 2^40"};
 
 /// The first error of a reader, and what it warns of.
-struct Findings {
+struct ROPE_ABI Findings {
     Status status;
     std::vector<std::string> warnings;
 

@@ -45,7 +45,7 @@ enum Trait : unsigned {
     kLinearAttention = 524288    ///< of `pattern` layers the last has attention, the others a recurrence
 };
 
-struct Architecture {
+struct ROPE_ABI Architecture {
     const char* name;
     Rope rope;
     unsigned traits = 0;

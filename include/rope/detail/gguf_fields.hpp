@@ -24,7 +24,7 @@ namespace detail {
 namespace gguf {
 
 /// A value as a sentence shows it.
-struct Shown {
+struct ROPE_ABI Shown {
     ROPE_COLD std::string operator()(bool value) const { return value ? "true" : "false"; }
     ROPE_COLD std::string operator()(std::int64_t value) const { return std::to_string(value); }
     ROPE_COLD std::string operator()(std::uint64_t value) const { return std::to_string(value); }
@@ -57,7 +57,7 @@ ROPE_COLD std::optional<double> as_number(const GgufValue& value) {
 /// Of an array: one per layer is the most that is asked for.
 inline constexpr std::size_t kMostEntries = 65536;
 
-class Fields {
+class ROPE_ABI Fields {
  public:
     ROPE_COLD Fields(const GgufLookup& get, Findings& findings) : get_(get), findings_(findings) {}
 

@@ -21,7 +21,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace gguf {
 
-class Reader {
+class ROPE_ABI Reader {
  public:
     ROPE_COLD Reader(const GgufLookup& get, const GgufTensors& tensors, std::optional<Layout> layout,
                      Findings& findings)

@@ -26,7 +26,7 @@ inline constexpr NumberRange kAnyFactorOrNone = {0.0, 0x1p32, "a number from 0 t
 inline constexpr NumberRange kAnyLogMultiplier = {0.0, 0x1p16, "a number from 0 to 2^16"};
 
 /// Reads the keys about scaling once, and makes the Config of layers with full and with sliding attention of them.
-class Rotary {
+class ROPE_ABI Rotary {
  public:
     ROPE_COLD Rotary(Fields& fields, const GgufTensors& tensors, const Architecture& architecture, Findings& findings,
                      ModelConfig& model)

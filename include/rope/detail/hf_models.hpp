@@ -27,7 +27,7 @@ enum HfTrait : unsigned {
 };
 
 /// The numbers are what a missing key means.
-struct HfModel {
+struct ROPE_ABI HfModel {
     const char* type = "";
     double theta = 10000.0;
     double local_theta = 0.0;   ///< of sliding layers, which then have no scaling; 0: that of the others

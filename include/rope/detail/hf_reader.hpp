@@ -17,7 +17,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-class HfReader {
+class ROPE_ABI HfReader {
  public:
     /// `text_model` is the object that describes the language model, at `path`.
     ROPE_COLD HfReader(const Json& text_model, std::string path, std::string model_type, std::optional<Layout> layout,

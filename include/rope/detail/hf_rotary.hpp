@@ -21,7 +21,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 /// What a rotary embedding needs of the rest of the file.
-struct HfContext {
+struct ROPE_ABI HfContext {
     HfModel type;
     Layout layout;
     bool layout_is_known;
@@ -35,7 +35,7 @@ struct HfContext {
 
 /// Reads one rotary embedding, and what its keys say of the model as a whole. `params` are rope_parameters, one of
 /// their entries, or rope_scaling; they may be missing. `top` is the model's configuration.
-class HfRotary {
+class ROPE_ABI HfRotary {
  public:
     ROPE_COLD HfRotary(JsonFields params, JsonFields& top, const HfContext& context, Findings& findings,
                        ModelConfig& model)

@@ -21,10 +21,15 @@
 #include "arithmetic.hpp"
 #include "kept_bytes.hpp"
 
+#include "avx512/isa.hpp"
+
 #include "avx2/isa.hpp"
+#include "neon/isa.hpp"
 #include "sse2/isa.hpp"
 
 #include "portable/isa.hpp"
+
+#include "emulated/isa.hpp"
 
 #undef ROPE_FOR_EACH_ISA
 #undef ROPE_ISA_ENTRY

@@ -11,7 +11,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 /// The default executor.
-struct CallingThread {
+struct ROPE_ABI CallingThread {
     template <class F>
     ROPE_ABI void operator()(Index count, F&& f) const {
         f(Index(0), count);
@@ -40,7 +40,7 @@ using Kernel = void (*)(const Task& task, Index begin, Index end);
 
 /// A task with its kernel and its size.
 template <class Task>
-struct Job {
+struct ROPE_ABI Job {
     Task task;
     Kernel<Task> kernel;
     Index heads;  // in all

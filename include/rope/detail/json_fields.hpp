@@ -54,7 +54,7 @@ ROPE_COLD std::string joined(const std::string& path, const std::string& key) {
 /// Names of one and the same, the strongest first.
 using Keys = std::initializer_list<const char*>;
 
-class JsonFields {
+class ROPE_ABI JsonFields {
  public:
     /// `object` must be an object, or null for one without members.
     ROPE_COLD JsonFields(const Json* object, std::string path, Findings& findings)

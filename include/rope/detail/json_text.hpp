@@ -26,7 +26,7 @@ inline constexpr std::size_t kMostConfigDepth = 32;
 namespace detail {
 
 /// Hears of every value in its order, and ends the parse by answering false. The names are those of nlohmann::json_sax.
-class JsonTextCheck {
+class ROPE_ABI JsonTextCheck {
  public:
     ROPE_COLD JsonTextCheck(std::string_view text, Findings& findings) : text_(text), findings_(findings) {}
 

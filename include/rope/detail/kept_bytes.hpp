@@ -9,7 +9,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 inline constexpr Index kLongestVector = 64;  // bytes
-struct KeptBytes {
+struct ROPE_ABI KeptBytes {
     unsigned char mask[2 * kLongestVector];
 };
 ROPE_ABI constexpr KeptBytes make_kept_bytes() noexcept {

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <vector>
 
 #include "../axis_map.hpp"
 #include "../axis_positions.hpp"
 #include "../config.hpp"
 #include "../errors.hpp"
 #include "../frequencies.hpp"
+#include "../list.hpp"
 #include "../positions.hpp"
 #include "../types.hpp"
 #include "checks.hpp"
@@ -85,9 +85,8 @@ ROPE_ABI inline Status check_axes(const char* name, const AxisPositions& p, Inde
 inline constexpr double kMostGrowth = 64.0;
 
 /// Magnitudes that grow stay numbers, over so many positions by each.
-ROPE_ABI inline Status check_growth(const std::vector<double>& of_new, double new_farthest,
-                                    const std::vector<double>& of_old, double old_farthest,
-                                    const AxisOrder& order) noexcept {
+ROPE_ABI inline Status check_growth(const List<double>& of_new, double new_farthest, const List<double>& of_old,
+                                    double old_farthest, const AxisOrder& order) noexcept {
     for (std::size_t i = 0; i < std::max(of_new.size(), of_old.size()); ++i) {
         const double change = (of_new.empty() ? 0.0 : std::fabs(of_new[i]) * new_farthest) +
                               (of_old.empty() ? 0.0 : std::fabs(of_old[i]) * old_farthest);

@@ -82,7 +82,7 @@ ROPE_INLINE bool is_plain(const CheckedTensor& t) noexcept {
 }
 
 /// The first and the last position of a table.
-struct Window {
+struct ROPE_ABI Window {
     Index first, last;
 };
 ROPE_INLINE Window window_of(const TableShape& t) noexcept {

@@ -21,7 +21,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 template <class T>
-struct Pair {
+struct ROPE_ABI Pair {
     T a, b;
 };
 
@@ -38,7 +38,7 @@ constexpr double kSmallEntry = 0x1p-10;
 
 /// Where the two features of pair i lie, counted in elements from the first feature that turns: at i * step and at
 /// i * step + distance.
-struct PairShape {
+struct ROPE_ABI PairShape {
     Index step, distance;
 };
 ROPE_ABI constexpr PairShape operator*(PairShape shape, Index stride) noexcept {
@@ -54,7 +54,7 @@ ROPE_ABI constexpr PairShape pair_shape(Index pairs) noexcept {
 /// The rotation of one tensor. In and Out are storage types, T is the table's type. References, because copying views
 /// costs more than a small rotation.
 template <class In, class Out, class T>
-struct RotateTask {
+struct ROPE_ABI RotateTask {
     const TensorView<const In>& in;
     const TensorView<Out>& out;  // the extents of `in`; the same view, or no element in common
     RowSource<T> rows;           // of `pairs` cosines and `pairs` sines
@@ -71,7 +71,7 @@ struct RotateTask {
 /// cos and sin of one token, and what they are multiplied by. If `fine` is not null, they are a coarse row, still to be
 /// turned by the fine one: `pairs` cosines and as many sines.
 template <class T>
-struct Row {
+struct ROPE_ABI Row {
     const T* cos;
     const T* sin;
     const T* fine;
@@ -83,7 +83,7 @@ struct Row {
 /// cos and sin by pair and lane, for tokens or heads that are worked on at once.
 inline constexpr Index kTilePairs = 32;  // 4 KiB of float, 8 KiB of double
 template <class T>
-struct Tile {
+struct ROPE_ABI Tile {
     T cos[kTilePairs][kLanes];
     T sin[kTilePairs][kLanes];
 };

@@ -35,13 +35,47 @@ ROPE_INLINE Pair<V> turned(Pair<V> x, Pair<V> by) noexcept {
 // ---- Blocks: kPairs pairs of a head at once. prepare holds cos and sin in registers, turn uses them for one head. A
 //      block begins at feature i * kStep / kPairs of its head for pair i. ----
 
+// Which lanes of a vector: all; all, but the first are not stored; or, where a set has masks, only the first.
+struct ROPE_ABI All {
+    ROPE_INLINE All twice() const noexcept { return {}; }
+};
+struct ROPE_ABI Kept {
+    Index count;
+    ROPE_INLINE Kept twice() const noexcept { return {2 * count}; }
+};
+struct ROPE_ABI First {
+    Index count;
+    ROPE_INLINE First twice() const noexcept { return {2 * count}; }
+};
+
+template <class V, class Lanes, class P>
+ROPE_INLINE V load(const P* p, Lanes) noexcept {
+    return V::load(p);
+}
 template <class V, class P>
-ROPE_INLINE void put(V v, P* p, Index kept) noexcept {
-    if (kept == 0) {
-        v.store(p);
-    } else {
-        v.store_after(p, kept);
-    }
+ROPE_INLINE V load(const P* p, First first) noexcept {
+    return V::load_first(p, first.count);
+}
+/// Each number twice; lanes are those of the numbers.
+template <class V, class Lanes, class P>
+ROPE_INLINE V load_twice(const P* p, Lanes) noexcept {
+    return V::load_twice(p);
+}
+template <class V, class P>
+ROPE_INLINE V load_twice(const P* p, First first) noexcept {
+    return V::load_first_twice(p, first.count);
+}
+template <class V, class P>
+ROPE_INLINE void put(V v, P* p, All) noexcept {
+    v.store(p);
+}
+template <class V, class P>
+ROPE_INLINE void put(V v, P* p, Kept kept) noexcept {
+    v.store_after(p, kept.count);
+}
+template <class V, class P>
+ROPE_INLINE void put(V v, P* p, First first) noexcept {
+    v.store_first(p, first.count);
 }
 
 // Two vectors of bfloat16, as one: what is done to a vector is done to both.
@@ -60,43 +94,46 @@ ROPE_INLINE EvenOdd<X> multiply_subtract(EvenOdd<X> a, EvenOdd<X> b, EvenOdd<X> 
 
 /// cos and sin of neighbouring pairs from pair i on. A row of two is joined: for one head that costs less than to write
 /// it down and read it. For several heads it has been joined before.
-template <class V, class T>
-ROPE_INLINE Pair<V> entries(const Row<T>& row, Index i) noexcept {
-    const Pair<V> of_row = {V::load(row.cos + i), V::load(row.sin + i)};
+template <class V, class T, class Lanes>
+ROPE_INLINE Pair<V> entries(const Row<T>& row, Index i, Lanes lanes) noexcept {
+    const Pair<V> of_row = {load<V>(row.cos + i, lanes), load<V>(row.sin + i, lanes)};
     if (row.fine == nullptr) return of_row;
-    return turned(of_row, {V::load(row.fine + i).held(), V::load(row.fine + row.pairs + i).held()});
+    return turned(of_row, {load<V>(row.fine + i, lanes).held(), load<V>(row.fine + row.pairs + i, lanes).held()});
 }
 
 /// (x[i], x[i + distance]). V is a Vector, or EvenOdd for bfloat16 on both sides.
 template <class V, class T>
-struct HalfSplitBlock {
+struct ROPE_ABI HalfSplitBlock {
     static constexpr Index kPairs = V::kWidth;
     static constexpr Index kStep = kPairs;
     static constexpr int kRegisters = 2 * V::kWidth / Vector<T>::kWidth;
     Pair<V> cos_sin;
 
-    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept { cos_sin = entries<V>(row, i); }
+    template <class Lanes>
+    ROPE_INLINE void prepare(const Row<T>& row, Index i, Lanes lanes) noexcept {
+        cos_sin = entries<V>(row, i, lanes);
+    }
     ROPE_INLINE void scale(T cos_scale, T sin_scale) noexcept {
         cos_sin = {cos_sin.a * V::all(cos_scale), cos_sin.b * V::all(sin_scale)};
     }
     using Result = Pair<V>;
-    template <class In>
-    ROPE_INLINE Result turn(const In* x, Index distance) const noexcept {
-        return turned({V::load(x).held(), V::load(x + distance).held()}, cos_sin);
+    template <class In, class Lanes>
+    ROPE_INLINE Result turn(const In* x, Index distance, Lanes lanes) const noexcept {
+        return turned({load<V>(x, lanes).held(), load<V>(x + distance, lanes).held()}, cos_sin);
     }
-    template <class Out>
-    ROPE_INLINE static void put_first(const Result& r, Out* y, Index kept) noexcept {
-        put(r.a, y, kept);
+    template <class Out, class Lanes>
+    ROPE_INLINE static void put_first(const Result& r, Out* y, Lanes lanes) noexcept {
+        put(r.a, y, lanes);
     }
-    template <class Out>
-    ROPE_INLINE static void put_second(const Result& r, Out* y, Index distance, Index kept) noexcept {
-        put(r.b, y + distance, kept);
+    template <class Out, class Lanes>
+    ROPE_INLINE static void put_second(const Result& r, Out* y, Index distance, Lanes lanes) noexcept {
+        put(r.b, y + distance, lanes);
     }
 };
 
 /// (x[2i], x[2i + 1]): a result is one piece of memory. What the two ways below have in common.
 template <class Result_, class T>
-struct NeighboursBlock {
+struct ROPE_ABI NeighboursBlock {
     using V = Vector<T>;
     using Result = Result_;
     static constexpr Index kPairs = Result::kWidth / 2;
@@ -107,40 +144,46 @@ struct NeighboursBlock {
     ROPE_INLINE void scale(T cos_scale, T sin_scale) noexcept {
         cos_sin = {cos_sin.a * V::all(cos_scale), cos_sin.b * V::all(sin_scale)};
     }
-    template <class Out>
-    ROPE_INLINE static void put_first(const Result& r, Out* y, Index kept) noexcept {
-        put(r, y, 2 * kept);
+    template <class Out, class Lanes>
+    ROPE_INLINE static void put_first(const Result& r, Out* y, Lanes lanes) noexcept {
+        put(r, y, lanes.twice());
     }
-    template <class Out>
-    ROPE_INLINE static void put_second(const Result&, Out*, Index, Index) noexcept {}
+    template <class Out, class Lanes>
+    ROPE_INLINE static void put_second(const Result&, Out*, Index, Lanes) noexcept {}
 };
 
 /// x * (c0, c0, c1, c1, ...) -+ swapped x * (s0, s0, s1, s1, ...)
 template <class T>
-struct InterleavedBlock : NeighboursBlock<Vector<T>, T> {
+struct ROPE_ABI InterleavedBlock : NeighboursBlock<Vector<T>, T> {
     using V = Vector<T>;
 
-    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
-        this->cos_sin = {V::load_twice(row.cos + i), V::load_twice(row.sin + i)};
+    template <class Lanes>
+    ROPE_INLINE void prepare(const Row<T>& row, Index i, Lanes lanes) noexcept {
+        this->cos_sin = {load_twice<V>(row.cos + i, lanes), load_twice<V>(row.sin + i, lanes)};
         if (row.fine != nullptr)
-            this->cos_sin =
-                turned(this->cos_sin, {V::load_twice(row.fine + i), V::load_twice(row.fine + row.pairs + i)});
+            this->cos_sin = turned(
+                this->cos_sin, {load_twice<V>(row.fine + i, lanes), load_twice<V>(row.fine + row.pairs + i, lanes)});
     }
-    template <class In>
-    ROPE_INLINE V turn(const In* x, Index) const noexcept {
-        const V v = V::load(x).held();
+    template <class In, class Lanes>
+    ROPE_INLINE V turn(const In* x, Index, Lanes lanes) const noexcept {
+        const V v = load<V>(x, lanes.twice()).held();
         return multiply_subtract_add(v, this->cos_sin.a, v.swapped() * this->cos_sin.b);
     }
 };
 
 /// Interleaved bfloat16: what is even is a, what is odd is b.
 template <class X, class T>
-struct EvenOddInterleavedBlock : NeighboursBlock<EvenOdd<X>, T> {
+struct ROPE_ABI EvenOddInterleavedBlock : NeighboursBlock<EvenOdd<X>, T> {
     using V = Vector<T>;
 
-    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept { this->cos_sin = entries<V>(row, i); }
-    ROPE_INLINE EvenOdd<X> turn(const X* x, Index) const noexcept {
-        const EvenOdd<X> v = EvenOdd<X>::load(x);
+    template <class Lanes>
+    ROPE_INLINE void prepare(const Row<T>& row, Index i, Lanes lanes) noexcept {
+        const Pair<V> of_row = entries<V>(row, i, lanes);
+        this->cos_sin = {of_row.a.with_short_nans(), of_row.b.with_short_nans()};
+    }
+    template <class Lanes>
+    ROPE_INLINE EvenOdd<X> turn(const X* x, Index, Lanes lanes) const noexcept {
+        const EvenOdd<X> v = load<EvenOdd<X>>(x, lanes.twice());
         const Pair<V> result = turned({v.even, v.odd}, this->cos_sin);
         return {result.a, result.b};
     }
@@ -149,21 +192,21 @@ struct EvenOddInterleavedBlock : NeighboursBlock<EvenOdd<X>, T> {
 /// Two blocks that follow one another.
 template <class Block, class T>
 ROPE_INLINE void prepare_two(Block& first, Block& second, const Row<T>& row, Index i) noexcept {
-    first.prepare(row, i);
-    second.prepare(row, i + Block::kPairs);
+    first.prepare(row, i, All());
+    second.prepare(row, i + Block::kPairs, All());
 }
 /// A row of two is joined before its numbers are doubled.
 template <class T>
 ROPE_INLINE void prepare_two(InterleavedBlock<T>& first, InterleavedBlock<T>& second, const Row<T>& row,
                              Index i) noexcept {
-    const Pair<Vector<T>> both = entries<Vector<T>>(row, i);
+    const Pair<Vector<T>> both = entries<Vector<T>>(row, i, All());
     first.cos_sin = {both.a.lower_twice(), both.b.lower_twice()};
     second.cos_sin = {both.a.upper_twice(), both.b.upper_twice()};
 }
 
 /// The block for given types. `wide` is false for heads with fewer pairs than the widest block has.
 template <Layout layout, bool wide, class In, class Out, class T>
-struct BlockFor {
+struct ROPE_ABI BlockFor {
     static constexpr bool is_half_split = layout == Layout::half_split;
     static constexpr bool is_bfloat16 = std::is_same_v<In, bfloat16> && std::is_same_v<Out, bfloat16>;
     using Plain = std::conditional_t<is_half_split, HalfSplitBlock<Vector<T>, T>, InterleavedBlock<T>>;
@@ -174,7 +217,7 @@ struct BlockFor {
 /// n blocks one after the other, two at a time: machines that can store twice in a cycle do so when both go to the same
 /// cache line. A recursion and no array, so that every compiler keeps them in registers.
 template <class Block, int n>
-struct Blocks {
+struct ROPE_ABI Blocks {
     Block first, second;
     Blocks<Block, n - 2> rest;
 
@@ -191,31 +234,13 @@ struct Blocks {
     }
     template <class In, class Out>
     ROPE_INLINE void turn(const In* x, Out* y, Index distance) const noexcept {
-        const typename Block::Result a = first.turn(x, distance);
-        const typename Block::Result b = second.turn(x + Block::kStep, distance);
-        Block::put_first(a, y, 0);
-        Block::put_first(b, y + Block::kStep, 0);
-        Block::put_second(a, y, distance, 0);
-        Block::put_second(b, y + Block::kStep, distance, 0);
+        const typename Block::Result a = first.turn(x, distance, All());
+        const typename Block::Result b = second.turn(x + Block::kStep, distance, All());
+        Block::put_first(a, y, All());
+        Block::put_first(b, y + Block::kStep, All());
+        Block::put_second(a, y, distance, All());
+        Block::put_second(b, y + Block::kStep, distance, All());
         rest.turn(x + 2 * Block::kStep, y + 2 * Block::kStep, distance);
-    }
-};
-template <class Block>
-struct Blocks<Block, 1> {
-    Block block;
-    template <class T>
-    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
-        block.prepare(row, i);
-    }
-    template <class T>
-    ROPE_INLINE void scale(T cos_scale, T sin_scale) noexcept {
-        block.scale(cos_scale, sin_scale);
-    }
-    template <class In, class Out>
-    ROPE_INLINE void turn(const In* x, Out* y, Index distance, Index kept = 0) const noexcept {
-        const typename Block::Result result = block.turn(x, distance);
-        Block::put_first(result, y, kept);
-        Block::put_second(result, y, distance, kept);
     }
 };
 template <class Block>
@@ -230,13 +255,31 @@ struct Blocks<Block, 0> {
 
 /// Heads of one token whose rotated slices begin at x and y, x_stride and y_stride apart.
 template <class In, class Out>
-struct Heads {
+struct ROPE_ABI Heads {
     const In* x;
     Index x_stride;
     Out* y;
     Index y_stride;
     Index count;
 };
+
+/// One block of every head, or some of its lanes, from pair i on.
+template <class Block, class Lanes, class In, class Out, class T>
+ROPE_INLINE void turn_block(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance,
+                            Lanes lanes) noexcept {
+    Block block;
+    block.prepare(row, i, lanes);
+    if (row.is_scaled) block.scale(row.cos_scale, row.sin_scale);
+    const In* x = heads.x + i * (Block::kStep / Block::kPairs);
+    Out* y = heads.y + i * (Block::kStep / Block::kPairs);
+    for (Index h = 0; h < heads.count; ++h) {
+        const typename Block::Result result = block.turn(x, distance, lanes);
+        Block::put_first(result, y, lanes);
+        Block::put_second(result, y, distance, lanes);
+        x += heads.x_stride;
+        y += heads.y_stride;
+    }
+}
 
 /// n blocks of every head, from pair i on.
 template <class Block, int n, class In, class Out, class T>
@@ -253,24 +296,22 @@ ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Ind
     }
 }
 
-/// All pairs of the heads; at least one block's. The last block overlaps the one before it where the pairs are no
-/// multiple, and leaves what that has turned.
+/// All pairs of the heads. The last block has as many lanes as there are pairs left; without masks it overlaps the one
+/// before it, and leaves what that has turned, so there must be at least one block's pairs.
 template <class Block, class In, class Out, class T>
 ROPE_INLINE void turn_heads(const Heads<In, Out>& heads, const Row<T>& row, Index pairs) noexcept {
     constexpr int kTogether = 8 / Block::kRegisters;
     Index i = 0;
     for (; i + kTogether * Block::kPairs <= pairs; i += kTogether * Block::kPairs)
         turn_blocks<Block, kTogether>(heads, row, i, pairs);
-    for (; i + Block::kPairs <= pairs; i += Block::kPairs) turn_blocks<Block, 1>(heads, row, i, pairs);
+    for (; i + Block::kPairs <= pairs; i += Block::kPairs) turn_block<Block>(heads, row, i, pairs, All());
     if (i == pairs) return;
-    const Index kept = Block::kPairs - (pairs - i);
-    i = pairs - Block::kPairs;
-    Blocks<Block, 1> block;
-    block.prepare(row, i);
-    if (row.is_scaled) block.scale(row.cos_scale, row.sin_scale);
-    const Index start = i * (Block::kStep / Block::kPairs);
-    for (Index h = 0; h < heads.count; ++h)
-        block.turn(heads.x + h * heads.x_stride + start, heads.y + h * heads.y_stride + start, pairs, kept);
+    if constexpr (kHasMasks) {
+        turn_block<Block>(heads, row, i, pairs, First{pairs - i});
+    } else {
+        const Index begin = pairs - Block::kPairs;
+        turn_block<Block>(heads, row, begin, pairs, Kept{i - begin});
+    }
 }
 
 }  // namespace ROPE_ISA

@@ -87,7 +87,7 @@ ROPE_INLINE void prefetch(T* p, Index count) noexcept {
 
 /// Part of a tensor: heads first .. first + heads - 1 of `tokens` tokens, from token s of batch entry b on, along the
 /// axis of batch entries or of tokens.
-struct Part {
+struct ROPE_ABI Part {
     Index b, s, tokens, first, heads;
     bool along_batch;
 };
@@ -335,7 +335,7 @@ ROPE_ABI void rotate(const RotateTask<In, Out, T>& task, Index begin, Index end)
         using Wide = typename BlockFor<layout, true, In, Out, T>::type;
         using Plain = typename BlockFor<layout, false, In, Out, T>::type;
         const bool is_contiguous = task.in.feature_stride == 1 && task.out.feature_stride == 1;
-        if (is_contiguous && task.pairs >= Wide::kPairs) {
+        if (is_contiguous && (kHasMasks || task.pairs >= Wide::kPairs)) {
             turn = &turn_by_blocks<Wide, In, Out, T>;
         } else if constexpr (Plain::kPairs < Wide::kPairs) {
             if (is_contiguous && task.pairs >= Plain::kPairs) turn = &turn_by_blocks<Plain, In, Out, T>;

@@ -6,9 +6,9 @@
 #include <limits>
 #include <optional>
 #include <variant>
-#include <vector>
 
 #include "../errors.hpp"
+#include "../list.hpp"
 #include "../schedule.hpp"
 #include "../types.hpp"
 #include "bits.hpp"
@@ -33,7 +33,7 @@ ROPE_COLD Status check_length(const char* name, Index value, Index least) noexce
     if (value >= least && value <= kMostLength) return Status();
     return invalid("schedule.", name, " is ", value, "; it must be from ", least, " to 2^40.");
 }
-ROPE_COLD Status check_divisors(const char* name, const std::vector<double>& values, Index pairs) noexcept {
+ROPE_COLD Status check_divisors(const char* name, const List<double>& values, Index pairs) noexcept {
     if (values.size() != static_cast<std::size_t>(pairs))
         return invalid("schedule.", name, " has ", values.size(), " entries; it must have one per pair (", pairs, ").");
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -41,7 +41,7 @@ ROPE_COLD Status check_divisors(const char* name, const std::vector<double>& val
             return invalid("schedule.", name, "[", i, "] is ", values[i], "; it must be from 2^-32 to 1e300.");
     return Status();
 }
-ROPE_COLD Status check_numbers(const char* name, const std::vector<double>& values) noexcept {
+ROPE_COLD Status check_numbers(const char* name, const List<double>& values) noexcept {
     for (std::size_t i = 0; i < values.size(); ++i)
         if (!is_finite(values[i]) || values[i] < -kMostFactor || values[i] > kMostFactor)
             return invalid("schedule.", name, "[", i, "] is ", values[i], "; it must be from -2^32 to 2^32.");
@@ -49,7 +49,7 @@ ROPE_COLD Status check_numbers(const char* name, const std::vector<double>& valu
 }
 
 /// Checks of one schedule, one after the other; the first complaint is kept.
-class FirstComplaint {
+class ROPE_ABI FirstComplaint {
  public:
     ROPE_COLD FirstComplaint& factor(const char* name, double value) noexcept {
         return status_.ok() ? set(check_factor(name, value)) : *this;
@@ -63,10 +63,10 @@ class FirstComplaint {
     ROPE_COLD FirstComplaint& length(const char* name, Index value, Index least = 1) noexcept {
         return status_.ok() ? set(check_length(name, value, least)) : *this;
     }
-    ROPE_COLD FirstComplaint& divisors(const char* name, const std::vector<double>& values, Index pairs) noexcept {
+    ROPE_COLD FirstComplaint& divisors(const char* name, const List<double>& values, Index pairs) noexcept {
         return status_.ok() ? set(check_divisors(name, values, pairs)) : *this;
     }
-    ROPE_COLD FirstComplaint& numbers(const char* name, const std::vector<double>& values) noexcept {
+    ROPE_COLD FirstComplaint& numbers(const char* name, const List<double>& values) noexcept {
         return status_.ok() ? set(check_numbers(name, values)) : *this;
     }
     ROPE_COLD FirstComplaint& source(schedule::FactorSource s) noexcept {
@@ -94,7 +94,7 @@ ROPE_ABI inline bool uses_lengths(const S& s) noexcept {
 }
 
 /// One call per schedule. `d` is rotary_dim.
-struct CheckSchedule {
+struct ROPE_ABI CheckSchedule {
     Index d;
     double base;
 
@@ -198,7 +198,7 @@ ROPE_COLD Status check_schedule(const Schedule& s, Index d, double base) noexcep
 }
 
 /// The longest sequence that the numbers for seq_len are right for.
-struct LongestSequence {
+struct ROPE_ABI LongestSequence {
     Index seq_len;
 
     template <class S>

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "../list.hpp"
 #include "../schedule.hpp"
 #include "../types.hpp"
 #include "double_double.hpp"
@@ -17,7 +18,7 @@ namespace detail {
 
 /// What a schedule makes: frequencies, their common magnitude, and, for xPos, the logarithm of each pair's growth per
 /// position.
-struct Scheduled {
+struct ROPE_ABI Scheduled {
     std::vector<DoubleDouble> inv_freq;
     DoubleDouble attention_factor = {1.0, 0.0};
     std::vector<DoubleDouble> log_growth = {};
@@ -37,7 +38,7 @@ ROPE_ABI inline DoubleDouble factor_of(const S& s) noexcept {
 }
 
 /// One call per schedule, which must have passed its check. `d` is rotary_dim.
-struct MakeSchedule {
+struct ROPE_ABI MakeSchedule {
     Index d;
     double base;
     Index seq_len;
@@ -53,7 +54,7 @@ struct MakeSchedule {
     ROPE_ABI std::vector<DoubleDouble> powers_with_base_times(DoubleDouble factor) const {
         return powers(log(exact(base)) + exact(d) / exact(d - 2) * log(factor), d);
     }
-    ROPE_ABI std::vector<DoubleDouble> powers_divided_by(const std::vector<double>& divisors) const {
+    ROPE_ABI std::vector<DoubleDouble> powers_divided_by(const List<double>& divisors) const {
         std::vector<DoubleDouble> w = powers();
         for (std::size_t i = 0; i < w.size(); ++i) w[i] = w[i] / exact(divisors[i]);
         return w;

@@ -15,7 +15,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 /// From where to where a token moves on one axis.
-struct Move {
+struct ROPE_ABI Move {
     Place from, to;
 };
 ROPE_ABI inline bool operator==(const Move& a, const Move& b) noexcept {
@@ -45,7 +45,7 @@ ROPE_ABI inline WriteRow<double, double> add_working_rows(double) noexcept {
 ROPE_ABI inline WriteRow<DoubleDouble, DoubleDouble> add_working_rows(DoubleDouble) noexcept { return &add_angles; }
 
 template <class T>
-struct ScheduleRows {
+struct ROPE_ABI ScheduleRows {
     using Angles = AngleRows<T>;
     using Work = typename Angles::Work;
     using Row = WorkingRow<Work>;

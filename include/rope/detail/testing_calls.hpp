@@ -24,7 +24,7 @@ namespace detail_testing {
 ROPE_ABI inline std::size_t size(Index n) noexcept { return static_cast<std::size_t>(n); }
 
 /// An element type in numbers.
-struct Format {
+struct ROPE_ABI Format {
     const char* name;
     double u;        // unit roundoff of the arithmetic
     double narrow;   // unit roundoff of a 16-bit type, otherwise 0
@@ -47,7 +47,7 @@ constexpr double kNotFinite = 1e200;  // an error that stays a number under -ffa
 
 /// A matrix as elements of type T, lent to a rotation, and back as a matrix.
 template <class T>
-struct Caller {
+struct ROPE_ABI Caller {
     using Storage = typename ElementTraits<T>::storage;
     using Compute = std::conditional_t<std::is_same_v<Storage, double>, double, float>;
     static_assert(!std::is_void_v<Storage>, "T must be an element type: float, double, rope::half, ...");
@@ -85,14 +85,17 @@ struct Caller {
         std::vector<T> buffer(size(x.size() + 2 * kGuard), element(1.0));
         T* const begin = buffer.data() + kGuard;
         T* const end = begin + x.size();
-        std::transform(x.data(), x.data() + x.size(), begin, element);
+        // Lambdas, because their types have the tag of this function in their names; a pointer's type has none.
+        const auto to_element = [](double value) { return element(value); };
+        const auto to_number = [](const T& value) { return number(value); };
+        std::transform(x.data(), x.data() + x.size(), begin, to_element);
         f(begin, x.cols() / heads, heads, positions);
         Eigen::MatrixXd y(x.rows(), x.cols());
-        std::transform(begin, end, y.data(), number);
+        std::transform(begin, end, y.data(), to_number);
         if (around != nullptr) {
             around->resize(size(2 * kGuard));
-            std::transform(begin - kGuard, begin, around->begin(), number);
-            std::transform(end, end + kGuard, around->begin() + kGuard, number);
+            std::transform(begin - kGuard, begin, around->begin(), to_number);
+            std::transform(end, end + kGuard, around->begin() + kGuard, to_number);
         }
         return y;
     }

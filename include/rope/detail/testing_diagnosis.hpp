@@ -112,7 +112,7 @@ ROPE_ABI inline bool read_frequencies(Rule& rule, const Sample& sample, const Li
 }
 
 /// How well a rule explains the features that are wrong.
-struct Explanation {
+struct ROPE_ABI Explanation {
     double squares_right = 0.0;  // of what they differ from the right ones
     double squares_rule = 0.0;   // of what they differ from the rule's
     Index places = 0;            // tokens and features that are wrong and that the rule could have failed to explain

@@ -21,7 +21,7 @@ namespace testing {
 namespace detail_testing {
 
 /// Turned here in plain double, so that nothing of the kernels is used to judge them.
-struct PairOfDoubles {
+struct ROPE_ABI PairOfDoubles {
     double a, b;
 };
 ROPE_ABI inline PairOfDoubles turned(PairOfDoubles x, double c, double s) noexcept {
@@ -30,14 +30,14 @@ ROPE_ABI inline PairOfDoubles turned(PairOfDoubles x, double c, double s) noexce
 
 /// One call: what went in, what came out, what should have, and how far from that it may be. One column per
 /// head, the heads of a token side by side.
-struct Sample {
+struct ROPE_ABI Sample {
     Eigen::MatrixXd before, after, right, allowed;
     std::vector<Index> positions;
     Index heads;
 };
 
 /// How far a right result may be from the formula. See <rope/testing.hpp> for the derivation.
-struct Limits {
+struct ROPE_ABI Limits {
     double rounding;       // Options::tolerance * u, u the unit roundoff of the arithmetic
     double narrow;         // unit roundoff of a 16-bit element type, otherwise 0
     double tiny;           // what the smallest numbers of the element type cannot express
@@ -69,7 +69,7 @@ ROPE_ABI inline double angle_size(const Frequencies& f, Index pair, Index positi
 }
 
 /// Everything that decides a rotation. The right one, or one that a mistake makes of it.
-struct Rule {
+struct ROPE_ABI Rule {
     Layout layout;
     Frequencies frequencies;
     HeadSlice slice;
@@ -84,7 +84,7 @@ struct Rule {
     PairOfDoubles (*turn)(PairOfDoubles x, double c, double s) = nullptr;
 };
 
-struct Hypothesis {
+struct ROPE_ABI Hypothesis {
     const char* name;
     const char* meaning;  // a whole sentence
     /// Makes the mistake. False when it cannot be made here. config is null when the frequencies were given.

@@ -42,7 +42,7 @@ ROPE_ABI inline std::vector<Index> choose_positions(const Options& options, std:
 }
 
 /// Positions near 0 for the scores, and the shifts that stay below max_position.
-struct Moves {
+struct ROPE_ABI Moves {
     std::vector<Index> positions, shifts;
 };
 ROPE_ABI inline Moves choose_moves(const Options& options, Index seq) {
@@ -77,7 +77,7 @@ ROPE_ABI inline void count_if_changed(Measurement& m, double before, double afte
 }
 
 /// The model with what is used of it everywhere.
-struct Setup {
+struct ROPE_ABI Setup {
     const Model& model;
     Layout layout;
     Limits limits;
@@ -121,7 +121,7 @@ ROPE_ABI inline Eigen::MatrixXd allowed_errors(const Setup& s, const Sample& sam
 }
 
 /// What to compare an array of rotated features with, and how strictly.
-struct Comparison {
+struct ROPE_ABI Comparison {
     Measurement& measurement;
     const Eigen::MatrixXd& expected;
     const Eigen::MatrixXd& got;
@@ -188,7 +188,7 @@ ROPE_ABI inline void measure_outside(const Setup& s, const Sample& sample, const
 }
 
 /// What one shift of all positions makes of q and k, and how it came from them.
-struct Scores {
+struct ROPE_ABI Scores {
     const Eigen::MatrixXd &q, &k;                // before the rotation
     const Eigen::MatrixXd &q0, &k0, &q_s, &k_s;  // rotated at p, and at p + s
     const std::vector<Index>& positions;
@@ -246,7 +246,7 @@ ROPE_ABI inline void diagnose(const Setup& s, const Sample& sample, Report& repo
                                         : "None of the known mistakes gives these values.";
 }
 
-struct NoInverse {};
+struct ROPE_ABI NoInverse {};
 
 template <class T, class Rotate, class Inverse>
 ROPE_ABI inline Report measure_all(Rotate& rotate, Inverse& inverse, Layout layout, const Model& model,

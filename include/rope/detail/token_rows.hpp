@@ -8,13 +8,13 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "../axis_map.hpp"
 #include "../axis_positions.hpp"
 #include "../cos_sin_rows.hpp"
 #include "../errors.hpp"
 #include "../frequencies.hpp"
+#include "../list.hpp"
 #include "../types.hpp"
 #include "checks.hpp"
 #include "job.hpp"
@@ -28,7 +28,7 @@ namespace detail {
 
 /// A row of cosines and sines for each token: of the angle from one place to another, which for Rows is 0.
 template <class T>
-class TokenRows : public CosSinRows<T> {
+class ROPE_ABI TokenRows : public CosSinRows<T> {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                   "Rows and moves are float (they serve float, half and bfloat16 data) or double.");
 
@@ -133,7 +133,7 @@ class TokenRows : public CosSinRows<T> {
     template <class MoveOf>
     ROPE_ABI Status check_growth_of(Index tokens, const MoveOf& move_of) const noexcept {
         if (!this->grows_) return Status();
-        const auto largest = [](const std::vector<double>& growth) {
+        const auto largest = [](const List<double>& growth) {
             double most = 0.0;
             for (const double g : growth) most = std::max(most, std::fabs(g));
             return most;
@@ -268,7 +268,7 @@ class TokenRows : public CosSinRows<T> {
         return {entry.cos * reciprocal, entry.sin * reciprocal};
     }
 
-    ROPE_ABI static void put(const CosSin<DoubleDouble>& entry, T* cos, T* sin) noexcept {
+    ROPE_ABI static void put(CosSin<DoubleDouble> entry, T* cos, T* sin) noexcept {
         if constexpr (std::is_same_v<T, float>) {
             *cos = round_to_float(entry.cos);
             *sin = round_to_float(entry.sin);

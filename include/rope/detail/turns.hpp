@@ -13,7 +13,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 /// (hi * 2^64 + lo) / 2^128 of a turn. Negative angles are the two's complement.
-struct Turns {
+struct ROPE_ABI Turns {
     std::uint64_t hi = 0;
     std::uint64_t lo = 0;
 };
@@ -77,7 +77,7 @@ ROPE_ABI inline Turns turns_from_radians(DoubleDouble radians) noexcept {
 
 /// cos and sin of one angle. T is double or DoubleDouble.
 template <class T>
-struct CosSin {
+struct ROPE_ABI CosSin {
     T cos;
     T sin;
 };

@@ -17,7 +17,7 @@ enum Axis : unsigned char { kBatchAxis, kSeqAxis, kHeadAxis, kNoAxis };
 inline constexpr Index kAllHeads = std::numeric_limits<Index>::max();
 
 /// The axes from the outermost to the innermost.
-struct Order {
+struct ROPE_ABI Order {
     Axis outer = kBatchAxis, middle = kSeqAxis, inner = kHeadAxis;
     /// How many heads of a token one row of cos and sin goes over while it is held in registers: all of them, or a few
     /// that are finished before the next are begun.
@@ -80,7 +80,7 @@ inline constexpr std::uintptr_t kPrefetchDistance = 4096;
 inline constexpr Index kLanes = 16;
 
 /// A place in the numbering of heads that an Order makes.
-class HeadWalk {
+class ROPE_ABI HeadWalk {
  public:
     template <class T>
     ROPE_ABI HeadWalk(const Order& order, const TensorView<T>& v, Index begin) noexcept

@@ -7,6 +7,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace avx2 {
 
+inline constexpr bool kHasMasks = false;
+
 // ---- scalars ----
 
 ROPE_INLINE float multiply_add(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
@@ -49,9 +51,9 @@ ROPE_INLINE __m256 with_short_nan(__m256 x) noexcept {
 }
 
 template <class T>
-struct Vector;
+struct ROPE_ABI Vector;
 template <class T>
-struct EvenOdd;
+struct ROPE_ABI EvenOdd;
 
 template <>
 struct Vector<float> {
@@ -59,6 +61,7 @@ struct Vector<float> {
     __m256 v;
 
     /// This vector, in a register. Used twice, it would be read from memory twice.
+    ROPE_INLINE Vector with_short_nans() const noexcept { return {with_short_nan(v)}; }
     ROPE_INLINE Vector held() const noexcept {
         __m256 x = v;
         __asm__("" : "+x"(x));
@@ -184,10 +187,10 @@ struct EvenOdd<bfloat16> {
         const __m256 even = _mm256_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0));
         const __m256 odd = _mm256_shuffle_ps(low, high, _MM_SHUFFLE(3, 1, 3, 1));
         constexpr int order = _MM_SHUFFLE(3, 1, 2, 0);
-        return {{_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(even), order))},
-                {_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(odd), order))}};
+        return {{with_short_nan(_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(even), order)))},
+                {with_short_nan(_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(odd), order)))}};
     }
-    /// Results of arithmetic on bfloat16 only: a NaN among them has zeros in its lower 16 bits.
+    /// A NaN among them has zeros in its lower 16 bits, as those have that were loaded.
     ROPE_INLINE __m256i bits() const noexcept {
         return _mm256_blend_epi16(_mm256_srli_epi32(rounded_at_16_bits(even.v), 16), rounded_at_16_bits(odd.v), 0xaa);
     }

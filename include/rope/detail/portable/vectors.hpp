@@ -8,6 +8,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace portable {
 
+inline constexpr bool kHasMasks = false;
+
 /// a * b + c: rounded once where the machine can, else the product and the sum are rounded, and a machine without fma
 /// gives the compiler nothing to contract them to.
 template <class T>
@@ -23,11 +25,11 @@ ROPE_INLINE T multiply_add(T a, T b, T c) noexcept {
 ROPE_INLINE double product(double a, double b) noexcept { return ROPE_HAS_FMA ? opaque(a * b) : a * b; }
 
 template <class T>
-struct Vector {
+struct ROPE_ABI Vector {
     static constexpr Index kWidth = 1;
 };
 template <class T>
-struct EvenOdd;
+struct ROPE_ABI EvenOdd;
 
 }  // namespace portable
 }  // namespace detail

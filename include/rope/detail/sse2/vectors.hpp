@@ -8,6 +8,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace sse2 {
 
+inline constexpr bool kHasMasks = false;
+
 // ---- scalars ----
 
 ROPE_INLINE float multiply_add(float a, float b, float c) noexcept { return a * b + c; }
@@ -25,14 +27,14 @@ ROPE_INLINE __m128i choose(__m128i mask, __m128i a, __m128i b) noexcept {
 }
 
 /// 16 or 8 bytes in a register.
-struct Bytes16 {
+struct ROPE_ABI Bytes16 {
     __m128i x;
     ROPE_INLINE void store(void* p) const noexcept { _mm_storeu_si128(static_cast<__m128i*>(p), x); }
     ROPE_INLINE void store_after(void* p, Index kept) const noexcept {
         Bytes16{choose(load_16_bytes(kept_bytes(kept)), load_16_bytes(p), x)}.store(p);
     }
 };
-struct Bytes8 {
+struct ROPE_ABI Bytes8 {
     __m128i x;
     ROPE_INLINE void store(void* p) const noexcept { _mm_storel_epi64(static_cast<__m128i*>(p), x); }
     ROPE_INLINE void store_after(void* p, Index kept) const noexcept {
@@ -96,9 +98,9 @@ ROPE_INLINE Bytes8 halves_from_floats(__m128 x) noexcept {
 }
 
 template <class T>
-struct Vector;
+struct ROPE_ABI Vector;
 template <class T>
-struct EvenOdd;
+struct ROPE_ABI EvenOdd;
 
 template <>
 struct Vector<float> {
@@ -106,6 +108,7 @@ struct Vector<float> {
     __m128 v;
 
     /// This vector, in a register. Used twice, it would be read from memory twice.
+    ROPE_INLINE Vector with_short_nans() const noexcept { return {with_short_nan(v)}; }
     ROPE_INLINE Vector held() const noexcept {
         __m128 x = v;
         __asm__("" : "+x"(x));
@@ -223,10 +226,10 @@ struct EvenOdd<bfloat16> {
     ROPE_INLINE static EvenOdd load(const float* p) noexcept {
         const __m128 low = _mm_loadu_ps(p);
         const __m128 high = _mm_loadu_ps(p + 4);
-        return {{_mm_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0))},
-                {_mm_shuffle_ps(low, high, _MM_SHUFFLE(3, 1, 3, 1))}};
+        return {{with_short_nan(_mm_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)))},
+                {with_short_nan(_mm_shuffle_ps(low, high, _MM_SHUFFLE(3, 1, 3, 1)))}};
     }
-    /// Results of arithmetic on bfloat16 only: a NaN among them has zeros in its lower 16 bits.
+    /// A NaN among them has zeros in its lower 16 bits, as those have that were loaded.
     ROPE_INLINE Bytes16 bits() const noexcept {
         return {_mm_or_si128(_mm_srli_epi32(rounded_at_16_bits(even.v), 16), upper_halves(rounded_at_16_bits(odd.v)))};
     }

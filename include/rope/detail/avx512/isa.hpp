@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// AVX-512 with F, BW, DQ and VL: x86-64 machines since 2017 (Skylake-SP) and 2022 (Zen 4). See ../isa_list.hpp.
+#if defined(__x86_64__) && defined(__GNUC__)
+#    if defined(ROPE_ISA_ENTRY)
+ROPE_ISA_ENTRY(avx512)
+#    elif !defined(ROPE_FOR_EACH_ISA)
+#        include "cpu.hpp"
+#    else
+#        include <immintrin.h>
+#        define ROPE_ISA avx512
+#        if defined(__clang__)
+#            pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"))), \
+                                         apply_to = function)
+#        else
+#            pragma GCC push_options
+#            pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
+#        endif
+#        ifndef ROPE_AVX512_VECTORS
+#            define ROPE_AVX512_VECTORS
+#            include "registers.hpp"
+#            include "vectors.hpp"
+#        endif
+#        include ROPE_FOR_EACH_ISA
+#        if defined(__clang__)
+#            pragma clang attribute pop
+#        else
+#            pragma GCC pop_options
+#        endif
+#        undef ROPE_ISA
+#    endif
+#endif

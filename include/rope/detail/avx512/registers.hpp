@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// The instructions that vectors.hpp is written in, each by its intrinsic. ../emulated/registers.hpp has the same in
+// plain C++. Where an intrinsic without a mask begins from an undefined register, g++ 12 warns; then it is the one
+// with a mask of all lanes.
+#pragma once
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+namespace avx512 {
+
+using Floats = __m512;    // 16
+using Doubles = __m512d;  // 8
+using Words = __m512i;    // 16 of 32 bits, or 32 of 16
+using Shorts = __m256i;   // 16 of 16 bits
+using Mask8 = __mmask8;
+using Mask16 = __mmask16;
+using Mask32 = __mmask32;
+
+inline constexpr Mask8 kAll8 = 0xff;
+inline constexpr Mask16 kAll16 = 0xffff;
+
+// ---- load and store: what a mask leaves out is neither read nor written, and 0 in the register ----
+
+ROPE_INLINE Floats load_floats(const float* p) noexcept { return _mm512_loadu_ps(p); }
+ROPE_INLINE Floats load_floats(const float* p, Mask16 m) noexcept { return _mm512_maskz_loadu_ps(m, p); }
+ROPE_INLINE Doubles load_doubles(const double* p) noexcept { return _mm512_loadu_pd(p); }
+ROPE_INLINE Doubles load_doubles(const double* p, Mask8 m) noexcept { return _mm512_maskz_loadu_pd(m, p); }
+ROPE_INLINE Words load_words(const void* p) noexcept { return _mm512_loadu_si512(p); }
+ROPE_INLINE Words load_words(const void* p, Mask32 m) noexcept { return _mm512_maskz_loadu_epi16(m, p); }
+ROPE_INLINE Shorts load_shorts(const void* p) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+ROPE_INLINE Shorts load_shorts(const void* p, Mask16 m) noexcept { return _mm256_maskz_loadu_epi16(m, p); }
+
+ROPE_INLINE void store(float* p, Floats x) noexcept { _mm512_storeu_ps(p, x); }
+ROPE_INLINE void store(float* p, Floats x, Mask16 m) noexcept { _mm512_mask_storeu_ps(p, m, x); }
+ROPE_INLINE void store(double* p, Doubles x) noexcept { _mm512_storeu_pd(p, x); }
+ROPE_INLINE void store(double* p, Doubles x, Mask8 m) noexcept { _mm512_mask_storeu_pd(p, m, x); }
+ROPE_INLINE void store_words(void* p, Words x) noexcept { _mm512_storeu_si512(p, x); }
+ROPE_INLINE void store_words(void* p, Words x, Mask32 m) noexcept { _mm512_mask_storeu_epi16(p, m, x); }
+ROPE_INLINE void store_shorts(void* p, Shorts x) noexcept { _mm256_storeu_si256(static_cast<__m256i*>(p), x); }
+ROPE_INLINE void store_shorts(void* p, Shorts x, Mask16 m) noexcept { _mm256_mask_storeu_epi16(p, m, x); }
+ROPE_INLINE void store_as_floats(float* p, Doubles x) noexcept { _mm256_storeu_ps(p, _mm512_maskz_cvtpd_ps(kAll8, x)); }
+
+/// x, in a register, read once.
+ROPE_INLINE Floats held(Floats x) noexcept {
+    __asm__("" : "+v"(x));
+    return x;
+}
+ROPE_INLINE Doubles held(Doubles x) noexcept {
+    __asm__("" : "+v"(x));
+    return x;
+}
+ROPE_INLINE Words held(Words x) noexcept {
+    __asm__("" : "+v"(x));
+    return x;
+}
+
+// ---- floats ----
+
+ROPE_INLINE Floats all(float x) noexcept { return _mm512_set1_ps(x); }
+ROPE_INLINE Floats add(Floats a, Floats b) noexcept { return _mm512_add_ps(a, b); }
+ROPE_INLINE Floats multiply(Floats a, Floats b) noexcept { return _mm512_mul_ps(a, b); }
+ROPE_INLINE Floats fused_add(Floats a, Floats b, Floats c) noexcept { return _mm512_fmadd_ps(a, b, c); }
+ROPE_INLINE Floats fused_subtract(Floats a, Floats b, Floats c) noexcept { return _mm512_fmsub_ps(a, b, c); }
+ROPE_INLINE Floats fused_subtract_add(Floats a, Floats b, Floats c) noexcept { return _mm512_fmaddsub_ps(a, b, c); }
+/// Neighbours exchanged.
+ROPE_INLINE Floats swapped(Floats x) noexcept { return _mm512_maskz_permute_ps(kAll16, x, _MM_SHUFFLE(2, 3, 0, 1)); }
+/// Each lane of `order` names the lane of x that comes there.
+ROPE_INLINE Floats permuted(Floats x, Words order) noexcept { return _mm512_maskz_permutexvar_ps(kAll16, order, x); }
+/// The same of 32 lanes: those of a, then those of b.
+ROPE_INLINE Floats permuted(Floats a, Floats b, Words order) noexcept { return _mm512_permutex2var_ps(a, order, b); }
+ROPE_INLINE Floats from_half(Shorts x) noexcept { return _mm512_maskz_cvtph_ps(kAll16, x); }
+ROPE_INLINE Shorts to_half(Floats x) noexcept {
+    return _mm512_maskz_cvtps_ph(kAll16, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+// ---- doubles ----
+
+ROPE_INLINE Doubles all(double x) noexcept { return _mm512_set1_pd(x); }
+ROPE_INLINE Doubles add(Doubles a, Doubles b) noexcept { return _mm512_add_pd(a, b); }
+ROPE_INLINE Doubles subtract(Doubles a, Doubles b) noexcept { return _mm512_sub_pd(a, b); }
+ROPE_INLINE Doubles multiply(Doubles a, Doubles b) noexcept { return _mm512_mul_pd(a, b); }
+ROPE_INLINE Doubles fused_add(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmadd_pd(a, b, c); }
+ROPE_INLINE Doubles fused_subtract(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmsub_pd(a, b, c); }
+ROPE_INLINE Doubles fused_subtract_add(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmaddsub_pd(a, b, c); }
+ROPE_INLINE Doubles swapped(Doubles x) noexcept { return _mm512_maskz_permute_pd(kAll8, x, 0x55); }
+/// Lanes 0, 0, 1, 1, 2, 2, 3, 3, and lanes 4, 4, 5, 5, 6, 6, 7, 7.
+ROPE_INLINE Doubles lower_twice(Doubles x) noexcept {
+    return _mm512_maskz_permutexvar_pd(kAll8, _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), x);
+}
+ROPE_INLINE Doubles upper_twice(Doubles x) noexcept {
+    return _mm512_maskz_permutexvar_pd(kAll8, _mm512_setr_epi64(4, 4, 5, 5, 6, 6, 7, 7), x);
+}
+
+// ---- words ----
+
+ROPE_INLINE Words words(Floats x) noexcept { return _mm512_castps_si512(x); }
+ROPE_INLINE Floats floats(Words x) noexcept { return _mm512_castsi512_ps(x); }
+ROPE_INLINE Words all_words(unsigned x) noexcept { return _mm512_set1_epi32(static_cast<int>(x)); }
+ROPE_INLINE Words load_order(const int* p) noexcept { return _mm512_loadu_si512(p); }
+ROPE_INLINE Words add(Words a, Words b) noexcept { return _mm512_add_epi32(a, b); }
+ROPE_INLINE Words both(Words a, Words b) noexcept { return _mm512_and_si512(a, b); }
+ROPE_INLINE Words either(Words a, Words b) noexcept { return _mm512_or_si512(a, b); }
+ROPE_INLINE Words up_16(Words x) noexcept { return _mm512_maskz_slli_epi32(kAll16, x, 16); }
+ROPE_INLINE Words down_16(Words x) noexcept { return _mm512_maskz_srli_epi32(kAll16, x, 16); }
+/// As signed numbers.
+ROPE_INLINE Mask16 is_greater(Words a, Words b) noexcept { return _mm512_cmpgt_epi32_mask(a, b); }
+/// b where the mask has ones.
+ROPE_INLINE Words chosen(Mask16 m, Words a, Words b) noexcept { return _mm512_mask_blend_epi32(m, a, b); }
+/// The same of 16 bits each.
+ROPE_INLINE Words chosen_16(Mask32 m, Words a, Words b) noexcept { return _mm512_mask_blend_epi16(m, a, b); }
+ROPE_INLINE Words widened(Shorts x) noexcept { return _mm512_maskz_cvtepu16_epi32(kAll16, x); }
+/// The lower 16 bits of each.
+ROPE_INLINE Shorts narrowed(Words x) noexcept { return _mm512_maskz_cvtepi32_epi16(kAll16, x); }
+
+}  // namespace avx512
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

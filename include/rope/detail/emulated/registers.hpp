@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// What ../avx512/registers.hpp has, in plain C++: lane by lane, and for the bits of a mask one by one. A lane that a mask
+// leaves out is not touched in memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+namespace emulated {
+
+template <class E, std::size_t kLanes>
+struct ROPE_ABI Register {
+    E lane[kLanes];
+};
+using Floats = Register<float, 16>;
+using Doubles = Register<double, 8>;
+using Words = Register<std::uint32_t, 16>;  // or 32 of 16 bits
+using Shorts = Register<std::uint16_t, 16>;
+using Mask8 = std::uint8_t;
+using Mask16 = std::uint16_t;
+using Mask32 = std::uint32_t;
+
+inline constexpr Mask8 kAll8 = 0xff;
+inline constexpr Mask16 kAll16 = 0xffff;
+
+template <class Mask>
+ROPE_ABI inline bool has(Mask m, int i) noexcept {
+    return (m >> i & 1) != 0;
+}
+
+// ---- load and store ----
+
+template <class R, class E, class Mask>
+ROPE_ABI inline R load_lanes(const E* p, Mask m, int count) noexcept {
+    E lanes[32] = {};
+    for (int i = 0; i < count; ++i)
+        if (has(m, i)) std::memcpy(lanes + i, p + i, sizeof(E));
+    R result;
+    std::memcpy(&result, lanes, sizeof(R));
+    return result;
+}
+template <class R, class E, class Mask>
+ROPE_ABI inline void store_lanes(E* p, const R& x, Mask m, int count) noexcept {
+    E lanes[32];
+    std::memcpy(lanes, &x, sizeof(R));
+    for (int i = 0; i < count; ++i)
+        if (has(m, i)) std::memcpy(p + i, lanes + i, sizeof(E));
+}
+
+ROPE_ABI inline Floats load_floats(const float* p, Mask16 m = kAll16) noexcept { return load_lanes<Floats>(p, m, 16); }
+ROPE_ABI inline Doubles load_doubles(const double* p, Mask8 m = kAll8) noexcept { return load_lanes<Doubles>(p, m, 8); }
+ROPE_ABI inline Words load_words(const void* p, Mask32 m = ~Mask32(0)) noexcept {
+    return load_lanes<Words>(static_cast<const std::uint16_t*>(p), m, 32);
+}
+ROPE_ABI inline Shorts load_shorts(const void* p, Mask16 m = kAll16) noexcept {
+    return load_lanes<Shorts>(static_cast<const std::uint16_t*>(p), m, 16);
+}
+ROPE_ABI inline void store(float* p, Floats x, Mask16 m = kAll16) noexcept { store_lanes(p, x, m, 16); }
+ROPE_ABI inline void store(double* p, Doubles x, Mask8 m = kAll8) noexcept { store_lanes(p, x, m, 8); }
+ROPE_ABI inline void store_words(void* p, Words x, Mask32 m = ~Mask32(0)) noexcept {
+    store_lanes(static_cast<std::uint16_t*>(p), x, m, 32);
+}
+ROPE_ABI inline void store_shorts(void* p, Shorts x, Mask16 m = kAll16) noexcept {
+    store_lanes(static_cast<std::uint16_t*>(p), x, m, 16);
+}
+ROPE_ABI inline void store_as_floats(float* p, Doubles x) noexcept {
+    for (int i = 0; i < 8; ++i) p[i] = static_cast<float>(x.lane[i]);
+}
+
+/// x, rounded whatever is done with it next.
+ROPE_ABI inline Floats held(Floats x) noexcept { return x; }
+ROPE_ABI inline Doubles held(Doubles x) noexcept {
+    for (double& lane : x.lane) lane = opaque(lane);
+    return x;
+}
+ROPE_ABI inline Words held(Words x) noexcept { return x; }
+
+// ---- floats and doubles ----
+
+ROPE_ABI inline float fused(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
+ROPE_ABI inline double fused(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
+
+ROPE_ABI inline Floats all(float x) noexcept {
+    Floats r;
+    for (float& lane : r.lane) lane = x;
+    return r;
+}
+ROPE_ABI inline Doubles all(double x) noexcept {
+    Doubles r;
+    for (double& lane : r.lane) lane = x;
+    return r;
+}
+template <class E, std::size_t n>
+ROPE_ABI inline Register<E, n> add(Register<E, n> a, const Register<E, n>& b) noexcept {
+    for (std::size_t i = 0; i < n; ++i) a.lane[i] += b.lane[i];
+    return a;
+}
+template <class E, std::size_t n>
+ROPE_ABI inline Register<E, n> subtract(Register<E, n> a, const Register<E, n>& b) noexcept {
+    for (std::size_t i = 0; i < n; ++i) a.lane[i] -= b.lane[i];
+    return a;
+}
+template <class E, std::size_t n>
+ROPE_ABI inline Register<E, n> multiply(Register<E, n> a, const Register<E, n>& b) noexcept {
+    for (std::size_t i = 0; i < n; ++i) a.lane[i] *= b.lane[i];
+    return a;
+}
+template <class E, std::size_t n>
+ROPE_ABI inline Register<E, n> fused_add(Register<E, n> a, const Register<E, n>& b, const Register<E, n>& c) noexcept {
+    for (std::size_t i = 0; i < n; ++i) a.lane[i] = fused(a.lane[i], b.lane[i], c.lane[i]);
+    return a;
+}
+template <class E, std::size_t n>
+ROPE_ABI inline Register<E, n> fused_subtract(Register<E, n> a, const Register<E, n>& b,
+                                              const Register<E, n>& c) noexcept {
+    for (std::size_t i = 0; i < n; ++i) a.lane[i] = fused(a.lane[i], b.lane[i], -c.lane[i]);
+    return a;
+}
+template <class E, std::size_t n>
+ROPE_ABI inline Register<E, n> fused_subtract_add(Register<E, n> a, const Register<E, n>& b,
+                                                  const Register<E, n>& c) noexcept {
+    for (std::size_t i = 0; i < n; ++i) a.lane[i] = fused(a.lane[i], b.lane[i], i % 2 == 0 ? -c.lane[i] : c.lane[i]);
+    return a;
+}
+template <class E, std::size_t n>
+ROPE_ABI inline Register<E, n> swapped(const Register<E, n>& x) noexcept {
+    Register<E, n> r;
+    for (std::size_t i = 0; i < n; ++i) r.lane[i] = x.lane[i ^ 1];
+    return r;
+}
+ROPE_ABI inline Doubles lower_twice(const Doubles& x) noexcept {
+    Doubles r;
+    for (int i = 0; i < 8; ++i) r.lane[i] = x.lane[i / 2];
+    return r;
+}
+ROPE_ABI inline Doubles upper_twice(const Doubles& x) noexcept {
+    Doubles r;
+    for (int i = 0; i < 8; ++i) r.lane[i] = x.lane[4 + i / 2];
+    return r;
+}
+ROPE_ABI inline Floats permuted(const Floats& x, const Words& order) noexcept {
+    Floats r;
+    for (int i = 0; i < 16; ++i) r.lane[i] = x.lane[order.lane[i] % 16];
+    return r;
+}
+ROPE_ABI inline Floats permuted(const Floats& a, const Floats& b, const Words& order) noexcept {
+    Floats r;
+    for (int i = 0; i < 16; ++i)
+        r.lane[i] = order.lane[i] % 32 < 16 ? a.lane[order.lane[i] % 16] : b.lane[order.lane[i] % 16];
+    return r;
+}
+ROPE_ABI inline Floats from_half(const Shorts& x) noexcept {
+    Floats r;
+    for (int i = 0; i < 16; ++i) {
+        const half h = {x.lane[i]};
+        r.lane[i] = Element<float, half>::load(&h);
+    }
+    return r;
+}
+ROPE_ABI inline Shorts to_half(const Floats& x) noexcept {
+    Shorts r;
+    for (int i = 0; i < 16; ++i) {
+        half h;
+        Element<float, half>::store(&h, x.lane[i]);
+        r.lane[i] = h.bits;
+    }
+    return r;
+}
+
+// ---- words ----
+
+ROPE_ABI inline Words words(const Floats& x) noexcept {
+    Words r;
+    std::memcpy(&r, &x, sizeof(r));
+    return r;
+}
+ROPE_ABI inline Floats floats(const Words& x) noexcept {
+    Floats r;
+    std::memcpy(&r, &x, sizeof(r));
+    return r;
+}
+ROPE_ABI inline Words all_words(unsigned x) noexcept {
+    Words r;
+    for (std::uint32_t& lane : r.lane) lane = x;
+    return r;
+}
+ROPE_ABI inline Words load_order(const int* p) noexcept {
+    Words r;
+    std::memcpy(&r, p, sizeof(r));
+    return r;
+}
+ROPE_ABI inline Words both(Words a, const Words& b) noexcept {
+    for (int i = 0; i < 16; ++i) a.lane[i] &= b.lane[i];
+    return a;
+}
+ROPE_ABI inline Words either(Words a, const Words& b) noexcept {
+    for (int i = 0; i < 16; ++i) a.lane[i] |= b.lane[i];
+    return a;
+}
+ROPE_ABI inline Words up_16(Words x) noexcept {
+    for (std::uint32_t& lane : x.lane) lane <<= 16;
+    return x;
+}
+ROPE_ABI inline Words down_16(Words x) noexcept {
+    for (std::uint32_t& lane : x.lane) lane >>= 16;
+    return x;
+}
+ROPE_ABI inline Mask16 is_greater(const Words& a, const Words& b) noexcept {
+    Mask16 m = 0;
+    for (int i = 0; i < 16; ++i)
+        if (static_cast<std::int32_t>(a.lane[i]) > static_cast<std::int32_t>(b.lane[i]))
+            m = static_cast<Mask16>(m | 1u << i);
+    return m;
+}
+ROPE_ABI inline Words chosen(Mask16 m, Words a, const Words& b) noexcept {
+    for (int i = 0; i < 16; ++i)
+        if (has(m, i)) a.lane[i] = b.lane[i];
+    return a;
+}
+ROPE_ABI inline Words chosen_16(Mask32 m, Words a, const Words& b) noexcept {
+    for (int i = 0; i < 32; ++i) {
+        const std::uint32_t part = i % 2 == 0 ? 0x0000ffff : 0xffff0000;
+        if (has(m, i)) a.lane[i / 2] = (a.lane[i / 2] & ~part) | (b.lane[i / 2] & part);
+    }
+    return a;
+}
+ROPE_ABI inline Words widened(const Shorts& x) noexcept {
+    Words r;
+    for (int i = 0; i < 16; ++i) r.lane[i] = x.lane[i];
+    return r;
+}
+ROPE_ABI inline Shorts narrowed(const Words& x) noexcept {
+    Shorts r;
+    for (int i = 0; i < 16; ++i) r.lane[i] = static_cast<std::uint16_t>(x.lane[i]);
+    return r;
+}
+
+}  // namespace emulated
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

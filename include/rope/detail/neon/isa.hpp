@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// NEON: every aarch64 machine whose bytes are in little-endian order, on which the vectors of 16-bit types rely. See
+// ../isa_list.hpp.
+#if defined(__aarch64__) && defined(__AARCH64EL__) && defined(__ARM_NEON) && defined(__GNUC__)
+#    if defined(ROPE_ISA_ENTRY)
+ROPE_ISA_ENTRY(neon)
+#    elif !defined(ROPE_FOR_EACH_ISA)
+#        include "cpu.hpp"
+#    else
+#        include <arm_neon.h>
+#        define ROPE_ISA neon
+#        include "vectors.hpp"
+#        include ROPE_FOR_EACH_ISA
+#        undef ROPE_ISA
+#    endif
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// List: a std::vector that belongs to the units of one machine.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "version.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+
+/// std::allocator under a name with ROPE_ABI in it, which is then in the names of a vector's functions, too.
+template <class T>
+struct ROPE_ABI Allocator : std::allocator<T> {
+    template <class U>
+    struct ROPE_ABI rebind {  // std's would lead back to std::allocator
+        using other = Allocator<U>;
+    };
+    Allocator() = default;
+    template <class U>
+    ROPE_ABI Allocator(const Allocator<U>&) noexcept {}
+};
+
+}  // namespace detail
+
+/// A std::vector with another allocator. It is made of a std::vector unasked, and copied into one. Units of a
+/// program that are compiled with different -m flags share the functions of std::vector<double>, as the linker keeps
+/// one of each, which an older machine may not be able to run; they do not share those of List<double> (see
+/// ROPE_ABI). So numbers of the library's are in one of these.
+template <class T>
+class ROPE_ABI List : public std::vector<T, detail::Allocator<T>> {
+    using Base = std::vector<T, detail::Allocator<T>>;
+
+ public:
+    using Base::Base;
+    List() = default;
+    ROPE_ABI List(const std::vector<T>& list) : Base(list.begin(), list.end()) {}
+    ROPE_ABI operator std::vector<T>() const { return std::vector<T>(this->begin(), this->end()); }
+    ROPE_ABI friend bool operator==(const List& a, const List& b) {
+        return static_cast<const Base&>(a) == static_cast<const Base&>(b);
+    }
+    ROPE_ABI friend bool operator!=(const List& a, const List& b) { return !(a == b); }
+};
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

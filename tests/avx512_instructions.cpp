@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// What the compiler makes of the AVX-512 kernels, on any x86-64 machine, for none of them runs: fma on whole registers,
+// masked loads and stores, and inner loops that keep what they use in registers. Compiled with plain -O2, as users do.
+#include <rope/core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/disassembly.hpp"
+
+// Kernels that stand in the program, though nothing here calls apply.
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+#define ROPE_TEST_KERNEL(layout, X, T) \
+    template void avx512::rotate<Layout::layout, X, X, T>(const RotateTask<X, X, T>&, Index, Index) noexcept;
+ROPE_TEST_KERNEL(half_split, float, float)
+ROPE_TEST_KERNEL(half_split, double, double)
+ROPE_TEST_KERNEL(half_split, half, float)
+ROPE_TEST_KERNEL(half_split, bfloat16, float)
+ROPE_TEST_KERNEL(interleaved, float, float)
+ROPE_TEST_KERNEL(interleaved, double, double)
+ROPE_TEST_KERNEL(interleaved, half, float)
+ROPE_TEST_KERNEL(interleaved, bfloat16, float)
+#undef ROPE_TEST_KERNEL
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+namespace {
+
+struct Line {
+    std::uintptr_t address;
+    std::string text;
+};
+struct Kernel {
+    std::string name;
+    std::vector<Line> lines;
+};
+
+/// The functions of this program that turn blocks by AVX-512.
+std::vector<Kernel> kernels() {
+    std::istringstream all(
+        support::output_of("objdump -d -C --no-show-raw-insn '" + support::this_program() + "' 2>/dev/null"));
+    std::vector<Kernel> found;
+    bool is_inside = false;
+    for (std::string line; std::getline(all, line);) {
+        if (line.empty()) is_inside = false;
+        if (line.find(">:") != std::string::npos && line.find("avx512::turn_by_blocks") != std::string::npos) {
+            found.push_back({line, {}});
+            is_inside = true;
+        } else if (is_inside && line.find(':') != std::string::npos) {
+            found.back().lines.push_back({std::stoull(line, nullptr, 16), line.substr(line.find(':') + 1)});
+        }
+    }
+    return found;
+}
+
+bool has(const Kernel& kernel, const char* pattern) {
+    const std::regex regex(pattern);
+    for (const Line& line : kernel.lines)
+        if (std::regex_search(line.text, regex)) return true;
+    return false;
+}
+
+/// The loops that contain no other: from where a jump goes back to, up to the jump.
+std::vector<std::vector<Line>> inner_loops(const Kernel& kernel) {
+    static const std::regex jump("^\\s*j[a-z]+\\s+([0-9a-f]+)");
+    std::vector<std::vector<Line>> loops;
+    for (std::size_t i = 0; i < kernel.lines.size(); ++i) {
+        std::smatch match;
+        if (!std::regex_search(kernel.lines[i].text, match, jump)) continue;
+        const std::uintptr_t target = std::stoull(match[1], nullptr, 16);
+        std::size_t begin = i;
+        while (begin > 0 && kernel.lines[begin].address > target) --begin;
+        if (kernel.lines[begin].address != target || begin == i) continue;
+        const std::vector<Line> loop(kernel.lines.begin() + static_cast<std::ptrdiff_t>(begin),
+                                     kernel.lines.begin() + static_cast<std::ptrdiff_t>(i + 1));
+        // A loop ends after those inside it, and begins before them.
+        if (loops.empty() || loops.back().front().address < target || loops.back().back().address < target)
+            loops.push_back(loop);
+    }
+    return loops;
+}
+
+}  // namespace
+
+TEST_CASE("AVX-512 kernels are made of masked loads and stores, fma on whole registers, and loops without the stack") {
+    const std::vector<Kernel> all = kernels();
+    CHECK(all.size() == 8);
+    const std::regex fma("vf(m|nm)(add|sub|addsub|subadd)[123]{3}p[sd].*%zmm");
+    const std::regex stack("%zmm.*\\(%rsp|\\(%rsp.*%zmm");
+    for (const Kernel& kernel : all) {
+        CAPTURE(kernel.name);
+        CHECK(has(kernel, "v(mov|cvt|pmov)[a-z0-9]*\\s.*\\(%.*%[yz]mm[0-9]+\\{%k[1-7]\\}\\{z\\}"));  // from memory
+        CHECK(has(kernel, "v(mov|cvt|pmov)[a-z0-9]*\\s.*%[yz]mm[0-9]+,.*\\(%.*\\{%k[1-7]\\}"));      // to memory
+        std::size_t turning = 0;
+        for (const std::vector<Line>& loop : inner_loops(kernel)) {
+            std::size_t products = 0;
+            for (const Line& line : loop)
+                if (std::regex_search(line.text, fma)) ++products;
+            if (products == 0) continue;
+            ++turning;
+            for (const Line& line : loop) {
+                CAPTURE(line.text);
+                CHECK_FALSE(std::regex_search(line.text, stack));
+            }
+        }
+        CHECK(turning >= 2);  // all blocks of the widest group at once; one block
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// What every unit of the test offers the others: its results, and the library's types made and used.
+#pragma once
+
+#include <string>
+
+#include <rope/rope.hpp>
+
+#ifdef ROPE_OTHER_VERSION
+#    define ROPE_TEST_UNIT(name)    \
+        namespace name {            \
+        std::string results();      \
+        std::string more_results(); \
+        }
+#else
+#    define ROPE_TEST_UNIT(name)                                                                        \
+        namespace name {                                                                                \
+        std::string results();                                                                          \
+        std::string more_results();                                                                     \
+        rope::CosSinCache<float> cache();                                                               \
+        rope::CompactCosSinCache<float> compact();                                                      \
+        rope::RotaryEmbedding<float> rotary();                                                          \
+        std::string use(const rope::CosSinCache<float>& cache, rope::CompactCosSinCache<float> compact, \
+                        rope::RotaryEmbedding<float> rotary, rope::Positions positions);                \
+        }
+#endif
+ROPE_TEST_UNIT(base)
+ROPE_TEST_UNIT(v3)
+ROPE_TEST_UNIT(v4)
+ROPE_TEST_UNIT(other)
