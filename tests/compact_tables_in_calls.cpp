@@ -211,7 +211,7 @@ TEMPLATE_TEST_CASE("results are within their bound of the real rotation", "", fl
                 f.attention_factor = m;
                 const CompactCosSinCache<T> table(f, 5000, {d, 4}, -700);
                 const std::vector<TestType> before = support::normal<TestType>(seq * heads * d, 8);
-                support::for_each_isa([&](const char*) {
+                support::for_each_class_of_bits([&](const char*) {
                     std::vector<TestType> x = before;
                     call(operation, layout, rope::view(x.data(), seq, heads, d), table, positions);
                     const double entry = support::most_error(m) * support::kCompactUnit<T> *
