@@ -68,22 +68,21 @@ bool has(const Kernel& kernel, const char* pattern) {
     return false;
 }
 
-/// The loops that contain no other: from where a jump goes back to, up to the jump.
+/// The loops without a jump but the one back to their beginning, as those over heads are.
 std::vector<std::vector<Line>> inner_loops(const Kernel& kernel) {
     static const std::regex jump("^\\s*j[a-z]+\\s+([0-9a-f]+)");
     std::vector<std::vector<Line>> loops;
+    std::size_t after_jump = 0;  // the line after the last jump
     for (std::size_t i = 0; i < kernel.lines.size(); ++i) {
         std::smatch match;
         if (!std::regex_search(kernel.lines[i].text, match, jump)) continue;
         const std::uintptr_t target = std::stoull(match[1], nullptr, 16);
         std::size_t begin = i;
-        while (begin > 0 && kernel.lines[begin].address > target) --begin;
-        if (kernel.lines[begin].address != target || begin == i) continue;
-        const std::vector<Line> loop(kernel.lines.begin() + static_cast<std::ptrdiff_t>(begin),
-                                     kernel.lines.begin() + static_cast<std::ptrdiff_t>(i + 1));
-        // A loop ends after those inside it, and begins before them.
-        if (loops.empty() || loops.back().front().address < target || loops.back().back().address < target)
-            loops.push_back(loop);
+        while (begin > after_jump && kernel.lines[begin].address > target) --begin;
+        after_jump = i + 1;
+        if (kernel.lines[begin].address == target && begin != i)
+            loops.emplace_back(kernel.lines.begin() + static_cast<std::ptrdiff_t>(begin),
+                               kernel.lines.begin() + static_cast<std::ptrdiff_t>(i + 1));
     }
     return loops;
 }
