@@ -8,11 +8,10 @@ set(includes "")
 foreach(folder IN LISTS INCLUDES)
   list(APPEND includes -isystem ${folder})
 endforeach()
-# (Every level of optimisation, by its bits: tests/same_bits.)
-set(builds "-std=c++17 -O0" "-std=c++2b -O1 -DROPE_TEST_EIGEN" "-std=c++17 -O2 -flto"
+set(builds "-std=c++17 -O0" "-std=c++20 -O2" "-std=c++2b -O3 -DROPE_TEST_EIGEN" "-std=c++17 -O2 -flto"
            "-std=c++17 -O1 -fno-exceptions -fno-rtti"
            "-std=c++20 -O1 -D_GLIBCXX_ASSERTIONS -D_GLIBCXX_DEBUG -D_GLIBCXX_DEBUG_PEDANTIC"
-           "-std=c++17 -O1 UNITY")
+           "-std=c++17 -Ofast UNITY")
 file(WRITE ${WORK}/unity.cpp "#include \"${SOURCE}/calls.cpp\"\n#include \"${SOURCE}/program.cpp\"\n")
 set(count 0)
 foreach(compiler IN LISTS COMPILERS)
@@ -44,7 +43,7 @@ foreach(compiler IN LISTS COMPILERS)
   endforeach()
 
   # Nothing prints or ends the process, but for what stands in for an exception where there are none.
-  foreach(build "-O1" "-O1 -fno-exceptions -fno-rtti")
+  foreach(build "-O2" "-O2 -fno-exceptions -fno-rtti")
     separate_arguments(flags UNIX_COMMAND "${build}")
     execute_process(COMMAND ${compiler} -std=c++17 ${flags} ${warnings} -I${INCLUDE} -c ${SOURCE}/calls.cpp
                             -o ${WORK}/calls.o COMMAND_ERROR_IS_FATAL ANY)

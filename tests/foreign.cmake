@@ -54,8 +54,8 @@ foreach(test IN LISTS tests)
 endforeach()
 # Static: qemu then needs none of the machine's libraries.
 execute_process(COMMAND ${COMPILER} -static ${objects} -o ${WORK}/tests COMMAND_ERROR_IS_FATAL ANY)
-# Every NaN and every pair of 16 bits take minutes here and seconds natively; other tests here have thousands of them.
-execute_process(COMMAND ${QEMU} ${WORK}/tests --durations yes "~no float NaN is lost*" "~every half and every bfloat16*"
+# Every NaN there is takes minutes here and seconds natively; other tests here have thousands of them.
+execute_process(COMMAND ${QEMU} ${WORK}/tests --durations yes "~no float NaN is lost*"
                 OUTPUT_VARIABLE out RESULT_VARIABLE failed)
 message("${out}")
 if(failed OR NOT out MATCHES "All tests passed")

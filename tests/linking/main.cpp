@@ -15,10 +15,14 @@ int main(int argc, char** argv) {
 #else
     if (argc > 1 && std::strcmp(argv[1], "cross") == 0) {
         const auto positions = rope::start_at(3);
-        const std::string alone = base::use(base::cache(), base::compact(), base::rotary(), positions);
-        const bool same = base::use(v3::cache(), v4::compact(), v3::rotary(), positions) == alone &&
-                          v3::use(v4::cache(), base::compact(), v4::rotary(), positions) == alone &&
-                          v4::use(base::cache(), v3::compact(), base::rotary(), positions) == alone;
+        const std::string alone = base::use(base::cache(), base::compact(), base::rotary(), base::rows(), base::moves(),
+                                            base::sinusoidal(), positions);
+        const bool same = base::use(v3::cache(), v4::compact(), v3::rotary(), v3::rows(), v4::moves(), v3::sinusoidal(),
+                                    positions) == alone &&
+                          v3::use(v4::cache(), base::compact(), v4::rotary(), v4::rows(), base::moves(),
+                                  v4::sinusoidal(), positions) == alone &&
+                          v4::use(base::cache(), v3::compact(), base::rotary(), base::rows(), v3::moves(),
+                                  base::sinusoidal(), positions) == alone;
         std::printf("cross %s\n", same ? "ok" : "wrong");
     }
 #endif

@@ -4,6 +4,7 @@
 #include <rope/rope.hpp>
 
 #include <cstdio>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -164,16 +165,35 @@ rope::RotaryEmbedding<float> UNIT::rotary() {
     model.heads = {{kHeads, 1, 1}};
     return rope::RotaryEmbedding<float>(model);
 }
+std::unique_ptr<rope::Rows<float>> UNIT::rows() {
+    auto rows = std::make_unique<rope::Rows<float>>(config_of());
+    rows->build(rope::start_at(2), kSeq);
+    return rows;
+}
+std::unique_ptr<rope::Moves<float>> UNIT::moves() {
+    auto moves = std::make_unique<rope::Moves<float>>(config_of());
+    moves->build(17);
+    return moves;
+}
+rope::SinusoidalEmbedding<float> UNIT::sinusoidal() { return rope::SinusoidalEmbedding<float>(kHeadDim, kSeq); }
 std::string UNIT::use(const rope::CosSinCache<float>& cache, rope::CompactCosSinCache<float> compact,
-                      rope::RotaryEmbedding<float> rotary, rope::Positions positions) {
+                      rope::RotaryEmbedding<float> rotary, std::unique_ptr<rope::Rows<float>> rows,
+                      std::unique_ptr<rope::Moves<float>> moves, rope::SinusoidalEmbedding<float> sinusoidal,
+                      rope::Positions positions) {
     std::uint64_t h = turned_by(14695981039346656037u, rope::CosSinCache<float>(cache));
     compact = rope::CompactCosSinCache<float>(compact);
     h = turned_by(h, compact);
     rotary.reserve(50);
     h = turned_by(h, rotary.table(0)->q);
-    rope::Rows<float> rows(config_of());
-    rows.build(positions, kSeq);
-    h = turned_by(h, rows);
+    h = turned_by(h, *rows);
+    h = turned_by(h, *moves);
+    moves->build(3);
+    h = turned_by(h, *moves);
+    rows->build(positions, kSeq);
+    h = turned_by(h, *rows);
+    Numbers<float> x = numbers<float>(kSeq * kHeadDim);
+    sinusoidal.add(rope::view(x.data(), kSeq, 1, kHeadDim));
+    h = hash(h, x);
     char text[40];
     std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(h));
     return text;

@@ -2,6 +2,7 @@
 // What every unit of the test offers the others: its results, and the library's types made and used.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include <rope/rope.hpp>
@@ -13,15 +14,20 @@
         std::string more_results(); \
         }
 #else
-#    define ROPE_TEST_UNIT(name)                                                                        \
-        namespace name {                                                                                \
-        std::string results();                                                                          \
-        std::string more_results();                                                                     \
-        rope::CosSinCache<float> cache();                                                               \
-        rope::CompactCosSinCache<float> compact();                                                      \
-        rope::RotaryEmbedding<float> rotary();                                                          \
-        std::string use(const rope::CosSinCache<float>& cache, rope::CompactCosSinCache<float> compact, \
-                        rope::RotaryEmbedding<float> rotary, rope::Positions positions);                \
+#    define ROPE_TEST_UNIT(name)                                                                                \
+        namespace name {                                                                                        \
+        std::string results();                                                                                  \
+        std::string more_results();                                                                             \
+        rope::CosSinCache<float> cache();                                                                       \
+        rope::CompactCosSinCache<float> compact();                                                              \
+        rope::RotaryEmbedding<float> rotary();                                                                  \
+        std::unique_ptr<rope::Rows<float>> rows();                                                              \
+        std::unique_ptr<rope::Moves<float>> moves();                                                            \
+        rope::SinusoidalEmbedding<float> sinusoidal();                                                          \
+        std::string use(const rope::CosSinCache<float>& cache, rope::CompactCosSinCache<float> compact,         \
+                        rope::RotaryEmbedding<float> rotary, std::unique_ptr<rope::Rows<float>> rows,           \
+                        std::unique_ptr<rope::Moves<float>> moves, rope::SinusoidalEmbedding<float> sinusoidal, \
+                        rope::Positions positions);                                                             \
         }
 #endif
 ROPE_TEST_UNIT(base)

@@ -61,13 +61,14 @@ struct Vector<float> {
     __m256 v;
 
     /// This vector, in a register. Used twice, it would be read from memory twice.
-    ROPE_INLINE Vector with_short_nans() const noexcept { return {with_short_nan(v)}; }
     ROPE_INLINE Vector held() const noexcept {
         __m256 x = v;
         __asm__("" : "+x"(x));
         return {x};
     }
 
+    /// As bfloat16 has them: a NaN becomes a quiet one with zeros below.
+    ROPE_INLINE Vector with_short_nans() const noexcept { return {with_short_nan(v)}; }
     ROPE_INLINE static Vector all(float x) noexcept { return {_mm256_set1_ps(x)}; }
 
     ROPE_INLINE static Vector load(const float* p) noexcept { return {_mm256_loadu_ps(p)}; }

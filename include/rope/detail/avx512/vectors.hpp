@@ -55,8 +55,9 @@ struct Vector<float> {
     static constexpr Index kWidth = 16;
     Floats v;
 
-    ROPE_INLINE Vector with_short_nans() const noexcept { return {with_short_nan(v)}; }
     ROPE_INLINE Vector held() const noexcept { return {ROPE_ISA::held(v)}; }
+    /// As bfloat16 has them: a NaN becomes a quiet one with zeros below.
+    ROPE_INLINE Vector with_short_nans() const noexcept { return {with_short_nan(v)}; }
     ROPE_INLINE static Vector all(float x) noexcept { return {ROPE_ISA::all(x)}; }
 
     ROPE_INLINE static Vector load(const float* p) noexcept { return {load_floats(p)}; }

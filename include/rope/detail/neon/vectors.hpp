@@ -61,13 +61,14 @@ struct Vector<float> {
     float32x4_t v;
 
     /// This vector, in a register. Used twice, it would be read from memory twice.
-    ROPE_INLINE Vector with_short_nans() const noexcept { return {with_short_nan(v)}; }
     ROPE_INLINE Vector held() const noexcept {
         float32x4_t x = v;
         __asm__("" : "+w"(x));
         return {x};
     }
 
+    /// As bfloat16 has them: a NaN becomes a quiet one with zeros below.
+    ROPE_INLINE Vector with_short_nans() const noexcept { return {with_short_nan(v)}; }
     ROPE_INLINE static Vector all(float x) noexcept { return {vdupq_n_f32(x)}; }
 
     ROPE_INLINE static Vector load(const float* p) noexcept { return {vreinterpretq_f32_u8(load_16_bytes(p))}; }
