@@ -88,6 +88,48 @@ struct ROPE_ABI Tile {
     T sin[kTilePairs][kLanes];
 };
 
+/// Part of a tensor: heads first .. first + heads - 1 of `tokens` tokens, from token s of batch entry b on, along the
+/// axis of batch entries or of tokens.
+struct ROPE_ABI Part {
+    Index b, s, tokens, first, heads;
+    bool along_batch;
+};
+
+/// What turns a part.
+template <class In, class Out, class T>
+using TurnPart = void (*)(const RotateTask<In, Out, T>& task, const Part& part, T* room);
+
+/// Heads begin .. end - 1 in the numbering of task.order, by `turn` unless tokens or heads are neighbours. The same for
+/// every instruction set.
+template <class In, class Out, class T>
+ROPE_NOINLINE void walk_heads(const RotateTask<In, Out, T>& task, Index begin, Index end, TurnPart<In, Out, T> turn,
+                              TurnPart<In, Out, T> turn_neighbours) noexcept {
+    const Axis lanes = task.order.lanes;
+    alignas(64) T room[2 * kMostJoinedPairs];  // for one row, if any is joined
+    const TensorView<const In>& in = task.in;
+    if (begin == 0 && in.batch == 1 && end == in.seq * in.heads && task.order.inner == kHeadAxis && lanes == kNoAxis)
+        return turn(task, {0, 0, in.seq, 0, in.heads, false}, room);  // as nearly every call is
+    HeadWalk walk(task.order, in, begin);
+    while (begin < end) {
+        const Index heads = walk.heads_here(end - begin);
+        const Index tokens = walk.tokens_here(end - begin, heads);
+        const Part part = {walk.batch(), walk.token(), tokens, walk.head(), heads, walk.token_axis() == kBatchAxis};
+        if (lanes == kHeadAxis || (lanes == kSeqAxis && tokens > 1)) {
+            const Index at_once = lanes == kSeqAxis ? kLanes : 1;
+            for (Index t = 0; t < tokens; t += at_once) {
+                Part some = part;
+                (some.along_batch ? some.b : some.s) += t;
+                some.tokens = tokens - t < at_once ? tokens - t : at_once;
+                turn_neighbours(task, some, room);
+            }
+        } else {
+            turn(task, part, room);
+        }
+        walk.advance(tokens, heads);
+        begin += tokens * heads;
+    }
+}
+
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

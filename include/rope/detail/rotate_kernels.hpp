@@ -85,13 +85,6 @@ ROPE_INLINE void prefetch(T* p, Index count) noexcept {
 // The ways below are functions of their own, so that each has the registers to itself. What their loops need of the
 // task is copied, because a compiler must think that a store of a vector could change it.
 
-/// Part of a tensor: heads first .. first + heads - 1 of `tokens` tokens, from token s of batch entry b on, along the
-/// axis of batch entries or of tokens.
-struct ROPE_ABI Part {
-    Index b, s, tokens, first, heads;
-    bool along_batch;
-};
-
 template <class T>
 ROPE_INLINE T* start_of(const TensorView<T>& v, const Part& part) noexcept {
     return v.data + part.b * v.batch_stride + part.s * v.seq_stride + part.first * v.head_stride;
@@ -296,37 +289,6 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
     }
 }
 
-/// What turns a part.
-template <class In, class Out, class T>
-using TurnPart = void (*)(const RotateTask<In, Out, T>& task, const Part& part, T* room);
-
-/// Heads begin .. end - 1 in the numbering of task.order, by `turn` unless tokens or heads are neighbours.
-template <class In, class Out, class T>
-ROPE_NOINLINE void walk_heads(const RotateTask<In, Out, T>& task, Index begin, Index end,
-                              TurnPart<In, Out, T> turn) noexcept {
-    const Axis lanes = task.order.lanes;
-    alignas(64) T room[2 * kMostJoinedPairs];  // for one row, if any is joined
-    HeadWalk walk(task.order, task.in, begin);
-    while (begin < end) {
-        const Index heads = walk.heads_here(end - begin);
-        const Index tokens = walk.tokens_here(end - begin, heads);
-        const Part part = {walk.batch(), walk.token(), tokens, walk.head(), heads, walk.token_axis() == kBatchAxis};
-        if (lanes == kHeadAxis || (lanes == kSeqAxis && tokens > 1)) {
-            const Index at_once = lanes == kSeqAxis ? kLanes : 1;
-            for (Index t = 0; t < tokens; t += at_once) {
-                Part some = part;
-                (some.along_batch ? some.b : some.s) += t;
-                some.tokens = tokens - t < at_once ? tokens - t : at_once;
-                turn_neighbours(task, some, room);
-            }
-        } else {
-            turn(task, part, room);
-        }
-        walk.advance(tokens, heads);
-        begin += tokens * heads;
-    }
-}
-
 /// Only what turns contiguous features by vectors depends on the layout; the rest exists once for both.
 template <Layout layout, class In, class Out, class T>
 ROPE_ABI void rotate(const RotateTask<In, Out, T>& task, Index begin, Index end) noexcept {
@@ -341,7 +303,7 @@ ROPE_ABI void rotate(const RotateTask<In, Out, T>& task, Index begin, Index end)
             if (is_contiguous && task.pairs >= Plain::kPairs) turn = &turn_by_blocks<Plain, In, Out, T>;
         }
     }
-    walk_heads(task, begin, end, turn);
+    walk_heads(task, begin, end, turn, &turn_neighbours<In, Out, T>);
 }
 
 }  // namespace ROPE_ISA
