@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The bits of a result depend on its pair, its position and its table alone: not on the layout, on strides,
 // on batch or head, on in or out of place, on where a call or a table begins, nor on how the work is cut.
+#include <rope/compact_cos_sin_cache.hpp>
 #include <rope/core.hpp>
 
 #include <rapidcheck.h>
@@ -14,6 +15,7 @@
 
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "support/isas.hpp"
 #include "support/jobs.hpp"
 #include "support/strided.hpp"
 
@@ -129,6 +131,74 @@ TEST_CASE("cutting the tokens into calls, heads into slices, the work into piece
             rope::apply(layout, rope::view(by_head.data(), seq, heads, d).slice_heads(h, 1), cache,
                         rope::start_at(500));
         REQUIRE(same_bits(by_head, whole));
+    }
+}
+
+TEMPLATE_TEST_CASE("tokens turn as in calls of their own, whatever positions their neighbours have", "", float, double,
+                   rope::bfloat16) {
+    using T = support::TableOf<TestType>;
+    const rope::Config config = config_of(42, 38, 2);
+    const rope::CosSinCache<T> full(config, 700);
+    const rope::CompactCosSinCache<T> compact(config, 700);
+    std::mt19937_64 random(3);
+    const auto below = [&random](Index n) { return static_cast<Index>(random() % static_cast<std::uint64_t>(n)); };
+    for (int round = 0; round < 120; ++round) {
+        // Stretches at equal steps, up and down, near and far.
+        std::vector<Index> ids;
+        while (ids.size() < 40) {
+            const Index step = std::vector<Index>{0, 1, -1, 2, 17, -90, 256}[size(below(7))];
+            Index id = below(700);
+            for (Index n = 1 + below(12); n > 0 && id >= 0 && id < 700; --n, id += step) ids.push_back(id);
+        }
+        const Index seq = static_cast<Index>(ids.size()), heads = 1 + below(2) * 2;
+        const rope::CosSinRows<T>& table = round % 2 == 0 ? static_cast<const rope::CosSinRows<T>&>(full) : compact;
+        const Layout layout = below(2) == 0 ? Layout::interleaved : Layout::half_split;
+        const bool inverse = below(3) == 0;
+        const auto x = support::normal<TestType>(seq * heads * 42, static_cast<unsigned>(round));
+        auto whole = x, copy = x, single = x;
+        const auto turn = [&](auto& in, auto& out, Index s, Index n, bool in_place) {
+            const auto from = rope::view(in.data(), seq, heads, 42).slice_tokens(s, n);
+            const auto to = rope::view(out.data(), seq, heads, 42).slice_tokens(s, n);
+            const rope::Positions positions = rope::ids(ids.data() + s, n);
+            if (in_place && inverse) return rope::apply_inverse(layout, to, table, positions);
+            if (in_place) return rope::apply(layout, to, table, positions);
+            if (inverse) return rope::apply_inverse_copy(layout, from, to, table, positions);
+            rope::apply_copy(layout, from, to, table, positions);
+        };
+        turn(whole, whole, 0, seq, true);
+        turn(x, copy, 0, seq, false);
+        for (Index s = 0; s < seq; ++s) turn(single, single, s, 1, true);
+        CAPTURE(round, seq, heads, inverse);
+        REQUIRE(same_bits(whole, single));
+        REQUIRE(same_bits(copy, single));
+    }
+}
+
+TEST_CASE("pairs are undone as in heads that are smaller") {
+    for (const Index pairs : {1023, 1024, 1025, 1030, 1500, 2048, 2049, 3100}) {
+        rope::Frequencies all = rope::frequencies(config_of(2 * pairs));
+        all.attention_factor = 1.25;
+        const rope::CosSinCache<float> table(all, 8, {2 * pairs, 0});
+        const auto x = support::normal<float>(3 * 2 * 2 * pairs, 21);
+        support::for_each_isa([&](const char* isa) {
+            auto whole = x, parts = x, half_split = to_half_split(x, 2 * pairs, 2 * pairs, 0);
+            rope::apply_inverse<Layout::interleaved>(rope::view(whole.data(), 3, 2, 2 * pairs), table,
+                                                     rope::start_at(2));
+            rope::apply_inverse<Layout::half_split>(rope::view(half_split.data(), 3, 2, 2 * pairs), table,
+                                                    rope::start_at(2));
+            for (Index begin = 0; begin < pairs; begin += 500) {
+                rope::Frequencies some = all;
+                const Index count = std::min<Index>(500, pairs - begin);
+                some.inv_freq.assign(all.inv_freq.begin() + begin, all.inv_freq.begin() + begin + count);
+                some.inv_freq_low.assign(all.inv_freq_low.begin() + begin, all.inv_freq_low.begin() + begin + count);
+                const rope::CosSinCache<float> of_some(some, 8, {2 * pairs, 2 * begin});
+                rope::apply_inverse<Layout::interleaved>(rope::view(parts.data(), 3, 2, 2 * pairs), of_some,
+                                                         rope::start_at(2));
+            }
+            CAPTURE(isa, pairs);
+            REQUIRE(same_bits(whole, parts));
+            REQUIRE(same_bits(half_split, to_half_split(whole, 2 * pairs, 2 * pairs, 0)));
+        });
     }
 }
 

@@ -19,15 +19,6 @@ namespace detail {
 
 enum class Direction : unsigned char { forward, inverse, transpose };
 
-/// x, in a register of its own. A caller has just written the fields of its view one by one, and g++ would read two of
-/// them at once, which has to wait until both have left the store buffer: half of the time that a small call takes.
-ROPE_INLINE Index alone(Index x) noexcept {
-#if defined(__GNUC__)
-    __asm__("" : "+r"(x));
-#endif
-    return x;
-}
-
 /// A view of the same bits under the library's own name for them, so that kernels exist once per storage type.
 template <class Storage, class T>
 ROPE_INLINE TensorView<Storage> stored(const TensorView<T>& v) noexcept {

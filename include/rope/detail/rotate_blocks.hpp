@@ -20,7 +20,7 @@ ROPE_INLINE void turn_pair(const In* x, PairShape x_shape, Out* y, PairShape y_s
                            Index i) noexcept {
     const Pair<T> pair = {Element<T, In>::load(x + i * x_shape.step),
                           Element<T, In>::load(x + i * x_shape.step + x_shape.distance)};
-    const Pair<T> result = turned(pair, row.cos[i] * row.cos_scale, row.sin[i] * row.sin_scale);
+    const Pair<T> result = turned(pair, row.cos[i], row.sin[i]);
     Element<T, Out>::store(y + i * y_shape.step, result.a);
     Element<T, Out>::store(y + i * y_shape.step + y_shape.distance, result.b);
 }
@@ -113,9 +113,6 @@ struct ROPE_ABI HalfSplitBlock {
     ROPE_INLINE void prepare(const Row<T>& row, Index i, Lanes lanes) noexcept {
         cos_sin = entries<V>(row, i, lanes);
     }
-    ROPE_INLINE void scale(T cos_scale, T sin_scale) noexcept {
-        cos_sin = {cos_sin.a * V::all(cos_scale), cos_sin.b * V::all(sin_scale)};
-    }
     using Result = Pair<V>;
     template <class In, class Lanes>
     ROPE_INLINE Result turn(const In* x, Index distance, Lanes lanes) const noexcept {
@@ -141,9 +138,6 @@ struct ROPE_ABI NeighboursBlock {
     static constexpr int kRegisters = 2;
     Pair<V> cos_sin;
 
-    ROPE_INLINE void scale(T cos_scale, T sin_scale) noexcept {
-        cos_sin = {cos_sin.a * V::all(cos_scale), cos_sin.b * V::all(sin_scale)};
-    }
     template <class Out, class Lanes>
     ROPE_INLINE static void put_first(const Result& r, Out* y, Lanes lanes) noexcept {
         put(r, y, lanes.twice());
@@ -226,12 +220,6 @@ struct ROPE_ABI Blocks {
         prepare_two(first, second, row, i);
         rest.prepare(row, i + 2 * Block::kPairs);
     }
-    template <class T>
-    ROPE_INLINE void scale(T cos_scale, T sin_scale) noexcept {
-        first.scale(cos_scale, sin_scale);
-        second.scale(cos_scale, sin_scale);
-        rest.scale(cos_scale, sin_scale);
-    }
     template <class In, class Out>
     ROPE_INLINE void turn(const In* x, Out* y, Index distance) const noexcept {
         const typename Block::Result a = first.turn(x, distance, All());
@@ -247,8 +235,6 @@ template <class Block>
 struct Blocks<Block, 0> {
     template <class T>
     ROPE_INLINE void prepare(const Row<T>&, Index) noexcept {}
-    template <class T>
-    ROPE_INLINE void scale(T, T) noexcept {}
     template <class In, class Out>
     ROPE_INLINE void turn(const In*, Out*, Index) const noexcept {}
 };
@@ -269,7 +255,6 @@ ROPE_INLINE void turn_block(const Heads<In, Out>& heads, const Row<T>& row, Inde
                             Lanes lanes) noexcept {
     Block block;
     block.prepare(row, i, lanes);
-    if (row.is_scaled) block.scale(row.cos_scale, row.sin_scale);
     const In* x = heads.x + i * (Block::kStep / Block::kPairs);
     Out* y = heads.y + i * (Block::kStep / Block::kPairs);
     for (Index h = 0; h < heads.count; ++h) {
@@ -286,7 +271,6 @@ template <class Block, int n, class In, class Out, class T>
 ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance) noexcept {
     Blocks<Block, n> blocks;
     blocks.prepare(row, i);
-    if (row.is_scaled) blocks.scale(row.cos_scale, row.sin_scale);
     const In* x = heads.x + i * (Block::kStep / Block::kPairs);
     Out* y = heads.y + i * (Block::kStep / Block::kPairs);
     for (Index h = 0; h < heads.count; ++h) {
@@ -296,21 +280,22 @@ ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Ind
     }
 }
 
-/// All pairs of the heads. The last block has as many lanes as there are pairs left; without masks it overlaps the one
-/// before it, and leaves what that has turned, so there must be at least one block's pairs.
+/// `pairs` pairs of the heads, whose features lie `distance` apart. The last block has as many lanes as there are pairs
+/// left; without masks it overlaps the one before it, and leaves what that has turned, so there must be at least one
+/// block's pairs.
 template <class Block, class In, class Out, class T>
-ROPE_INLINE void turn_heads(const Heads<In, Out>& heads, const Row<T>& row, Index pairs) noexcept {
+ROPE_INLINE void turn_heads(const Heads<In, Out>& heads, const Row<T>& row, Index pairs, Index distance) noexcept {
     constexpr int kTogether = 8 / Block::kRegisters;
     Index i = 0;
     for (; i + kTogether * Block::kPairs <= pairs; i += kTogether * Block::kPairs)
-        turn_blocks<Block, kTogether>(heads, row, i, pairs);
-    for (; i + Block::kPairs <= pairs; i += Block::kPairs) turn_block<Block>(heads, row, i, pairs, All());
+        turn_blocks<Block, kTogether>(heads, row, i, distance);
+    for (; i + Block::kPairs <= pairs; i += Block::kPairs) turn_block<Block>(heads, row, i, distance, All());
     if (i == pairs) return;
     if constexpr (kHasMasks) {
-        turn_block<Block>(heads, row, i, pairs, First{pairs - i});
+        turn_block<Block>(heads, row, i, distance, First{pairs - i});
     } else {
         const Index begin = pairs - Block::kPairs;
-        turn_block<Block>(heads, row, begin, pairs, Kept{i - begin});
+        turn_block<Block>(heads, row, begin, distance, Kept{i - begin});
     }
 }
 

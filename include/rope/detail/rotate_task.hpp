@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// A rotation as data: its task, the runs of tokens that it is cut into, and what an instruction set has to turn them.
+#pragma once
+
+#include "../cos_sin_rows.hpp"
+#include "../positions.hpp"
+#include "../tensor_view.hpp"
+#include "../types.hpp"
+#include "walk.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+template <class T>
+struct ROPE_ABI Pair {
+    T a, b;
+};
+
+///     | a' |   | c  -s |   | a |
+///     | b' | = | s   c | * | b |      c = m cos(t), s = m sin(t)
+///
+/// Error of a', u = 2^-24 for float and 2^-53 for double:
+///     own_term * u * |a*c| + kOtherTerm * u * |b*s| + half an ulp of the result + half the smallest subnormal,
+/// and likewise b' with a and b swapped. The table's own error is included, so |c| and |s| count as at least
+/// kSmallEntry * m, as in the table's bound.
+ROPE_ABI constexpr double own_term(bool has_fma) noexcept { return has_fma ? 1.01 : 2.01; }
+constexpr double kOtherTerm = 2.01;
+constexpr double kSmallEntry = 0x1p-10;
+
+/// Where the two features of pair i lie, counted in elements from the first feature that turns: at i * step and at
+/// i * step + distance.
+struct ROPE_ABI PairShape {
+    Index step, distance;
+};
+ROPE_ABI constexpr PairShape operator*(PairShape shape, Index stride) noexcept {
+    return {shape.step * stride, shape.distance * stride};
+}
+
+/// The shape of a layout where features are neighbours.
+template <Layout layout>
+ROPE_ABI constexpr PairShape pair_shape(Index pairs) noexcept {
+    return layout == Layout::interleaved ? PairShape{2, 1} : PairShape{1, pairs};
+}
+
+/// The rotation of one tensor. In and Out are storage types, T is the table's type. References, because copying views
+/// costs more than a small rotation.
+template <class In, class Out, class T>
+struct ROPE_ABI RotateTask {
+    const TensorView<const In>& in;
+    const TensorView<Out>& out;  // the extents of `in`; the same view, or no element in common
+    RowSource<T> rows;           // of `pairs` cosines and `pairs` sines
+    Index pairs;
+    Index rotary_offset;
+    PairShape shape;  // of the layout
+    T cos_scale;      // what makes the inverse or the transpose of the table's rotation:
+    T sin_scale;      // (1, 1) forward, (1, -1) transpose, (1/m^2, -1/m^2) inverse
+    const Positions& positions;
+    Order order;
+    bool in_place;
+};
+
+/// cos and sin of one token. If `fine` is not null, they are a coarse row, still to be turned by the fine one: `pairs`
+/// cosines and as many sines.
+template <class T>
+struct ROPE_ABI Row {
+    const T* cos;
+    const T* sin;
+    const T* fine;
+    Index pairs;
+};
+
+/// Tokens at equal steps whose rows lie at equal steps, too.
+template <class In, class Out, class T>
+struct ROPE_ABI Run {
+    const In* x;  // the first feature that turns, of the first head of the first token
+    Out* y;
+    Index tokens, x_token, y_token;  // how many, and the steps from one to the next
+    Index heads, x_head, y_head;     // of each token, likewise
+    PairShape x_shape, y_shape;
+    Index pairs;    // that turn
+    Row<T> row;     // of the first token; one of two only where there is one head
+    Index to_next;  // the step from row to row: of the fine rows if there are any, and cos and sin are those of all
+    Index heads_at_once;
+    Index ahead;  // how many features of each head are asked for ahead, and cos and sin with those of one head; 0: none
+};
+
+/// cos and sin by pair and lane, for tokens or heads that are worked on at once.
+inline constexpr Index kTilePairs = 32;  // 4 KiB of float, 8 KiB of double
+template <class T>
+struct ROPE_ABI Tile {
+    T cos[kTilePairs][kLanes];
+    T sin[kTilePairs][kLanes];
+};
+
+template <class In, class Out, class T>
+using TurnRun = void (*)(const Run<In, Out, T>& run) noexcept;
+
+/// What an instruction set has for a call: everything that computes or converts.
+template <class In, class Out, class T>
+struct ROPE_ABI RotateKernels {
+    /// Tokens of any number of heads.
+    TurnRun<In, Out, T> turn;
+    /// Tokens of one head, whose rows may be one of two; null if `turn` does them.
+    TurnRun<In, Out, T> turn_single_heads;
+    /// `lanes` tokens or heads that are neighbours in memory, and `count` pairs of them with x at the first pair's a.
+    void (*turn_lanes)(const In* x, const PairShape& x_shape, Out* y, const PairShape& y_shape, const Tile<T>& tile,
+                       Index lanes, Index count) noexcept;
+    /// The first `count` pairs of a row, of two as one, times cos_scale and sin_scale.
+    void (*write_row)(const Row<T>& row, Index count, T cos_scale, T sin_scale, T* cos, T* sin) noexcept;
+    /// `count` features that do not turn.
+    void (*copy)(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept;
+};
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

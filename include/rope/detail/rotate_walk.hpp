@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+// The way of a rotation through its tensor, the same for all instruction sets: a call is cut into parts, and a part into
+// runs of tokens whose rows lie at equal steps.
+#pragma once
+
+#include "rotate_task.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// Part of a tensor: heads first .. first + heads - 1 of `tokens` tokens, from token s of batch entry b on, along the
+/// axis of batch entries or of tokens.
+struct ROPE_ABI Part {
+    Index b, s, tokens, first, heads;
+    bool along_batch;
+};
+
+template <class T>
+ROPE_INLINE T* start_of(const TensorView<T>& v, const Part& part) noexcept {
+    return v.data + part.b * v.batch_stride + part.s * v.seq_stride + part.first * v.head_stride;
+}
+
+/// Steps from token to token and from head to head; zero where there is but one, whose stride may be anything.
+template <class T>
+ROPE_INLINE Index token_step(const TensorView<T>& v, const Part& part) noexcept {
+    return part.tokens == 1 ? 0 : part.along_batch ? v.batch_stride : v.seq_stride;
+}
+template <class T>
+ROPE_INLINE Index head_step(const TensorView<T>& v, Index heads) noexcept {
+    return heads == 1 ? 0 : v.head_stride;
+}
+
+// ---- Rows ----
+
+/// Which row of the table is that of token t.
+template <class In, class Out, class T>
+ROPE_INLINE Index row_number(const RotateTask<In, Out, T>& task, const Part& part, Index t) noexcept {
+    const Index b = part.along_batch ? part.b + t : part.b;
+    const Index s = part.along_batch ? part.s : part.s + t;
+    return task.positions.at(b, s, task.in.seq) - task.rows.first + b * task.rows.entry;
+}
+
+/// Rows first, first + step, ...
+struct ROPE_ABI RowNumbers {
+    Index first, step, count;
+};
+
+/// Those of token t and of those after it, at most `most`, that lie at equal steps; in a table of rows of two, within
+/// one coarse row.
+template <class In, class Out, class T>
+ROPE_INLINE RowNumbers row_numbers(const RotateTask<In, Out, T>& task, const Part& part, Index t, Index most) noexcept {
+    RowNumbers rows = {row_number(task, part, t), 0, 1};
+    if (most == 1) return rows;
+    rows.step = row_number(task, part, t + 1) - rows.first;
+    rows.count = most;
+    if (task.positions.kind() != Positions::Kind::start)
+        for (rows.count = 2; rows.count < most; ++rows.count)
+            if (row_number(task, part, t + rows.count) != rows.first + rows.count * rows.step) break;
+    const int bits = task.rows.fine_bits;
+    if ((rows.first + (rows.count - 1) * rows.step) >> bits != rows.first >> bits && task.rows.fine != nullptr) {
+        const Index below = rows.first - (rows.first >> bits << bits), above = (Index(1) << bits) - 1 - below;
+        rows.count = (rows.step > 0 ? above / rows.step : below / -rows.step) + 1;
+    }
+    return rows;
+}
+
+/// Row k as the table has it.
+template <class In, class Out, class T>
+ROPE_INLINE Row<T> row_at(const RotateTask<In, Out, T>& task, Index k) noexcept {
+    const RowSource<T>& rows = task.rows;
+    const Index coarse = k >> rows.fine_bits;
+    const T* fine = rows.fine;
+    if (fine != nullptr) fine += (k - (coarse << rows.fine_bits)) * rows.stride;
+    const T* const cos = rows.cos + coarse * rows.stride;
+    const T* const sin = rows.sin + coarse * rows.stride;
+    return {cos, sin, fine, task.pairs};
+}
+
+template <class In, class Out, class T>
+ROPE_INLINE bool is_scaled(const RotateTask<In, Out, T>& task) noexcept {
+    return task.sin_scale != T(1);
+}
+
+/// Room for pairs of one row.
+template <class T>
+struct ROPE_ABI Room {
+    alignas(64) T cos[kMostJoinedPairs];
+    alignas(64) T sin[kMostJoinedPairs];
+};
+
+/// Pairs begin .. begin + count - 1 of row k as they multiply: `cos` and `sin` take those of a row of two and what is
+/// scaled.
+template <class In, class Out, class T>
+ROPE_NOINLINE Row<T> pairs_of(const RotateTask<In, Out, T>& task, const RotateKernels<In, Out, T>& kernels, Index k,
+                              Index begin, Index count, T* cos, T* sin) noexcept {
+    Row<T> row = row_at(task, k);
+    row.cos += begin;
+    row.sin += begin;
+    if (row.fine == nullptr && !is_scaled(task)) return row;
+    if (row.fine != nullptr) row.fine += begin;
+    kernels.write_row(row, count, task.cos_scale, task.sin_scale, cos, sin);
+    return {cos, sin, nullptr, count};
+}
+
+// ---- Features that do not turn, out of place ----
+
+/// Those of the tokens of a run.
+template <class In, class Out, class T>
+ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const RotateKernels<In, Out, T>& kernels,
+                             const Run<In, Out, T>& run) noexcept {
+    const Index x_stride = task.in.feature_stride, y_stride = task.out.feature_stride;
+    const Index before = task.rotary_offset, turned = 2 * task.pairs, after = task.in.head_dim - before - turned;
+    for (Index t = 0; t < run.tokens; ++t)
+        for (Index h = 0; h < run.heads; ++h) {
+            const In* const x = run.x + t * run.x_token + h * run.x_head;
+            Out* const y = run.y + t * run.y_token + h * run.y_head;
+            if (before > 0) kernels.copy(x - before * x_stride, x_stride, y - before * y_stride, y_stride, before);
+            if (after > 0) kernels.copy(x + turned * x_stride, x_stride, y + turned * y_stride, y_stride, after);
+        }
+}
+
+// ---- Parts ----
+
+/// One token whose row is written first, in pieces that there is room for. Half of what is left, rather than a last
+/// piece that no vector fits.
+template <class In, class Out, class T>
+ROPE_NOINLINE void turn_in_pieces(Run<In, Out, T> run, TurnRun<In, Out, T> turn, const RotateTask<In, Out, T>& task,
+                                  const RotateKernels<In, Out, T>& kernels, Index k, Room<T>& room) noexcept {
+    for (Index begin = 0; begin < task.pairs; begin += run.pairs) {
+        const Index left = task.pairs - begin;
+        run.pairs = left <= kMostJoinedPairs ? left : left < 2 * kMostJoinedPairs ? left / 2 : kMostJoinedPairs;
+        run.row = pairs_of(task, kernels, k, begin, run.pairs, room.cos, room.sin);
+        turn(run);
+        run.x += run.pairs * run.x_shape.step;
+        run.y += run.pairs * run.y_shape.step;
+    }
+}
+
+/// A part whose tokens are turned one by one.
+template <class In, class Out, class T>
+ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& part,
+                             const RotateKernels<In, Out, T>& kernels, Room<T>& room) noexcept {
+    const TensorView<const In>& in = task.in;
+    const TensorView<Out>& out = task.out;
+    const bool single = part.heads == 1 && kernels.turn_single_heads != nullptr;
+    const bool written = is_scaled(task) || (task.rows.fine != nullptr && !single);
+    const bool copied = !task.in_place && 2 * task.pairs != in.head_dim;
+    const bool streams = single ? task.order.single_heads_stream : task.order.heads_at_once != kAllHeads;
+    const TurnRun<In, Out, T> turn = single ? kernels.turn_single_heads : kernels.turn;
+    Index most = part.tokens;  // of a run: as many as there is room for
+    if (written || copied) most = task.pairs < kMostJoinedPairs ? kMostJoinedPairs / task.pairs : 1;
+    Run<In, Out, T> run;
+    run.x = start_of(in, part) + task.rotary_offset * in.feature_stride;
+    run.y = start_of(out, part) + task.rotary_offset * out.feature_stride;
+    run.x_token = token_step(in, part);
+    run.y_token = token_step(out, part);
+    run.heads = part.heads;
+    run.x_head = head_step(in, part.heads);
+    run.y_head = head_step(out, part.heads);
+    run.x_shape = task.shape * in.feature_stride;
+    run.y_shape = task.shape * out.feature_stride;
+    run.pairs = task.pairs;
+    run.heads_at_once = task.order.heads_at_once < part.heads ? task.order.heads_at_once : part.heads;
+    run.ahead = streams ? in.head_dim : 0;
+    for (Index t = 0; t < part.tokens; t += run.tokens) {
+        const Index left = part.tokens - t < most ? part.tokens - t : most;
+        if (!written) {
+            const RowNumbers rows = row_numbers(task, part, t, left);
+            run.tokens = rows.count;
+            run.row = row_at(task, rows.first);
+            run.to_next = rows.step * task.rows.stride;
+            turn(run);
+        } else if (task.pairs <= kMostJoinedPairs) {
+            run.tokens = left;
+            for (Index i = left - 1; i >= 0; --i)
+                run.row = pairs_of(task, kernels, row_number(task, part, t + i), 0, task.pairs,
+                                   room.cos + i * task.pairs, room.sin + i * task.pairs);
+            run.to_next = task.pairs;
+            turn(run);
+        } else {
+            run.tokens = 1;
+            turn_in_pieces(run, turn, task, kernels, row_number(task, part, t), room);
+        }
+        if (copied) copy_rest(task, kernels, run);
+        run.x += run.tokens * run.x_token;
+        run.y += run.tokens * run.y_token;
+    }
+}
+
+/// A part in which tokens or heads are neighbours: at most kLanes tokens, and one if it is the heads.
+template <class In, class Out, class T>
+ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Part& part,
+                                   const RotateKernels<In, Out, T>& kernels, Room<T>& room) noexcept {
+    const TensorView<const In>& in = task.in;
+    const TensorView<Out>& out = task.out;
+    const In* const x = start_of(in, part);
+    Out* const y = start_of(out, part);
+    const Index count = part.heads;
+    const bool along_heads = task.order.lanes == kHeadAxis;
+    const Index lanes = along_heads ? (count < kLanes ? count : kLanes) : part.tokens;  // of the tile
+    const Index heads_at_once = along_heads ? lanes : 1;
+    const PairShape x_shape = task.shape * in.feature_stride;
+    const PairShape y_shape = task.shape * out.feature_stride;
+
+    Tile<T> tile;
+    for (Index i = 0; i < task.pairs; i += kTilePairs) {
+        const Index pairs = task.pairs - i < kTilePairs ? task.pairs - i : kTilePairs;
+        Row<T> row = {};
+        for (Index lane = 0; lane < lanes; ++lane) {
+            if (lane == 0 || !along_heads)
+                row = pairs_of(task, kernels, row_number(task, part, lane), i, pairs, room.cos, room.sin);
+            for (Index k = 0; k < pairs; ++k) {
+                tile.cos[k][lane] = row.cos[k];
+                tile.sin[k][lane] = row.sin[k];
+            }
+        }
+        const Index feature = task.rotary_offset + i * task.shape.step;
+        for (Index h = 0; h < count; h += heads_at_once) {
+            const Index here = along_heads && count - h < lanes ? count - h : lanes;
+            kernels.turn_lanes(x + h * in.head_stride + feature * in.feature_stride, x_shape,
+                               y + h * out.head_stride + feature * out.feature_stride, y_shape, tile, here, pairs);
+        }
+    }
+    if (task.in_place) return;
+    for (Index i = 0; i < in.head_dim; ++i) {
+        if (i == task.rotary_offset) i += 2 * task.pairs;
+        if (i == in.head_dim) break;
+        for (Index h = 0; h < count; h += heads_at_once) {
+            const Index here = along_heads && count - h < lanes ? count - h : lanes;
+            kernels.copy(x + h * in.head_stride + i * in.feature_stride, 1,
+                         y + h * out.head_stride + i * out.feature_stride, 1, here);
+        }
+    }
+}
+
+/// Heads begin .. end - 1 in the numbering of task.order.
+template <class In, class Out, class T>
+ROPE_NOINLINE void turn_all(const RotateTask<In, Out, T>& task, Index begin, Index end,
+                            const RotateKernels<In, Out, T>& kernels) noexcept {
+    if (begin >= end) return;
+    const Axis lanes = task.order.lanes;
+    const TensorView<const In>& in = task.in;
+    Room<T> room;
+    if (begin == 0 && in.batch == 1 && task.order.inner == kHeadAxis && lanes == kNoAxis) {  // as nearly every call
+        const Index seq = alone(in.seq), heads = alone(in.heads);
+        if (end == seq * heads) return turn_part(task, {0, 0, seq, 0, heads, false}, kernels, room);
+    }
+    HeadWalk walk(task.order, in, begin);
+    while (begin < end) {
+        const Index heads = walk.heads_here(end - begin);
+        const Index tokens = walk.tokens_here(end - begin, heads);
+        const Part part = {walk.batch(), walk.token(), tokens, walk.head(), heads, walk.token_axis() == kBatchAxis};
+        if (lanes == kHeadAxis || (lanes == kSeqAxis && tokens > 1)) {
+            const Index at_once = lanes == kSeqAxis ? kLanes : 1;
+            for (Index t = 0; t < tokens; t += at_once) {
+                Part some = part;
+                (some.along_batch ? some.b : some.s) += t;
+                some.tokens = tokens - t < at_once ? tokens - t : at_once;
+                turn_neighbours(task, some, kernels, room);
+            }
+        } else {
+            turn_part(task, part, kernels, room);
+        }
+        walk.advance(tokens, heads);
+        begin += tokens * heads;
+    }
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
