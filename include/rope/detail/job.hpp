@@ -74,18 +74,23 @@ ROPE_INLINE Index bytes_of(const TensorView<T>& v, Index heads) noexcept {
     return heads == 0 ? 0 : heads * v.head_dim * static_cast<Index>(sizeof(T));
 }
 
-/// Hands the units of all jobs as one range to the executor, or does them on the calling thread when that is over
-/// before another thread has begun.
+/// Hands the units of all jobs as one range to the executor.
+template <class Executor, class... Jobs>
+ROPE_NOINLINE void execute_in_units(Executor& executor, const Jobs&... jobs) {
+    executor((jobs.units() + ...), [&](Index begin, Index end) {
+        Index first = 0;
+        ((jobs.run_units(begin, end, first), first += jobs.units()), ...);
+    });
+}
+
+/// The same, unless all is done on the calling thread before another one has begun.
 template <class Executor, class... Jobs>
 ROPE_INLINE void execute(Executor& executor, const Jobs&... jobs) {
     if ((jobs.bytes + ...) < kSplitBytes) {
         (jobs.kernel(jobs.task, 0, jobs.heads), ...);
         return;
     }
-    executor((jobs.units() + ...), [&](Index begin, Index end) {
-        Index first = 0;
-        ((jobs.run_units(begin, end, first), first += jobs.units()), ...);
-    });
+    execute_in_units(executor, jobs...);
 }
 
 }  // namespace detail

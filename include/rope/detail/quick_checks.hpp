@@ -24,25 +24,34 @@ ROPE_INLINE bool is_moderate(const AnyView& v) noexcept {
            (step(0) | step(1) | step(2) | step(3)) >> 34 == 0;
 }
 
-/// The distance in elements from the first to the last element of an axis.
-ROPE_INLINE Index reach_of(const AnyView& v, int axis) noexcept { return v.strides[axis] * (v.extents[axis] - 1); }
+/// An axis of a view.
+struct ROPE_ABI Steps {
+    Index extent, stride;
+    /// The distance in elements from the first to the last.
+    ROPE_INLINE Index reach() const noexcept { return stride * (extent - 1); }
+    ROPE_INLINE bool over(Index distance) const noexcept { return extent == 1 || stride > distance; }
+};
+ROPE_INLINE Steps steps_of(const AnyView& v, int axis) noexcept { return {v.extents[axis], v.strides[axis]}; }
+ROPE_INLINE Index reach_of(const AnyView& v, int axis) noexcept { return steps_of(v, axis).reach(); }
 
 /// Whether each of these axes, the innermost first, steps over all that the ones before it reach.
-ROPE_INLINE bool is_nested(const AnyView& v, int a, int b, int c, int d) noexcept {
-    const Index reach_a = reach_of(v, a);
-    const Index reach_b = reach_a + reach_of(v, b);
-    const Index reach_c = reach_b + reach_of(v, c);
-    return (v.extents[a] == 1 || v.strides[a] > 0) && (v.extents[b] == 1 || v.strides[b] > reach_a) &&
-           (v.extents[c] == 1 || v.strides[c] > reach_b) && (v.extents[d] == 1 || v.strides[d] > reach_c);
+ROPE_INLINE bool is_nested(Steps a, Steps b, Steps c, Steps d) noexcept {
+    return a.over(0) && b.over(a.reach()) && c.over(a.reach() + b.reach()) && d.over(a.reach() + b.reach() + c.reach());
+}
+
+/// In a usual order of memory, but not the most usual. By value: a view in memory would have to be written there first.
+ROPE_NOINLINE bool is_in_another_order(Steps batch, Steps seq, Steps heads, Steps head_dim) noexcept {
+    return is_nested(head_dim, seq, heads, batch) ||  // [batch, heads, seq, head_dim]
+           is_nested(head_dim, heads, batch, seq) ||  // [seq, batch, heads, head_dim]
+           is_nested(seq, head_dim, heads, batch) ||  // an Eigen matrix, features in columns
+           is_nested(batch, seq, heads, head_dim);    // an Eigen tensor, the first index the fastest
 }
 
 /// A view that may be written, in one of the usual orders of memory.
 ROPE_INLINE bool is_plain(const AnyView& v) noexcept {
-    return is_moderate(v) && (is_nested(v, 3, 2, 1, 0) ||  // [batch, seq, heads, head_dim]
-                              is_nested(v, 3, 1, 2, 0) ||  // [batch, heads, seq, head_dim]
-                              is_nested(v, 3, 2, 0, 1) ||  // [seq, batch, heads, head_dim]
-                              is_nested(v, 1, 3, 2, 0) ||  // an Eigen matrix, features in columns
-                              is_nested(v, 0, 1, 2, 3));   // an Eigen tensor, the first index the fastest
+    const Steps batch = steps_of(v, 0), seq = steps_of(v, 1), heads = steps_of(v, 2), head_dim = steps_of(v, 3);
+    return is_moderate(v) &&
+           (is_nested(head_dim, heads, seq, batch) || is_in_another_order(batch, seq, heads, head_dim));
 }
 
 ROPE_INLINE bool are_equal(const Index (&a)[4], const Index (&b)[4]) noexcept {

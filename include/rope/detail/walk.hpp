@@ -48,6 +48,24 @@ inline constexpr Index kStreamedHeads = 4;
 /// taken once: 1.0 and 1.1 for 512 and 1024 tokens, 0.8 to 0.95 for 2048 to 8192; with a compact table 0.9 to 1.2.
 inline constexpr Index kSingleHeadsCachedBytes = Index(512) << 10;
 
+/// By the steps from batch entry to batch entry, from token to token and from head to head, 0 where there is only one:
+/// entries before tokens or tokens before entries; when they stream, all in the order of memory.
+ROPE_NOINLINE Order sorted(Order order, Index batch, Index seq, Index heads, bool streams) noexcept {
+    const Index steps[3] = {batch, seq, heads};
+    const auto sort = [&steps](Axis& a, Axis& b) {
+        if (steps[a] >= steps[b]) return;
+        const Axis c = a;
+        a = b;
+        b = c;
+    };
+    if (batch > 0) sort(order.outer, order.middle);
+    if (!streams) return order;
+    order.heads_at_once = kStreamedHeads;
+    sort(order.middle, order.inner);
+    sort(order.outer, order.middle);
+    return order;
+}
+
 /// Token by token while the tensor can be in the caches; in the order of memory, a few heads at a time and with
 /// prefetch, when it cannot; tokens of one head have prefetch sooner. `lanes` is the axis whose elements are neighbours
 /// in memory, if it is not the features.
@@ -65,23 +83,10 @@ ROPE_INLINE Order choose_order(const TensorView<T>& v, Index bytes, Axis lanes) 
     Order order;
     order.lanes = lanes;
     order.single_heads_stream = bytes > kSingleHeadsCachedBytes;
-    if (lanes == kSeqAxis) return order;
-    const Index strides[3] = {v.batch > 1 ? magnitude(v.batch_stride) : 0, v.seq > 1 ? magnitude(v.seq_stride) : 0,
-                              v.heads > 1 ? magnitude(v.head_stride) : 0};
-    const auto sort = [&strides](Axis& a, Axis& b) {
-        if (strides[a] >= strides[b]) return;
-        const Axis c = a;
-        a = b;
-        b = c;
-    };
-    if (v.batch > 1) sort(order.outer, order.middle);
-    if (bytes <= kCachedBytes || v.feature_stride != 1) return order;
-    order.heads_at_once = kStreamedHeads;
-    sort(order.middle, order.inner);
-    sort(order.outer, order.middle);
-    return order;
+    if (lanes == kSeqAxis || (v.batch == 1 && bytes <= kCachedBytes)) return order;
+    return sorted(order, v.batch > 1 ? magnitude(v.batch_stride) : 0, v.seq > 1 ? magnitude(v.seq_stride) : 0,
+                  v.heads > 1 ? magnitude(v.head_stride) : 0, bytes > kCachedBytes && v.feature_stride == 1);
 }
-
 /// How far ahead of the work memory is asked for, in bytes.
 inline constexpr std::uintptr_t kPrefetchDistance = 4096;
 
