@@ -8,6 +8,7 @@
 #include "../errors.hpp"
 #include "../positions.hpp"
 #include "../tensor_view.hpp"
+#include "arithmetic.hpp"
 #include "checks.hpp"
 #include "job.hpp"
 #include "quick_checks.hpp"

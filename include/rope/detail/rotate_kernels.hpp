@@ -102,7 +102,9 @@ ROPE_INLINE void prefetch(T* p, Index count) noexcept {
     for (; ahead < end; ahead += 64) prefetch_line<to_write>(ahead);
 }
 
-// ---- Runs. What their loops need is copied, because a compiler must think that a store of a vector could change it. ----
+// ---- Runs ----
+
+// What their loops need is copied, because a compiler must think that a store of a vector could change it.
 
 // 1. Features are neighbours, and there is at least one block of pairs.
 

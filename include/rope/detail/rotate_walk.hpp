@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The way of a rotation through its tensor, the same for all instruction sets: a call is cut into parts, and a part into
-// runs of tokens whose rows lie at equal steps.
+// The way of a rotation through its tensor, the same for all instruction sets: a call is cut into parts, and a part
+// into runs of tokens whose rows lie at equal steps.
 #pragma once
 
+#include "arithmetic.hpp"
 #include "rotate_task.hpp"
 
 namespace rope {

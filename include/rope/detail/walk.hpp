@@ -12,15 +12,6 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// x, in a register of its own. A caller has just written the fields of its view one by one, and g++ would read two of
-/// them at once, which has to wait until both have left the store buffer: half of the time that a small call takes.
-ROPE_INLINE Index alone(Index x) noexcept {
-#if defined(__GNUC__)
-    __asm__("" : "+r"(x));
-#endif
-    return x;
-}
-
 enum Axis : unsigned char { kBatchAxis, kSeqAxis, kHeadAxis, kNoAxis };
 
 inline constexpr Index kAllHeads = std::numeric_limits<Index>::max();
