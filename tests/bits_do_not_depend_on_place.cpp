@@ -15,7 +15,6 @@
 
 #include "support/catch.hpp"
 #include "support/data.hpp"
-#include "support/isas.hpp"
 #include "support/jobs.hpp"
 #include "support/strided.hpp"
 
@@ -171,34 +170,6 @@ TEMPLATE_TEST_CASE("tokens turn as in calls of their own, whatever positions the
         CAPTURE(round, seq, heads, inverse);
         REQUIRE(same_bits(whole, single));
         REQUIRE(same_bits(copy, single));
-    }
-}
-
-TEST_CASE("pairs are undone as in heads that are smaller") {
-    for (const Index pairs : {1023, 1024, 1025, 1030, 1500, 2048, 2049, 3100}) {
-        rope::Frequencies all = rope::frequencies(config_of(2 * pairs));
-        all.attention_factor = 1.25;
-        const rope::CosSinCache<float> table(all, 8, {2 * pairs, 0});
-        const auto x = support::normal<float>(3 * 2 * 2 * pairs, 21);
-        support::for_each_isa([&](const char* isa) {
-            auto whole = x, parts = x, half_split = to_half_split(x, 2 * pairs, 2 * pairs, 0);
-            rope::apply_inverse<Layout::interleaved>(rope::view(whole.data(), 3, 2, 2 * pairs), table,
-                                                     rope::start_at(2));
-            rope::apply_inverse<Layout::half_split>(rope::view(half_split.data(), 3, 2, 2 * pairs), table,
-                                                    rope::start_at(2));
-            for (Index begin = 0; begin < pairs; begin += 500) {
-                rope::Frequencies some = all;
-                const Index count = std::min<Index>(500, pairs - begin);
-                some.inv_freq.assign(all.inv_freq.begin() + begin, all.inv_freq.begin() + begin + count);
-                some.inv_freq_low.assign(all.inv_freq_low.begin() + begin, all.inv_freq_low.begin() + begin + count);
-                const rope::CosSinCache<float> of_some(some, 8, {2 * pairs, 2 * begin});
-                rope::apply_inverse<Layout::interleaved>(rope::view(parts.data(), 3, 2, 2 * pairs), of_some,
-                                                         rope::start_at(2));
-            }
-            CAPTURE(isa, pairs);
-            REQUIRE(same_bits(whole, parts));
-            REQUIRE(same_bits(half_split, to_half_split(whole, 2 * pairs, 2 * pairs, 0)));
-        });
     }
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -149,6 +150,45 @@ void check_strides() {
     }
 }
 
+/// More pairs than the cosines and sines that are written for an inverse at once.
+template <class In, class Out>
+void check_many_pairs() {
+    using T = support::TableOf<In>;
+    MemoryOrder spaced;
+    spaced.inner_stride = 2;
+    const MemoryOrder plain;
+    for (const Index pairs : {1024, 1025, 1500, 2049}) {
+        const rope::CosSinCache<T> cache(config_of(pairs, 3, 5), 8);
+        const std::array<Index, 4> extents = {1, 2, 2, cache.head_dim()};
+        const std::vector<In> x = support::normal<In>(4 * cache.head_dim(), 4);
+        for (const Layout layout : {Layout::interleaved, Layout::half_split}) {
+            std::vector<In> from = x;
+            std::vector<Out> expected[2] = {std::vector<Out>(x.size()), std::vector<Out>(x.size())};
+            for (const bool fma : {false, true})
+                support::turn_exactly(fma, Operation::inverse, layout, contiguous(from, extents),
+                                      contiguous(expected[fma], extents), cache, rope::start_at(3));
+            support::for_each_isa([&](const char* isa) {
+                const std::vector<Out>& want = expected[rope::detail::active_isa_has_fma()];
+                for (const bool in_is_spaced : {false, true})
+                    for (const bool out_is_spaced : {false, true}) {
+                        CAPTURE(isa, pairs, layout, in_is_spaced, out_is_spaced);
+                        StridedTensor<In> in(extents, in_is_spaced ? spaced : plain);
+                        StridedTensor<Out> out(extents, out_is_spaced ? spaced : plain);
+                        in.set(x);
+                        support::turn_copy(Operation::inverse, layout, in.view(), out.view(), cache, rope::start_at(3));
+                        REQUIRE(first_difference(out.elements(), want) == -1);
+                        REQUIRE(out.fence_is_intact());
+                        if constexpr (std::is_same_v<In, Out>) {
+                            support::turn(Operation::inverse, layout, in.view(), cache, rope::start_at(3));
+                            REQUIRE(first_difference(in.elements(), want) == -1);
+                            REQUIRE(in.fence_is_intact());
+                        }
+                    }
+            });
+        }
+    }
+}
+
 /// The same data turned by one large call and, token after token, by small ones.
 template <class In, class Out, class MakeIn, class MakeOut>
 void check_large(Layout layout, Index batch, const MakeIn& view_in, const MakeOut& view_out) {
@@ -220,6 +260,13 @@ TEMPLATE_TEST_CASE("any strides and any cut, one type", "", float, double, half,
 TEST_CASE("any strides and any cut, from one type to another") {
     SECTION("float to half") { check_strides<float, half>(); }
     SECTION("bfloat16 to float") { check_strides<bfloat16, float>(); }
+}
+
+TEST_CASE("heads of thousands of features, undone") {
+    SECTION("float") { check_many_pairs<float, float>(); }
+    SECTION("double") { check_many_pairs<double, double>(); }
+    SECTION("bfloat16") { check_many_pairs<bfloat16, bfloat16>(); }
+    SECTION("float to half") { check_many_pairs<float, half>(); }
 }
 
 TEST_CASE("calls larger than the caches") {

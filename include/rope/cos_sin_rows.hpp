@@ -24,7 +24,7 @@ struct RowSource {
     int fine_bits = 0;        // 0 if fine is null
 };
 
-/// The most pairs of a table whose rows are joined from two.
+/// The most pairs of a table whose rows are joined from two, and of those that are written before they are used.
 inline constexpr Index kMostJoinedPairs = 1024;
 
 struct ROPE_ABI RowsAccess;

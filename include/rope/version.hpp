@@ -27,7 +27,7 @@
 // tagged. (A std::vector of them is one for all units, as any std::vector<float> is: it is not the library's. With -flto
 // g++ warns of Rows, Moves and RotaryEmbedding, whose insides are tagged.)
 // ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls; ROPE_NOINLINE for what would be
-// repeated in every kernel; ROPE_COLD for what runs once, or when a call is refused.
+// repeated in every kernel or call; ROPE_COLD for what runs once, or when a call is refused.
 #if defined(__cpp_exceptions)
 #    define ROPE_EXCEPTIONS 1
 #    define ROPE_ABI_ERRORS ""

@@ -16,15 +16,15 @@ namespace support {
 /// f(job) with the job of apply in place, or of apply_copy, and the set that is in force. (A job refers to the views
 /// and positions of its call, and does not outlive it.)
 template <rope::Layout layout, class X, class T, class F>
-void with_job_in_place(const rope::TensorView<X>& x, const rope::CosSinCache<T>& cache,
-                       const rope::Positions& positions, F&& f) {
+void with_job_in_place(const rope::TensorView<X>& x, const rope::CosSinRows<T>& cache, const rope::Positions& positions,
+                       F&& f) {
     const auto argument = rope::detail::in_place("x", x, cache);
     f(rope::detail::rotate_job<layout>(rope::detail::Direction::forward, positions,
                                        rope::detail::isa_id(rope::active_isa()), argument));
 }
 template <rope::Layout layout, class In, class Out, class T, class F>
 void with_job_out_of_place(const rope::TensorView<In>& in, const rope::TensorView<Out>& out,
-                           const rope::CosSinCache<T>& cache, const rope::Positions& positions, F&& f) {
+                           const rope::CosSinRows<T>& cache, const rope::Positions& positions, F&& f) {
     const auto argument = rope::detail::out_of_place(in, out, cache);
     f(rope::detail::rotate_job<layout>(rope::detail::Direction::forward, positions,
                                        rope::detail::isa_id(rope::active_isa()), argument));

@@ -104,59 +104,58 @@ ROPE_INLINE void prefetch(T* p, Index count) noexcept {
 
 // ---- Runs ----
 
-// What their loops need is copied, because a compiler must think that a store of a vector could change it.
+// What inner loops need is copied, because a compiler must think that a store of a vector could change it.
 
 // 1. Features are neighbours, and there is at least one block of pairs.
 
 /// Tokens of one head each, which share nothing: a row is read where it is used, and may be joined there.
 template <class Block, class In, class Out, class T>
 ROPE_ABI void turn_single_heads(const Run<In, Out, T>& run) noexcept {
-    const In* x = run.x;
-    Out* y = run.y;
-    Row<T> row = run.row;
-    const Index x_token = run.x_token, y_token = run.y_token, to_next = run.to_next;
-    const Index pairs = run.pairs, ahead = run.ahead;
-    for (Index left = run.tokens; left > 0; --left) {
-        if (ahead > 0) {
-            prefetch(y, ahead);
-            if (row.fine == nullptr) {
-                prefetch(row.cos, pairs);
-                prefetch(row.sin, pairs);
-            }
-        }
-        turn_heads<Block>(Heads<In, Out>{x, 0, y, 0, 1}, row, pairs, run.x_shape.distance);
-        x += x_token;
-        y += y_token;
-        if (row.fine == nullptr) {
-            row.cos += to_next;
-            row.sin += to_next;
+    const In* const x = run.x;
+    Out* const y = run.y;
+    const Row<T> first = run.row;
+    const Index tokens = run.tokens, x_token = run.x_token, y_token = run.y_token, to_next = run.to_next;
+    const Index pairs = run.pairs, distance = run.x_shape.distance, ahead = run.ahead, rows_ahead = run.rows_ahead;
+    for (Index t = 0; t < tokens; ++t) {
+        Row<T> row = first;
+        if (first.fine == nullptr) {
+            row.cos += t * to_next;
+            row.sin += t * to_next;
         } else {
-            row.fine += to_next;
+            row.fine += t * to_next;
         }
+        if (ahead > 0) {
+            prefetch(y + t * y_token, ahead);
+            prefetch(row.cos, rows_ahead);
+            prefetch(row.sin, rows_ahead);
+        }
+        turn_heads<Block>(Heads<In, Out>{x + t * x_token, 0, y + t * y_token, 0, 1}, row, pairs, distance);
     }
 }
 
 /// Tokens of any number of heads, which share a row.
 template <class Block, class In, class Out, class T>
 ROPE_ABI void turn_by_blocks(const Run<In, Out, T>& run) noexcept {
-    const Index count = run.heads, at_once = run.heads_at_once, pairs = run.pairs, distance = run.x_shape.distance;
-    const Index ahead = run.ahead, to_next = run.to_next;
-    const Index x_next = run.x_token - count * run.x_head, y_next = run.y_token - count * run.y_head;
-    Row<T> row = {run.row.cos, run.row.sin, nullptr, 0};
-    Heads<In, Out> heads = {run.x, run.x_head, run.y, run.y_head, at_once};
-    for (Index left = run.tokens; left > 0; --left) {
-        for (Index h = 0; h < count; h += heads.count) {
+    const In* const x = run.x;
+    Out* const y = run.y;
+    const T* const cos = run.row.cos;
+    const T* const sin = run.row.sin;
+    const Index tokens = run.tokens, x_token = run.x_token, y_token = run.y_token, to_next = run.to_next;
+    const Index pairs = run.pairs, distance = run.x_shape.distance, ahead = run.ahead;
+    const Index count = run.heads, at_once = run.heads_at_once;
+    Heads<In, Out> heads = {x, run.x_head, y, run.y_head, at_once};
+    for (Index t = 0; t < tokens; ++t) {
+        const Row<T> row = {cos + t * to_next, sin + t * to_next, nullptr, pairs};
+        heads.x = x + t * x_token;
+        heads.y = y + t * y_token;
+        for (Index h = 0; h < count; h += at_once) {
             heads.count = count - h < at_once ? count - h : at_once;
             if (ahead > 0)
                 for (Index k = 0; k < heads.count; ++k) prefetch(heads.y + k * heads.y_stride, ahead);
             turn_heads<Block>(heads, row, pairs, distance);
-            heads.x += heads.count * heads.x_stride;
-            heads.y += heads.count * heads.y_stride;
+            heads.x += at_once * heads.x_stride;
+            heads.y += at_once * heads.y_stride;
         }
-        heads.x += x_next;
-        heads.y += y_next;
-        row.cos += to_next;
-        row.sin += to_next;
     }
 }
 
@@ -178,11 +177,13 @@ ROPE_INLINE void turn_contiguous_pairs(const In* x, Out* y, PairShape shape, con
 template <class In, class Out, class T>
 ROPE_ABI void turn_by_pairs(const Run<In, Out, T>& run) noexcept {
     const PairShape x_shape = run.x_shape, y_shape = run.y_shape;
-    const Index pairs = run.pairs, heads = run.heads, x_head = run.x_head, y_head = run.y_head;
+    const T* const cos = run.row.cos;
+    const T* const sin = run.row.sin;
+    const Index pairs = run.pairs, heads = run.heads, x_head = run.x_head, y_head = run.y_head, to_next = run.to_next;
     [[maybe_unused]] const bool is_contiguous = (x_shape.step == 1 || x_shape.distance == 1) &&
                                                 x_shape.step == y_shape.step && x_shape.distance == y_shape.distance;
-    Row<T> row = run.row;
     for (Index t = 0; t < run.tokens; ++t) {
+        const Row<T> row = {cos + t * to_next, sin + t * to_next, nullptr, pairs};
         const In* x = run.x + t * run.x_token;
         Out* y = run.y + t * run.y_token;
         for (Index h = 0; h < heads; ++h, x += x_head, y += y_head) {
@@ -194,8 +195,6 @@ ROPE_ABI void turn_by_pairs(const Run<In, Out, T>& run) noexcept {
             }
             for (Index i = 0; i < pairs; ++i) turn_pair(x, x_shape, y, y_shape, row, i);
         }
-        row.cos += run.to_next;
-        row.sin += run.to_next;
     }
 }
 

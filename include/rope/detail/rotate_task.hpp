@@ -82,7 +82,8 @@ struct ROPE_ABI Run {
     Row<T> row;     // of the first token; one of two only where there is one head
     Index to_next;  // the step from row to row: of the fine rows if there are any, and cos and sin are those of all
     Index heads_at_once;
-    Index ahead;  // how many features of each head are asked for ahead, and cos and sin with those of one head; 0: none
+    Index ahead;       // how many features of each head are asked for ahead; 0: none
+    Index rows_ahead;  // how many cosines and sines of each row are, where there is one head
 };
 
 /// cos and sin by pair and lane, for tokens or heads that are worked on at once.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The way of a rotation through its tensor, the same for all instruction sets: a call is cut into parts, and a part
-// into runs of tokens whose rows lie at equal steps.
+// into runs of tokens whose rows lie at equal steps, or into tiles where tokens or heads are neighbours in memory.
 #pragma once
 
 #include "arithmetic.hpp"
+#include "job.hpp"
 #include "rotate_task.hpp"
 
 namespace rope {
@@ -54,14 +55,17 @@ ROPE_INLINE RowNumbers row_numbers(const RotateTask<In, Out, T>& task, const Par
     RowNumbers rows = {row_number(task, part, t), 0, 1};
     if (most == 1) return rows;
     rows.step = row_number(task, part, t + 1) - rows.first;
-    rows.count = most;
-    if (task.positions.kind() != Positions::Kind::start)
-        for (rows.count = 2; rows.count < most; ++rows.count)
-            if (row_number(task, part, t + rows.count) != rows.first + rows.count * rows.step) break;
-    const int bits = task.rows.fine_bits;
-    if ((rows.first + (rows.count - 1) * rows.step) >> bits != rows.first >> bits && task.rows.fine != nullptr) {
-        const Index below = rows.first - (rows.first >> bits << bits), above = (Index(1) << bits) - 1 - below;
-        rows.count = (rows.step > 0 ? above / rows.step : below / -rows.step) + 1;
+    if (task.rows.fine != nullptr && rows.step != 0) {
+        const Index of_block = Index(1) << task.rows.fine_bits, below = rows.first & (of_block - 1);
+        const Index here = (rows.step > 0 ? (of_block - 1 - below) / rows.step : below / -rows.step) + 1;
+        if (here < most) most = here;
+    }
+    const Positions::Kind kind = task.positions.kind();
+    if (kind == Positions::Kind::ids || (kind == Positions::Kind::start_per_entry && part.along_batch)) {
+        while (rows.count < most && row_number(task, part, t + rows.count) == rows.first + rows.count * rows.step)
+            ++rows.count;
+    } else {
+        rows.count = most;
     }
     return rows;
 }
@@ -138,6 +142,15 @@ ROPE_NOINLINE void turn_in_pieces(Run<In, Out, T> run, TurnRun<In, Out, T> turn,
     }
 }
 
+/// Out of place, features that do not turn are copied after no more than this has been turned, while it is at hand.
+inline constexpr Index kCopiedBytes = Index(16) << 10;
+
+/// `most`, but at most as many as fit, and at least one.
+ROPE_INLINE Index limited(Index most, Index room, Index of_one) noexcept {
+    const Index fit = of_one < room ? room / of_one : 1;
+    return fit < most ? fit : most;
+}
+
 /// A part whose tokens are turned one by one.
 template <class In, class Out, class T>
 ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& part,
@@ -149,8 +162,9 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
     const bool copied = !task.in_place && 2 * task.pairs != in.head_dim;
     const bool streams = single ? task.order.single_heads_stream : task.order.heads_at_once != kAllHeads;
     const TurnRun<In, Out, T> turn = single ? kernels.turn_single_heads : kernels.turn;
-    Index most = part.tokens;  // of a run: as many as there is room for
-    if (written || copied) most = task.pairs < kMostJoinedPairs ? kMostJoinedPairs / task.pairs : 1;
+    Index most = part.tokens;  // of a run
+    if (written) most = limited(most, kMostJoinedPairs, task.pairs);
+    if (copied) most = limited(most, kCopiedBytes, bytes_of(out, part.heads));
     Run<In, Out, T> run;
     run.x = start_of(in, part) + task.rotary_offset * in.feature_stride;
     run.y = start_of(out, part) + task.rotary_offset * out.feature_stride;
@@ -164,6 +178,7 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
     run.pairs = task.pairs;
     run.heads_at_once = task.order.heads_at_once < part.heads ? task.order.heads_at_once : part.heads;
     run.ahead = streams ? in.head_dim : 0;
+    run.rows_ahead = streams && !written && task.rows.fine == nullptr ? task.pairs : 0;
     for (Index t = 0; t < part.tokens; t += run.tokens) {
         const Index left = part.tokens - t < most ? part.tokens - t : most;
         if (!written) {
@@ -174,13 +189,16 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
             turn(run);
         } else if (task.pairs <= kMostJoinedPairs) {
             run.tokens = left;
-            for (Index i = left - 1; i >= 0; --i)
-                run.row = pairs_of(task, kernels, row_number(task, part, t + i), 0, task.pairs,
-                                   room.cos + i * task.pairs, room.sin + i * task.pairs);
+            for (Index i = 0; i < left; ++i)
+                pairs_of(task, kernels, row_number(task, part, t + i), 0, task.pairs, room.cos + i * task.pairs,
+                         room.sin + i * task.pairs);
+            run.row = {room.cos, room.sin, nullptr, task.pairs};
             run.to_next = task.pairs;
             turn(run);
         } else {
             run.tokens = 1;
+            run.row = {};
+            run.to_next = 0;
             turn_in_pieces(run, turn, task, kernels, row_number(task, part, t), room);
         }
         if (copied) copy_rest(task, kernels, run);

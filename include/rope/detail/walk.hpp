@@ -24,8 +24,8 @@ struct ROPE_ABI Order {
     Index heads_at_once = kAllHeads;
     /// The axis along which neighbours in memory are worked on at once, for tensors whose features are no neighbours.
     Axis lanes = kNoAxis;
-    /// Whether tokens of one head, and the rows of a table of one row per position, are asked for ahead. Tokens of more
-    /// heads are if heads_at_once is not all.
+    /// Whether tokens of one head are asked for ahead, and the rows of a table of one row per position, unless they are
+    /// scaled first. Tokens of more heads are if heads_at_once is not all.
     bool single_heads_stream = false;
 };
 
@@ -39,8 +39,8 @@ inline constexpr Index kStreamedHeads = 4;
 /// taken once: 1.0 and 1.1 for 512 and 1024 tokens, 0.8 to 0.95 for 2048 to 8192; with a compact table 0.9 to 1.2.
 inline constexpr Index kSingleHeadsCachedBytes = Index(512) << 10;
 
-/// By the steps from batch entry to batch entry, from token to token and from head to head, 0 where there is only one:
-/// entries before tokens or tokens before entries; when they stream, all in the order of memory.
+/// By the steps from batch entry to batch entry, from token to token and from head to head: entries before tokens or
+/// tokens before entries; when they stream, all in the order of memory.
 ROPE_NOINLINE Order sorted(Order order, Index batch, Index seq, Index heads, bool streams) noexcept {
     const Index steps[3] = {batch, seq, heads};
     const auto sort = [&steps](Axis& a, Axis& b) {
@@ -49,7 +49,7 @@ ROPE_NOINLINE Order sorted(Order order, Index batch, Index seq, Index heads, boo
         a = b;
         b = c;
     };
-    if (batch > 0) sort(order.outer, order.middle);
+    sort(order.outer, order.middle);
     if (!streams) return order;
     order.heads_at_once = kStreamedHeads;
     sort(order.middle, order.inner);
@@ -75,8 +75,11 @@ ROPE_INLINE Order choose_order(const TensorView<T>& v, Index bytes, Axis lanes) 
     order.lanes = lanes;
     order.single_heads_stream = bytes > kSingleHeadsCachedBytes;
     if (lanes == kSeqAxis || (v.batch == 1 && bytes <= kCachedBytes)) return order;
-    return sorted(order, v.batch > 1 ? magnitude(v.batch_stride) : 0, v.seq > 1 ? magnitude(v.seq_stride) : 0,
-                  v.heads > 1 ? magnitude(v.head_stride) : 0, bytes > kCachedBytes && v.feature_stride == 1);
+    // Of batch entries or tokens, if there is one, it is outermost: then the others follow one another.
+    constexpr Index farthest = std::numeric_limits<Index>::max();
+    return sorted(order, v.batch > 1 ? magnitude(v.batch_stride) : farthest,
+                  v.seq > 1 ? magnitude(v.seq_stride) : farthest, v.heads > 1 ? magnitude(v.head_stride) : 0,
+                  bytes > kCachedBytes && v.feature_stride == 1);
 }
 /// How far ahead of the work memory is asked for, in bytes.
 inline constexpr std::uintptr_t kPrefetchDistance = 4096;

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// A call is cut into no more runs of tokens than its memory and its rows ask for: what is done once for each run would
+// else be done once for each token.
+#include <rope/compact_cos_sin_cache.hpp>
+#include <rope/core.hpp>
+
+#include <numeric>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/data.hpp"
+#include "support/jobs.hpp"
+
+using rope::Index;
+using rope::Layout;
+using support::size;
+
+namespace {
+
+using Run = rope::detail::Run<float, float, float>;
+
+std::vector<Index> runs;  // the tokens of each
+
+void note(const Run& run) noexcept { runs.push_back(run.tokens); }
+void no_rows(const rope::detail::Row<float>&, Index, float, float, float*, float*) noexcept {}
+void no_copy(const float*, Index, float*, Index, Index) noexcept {}
+
+/// The runs of heads begin .. end - 1 of a job; end -1 is the last.
+template <class Job>
+std::vector<Index> runs_of(const Job& job, Index begin = 0, Index end = -1) {
+    runs.clear();
+    rope::detail::turn_all(job.task, begin, end < 0 ? job.heads : end, {&note, &note, nullptr, &no_rows, &no_copy});
+    return runs;
+}
+using Runs = std::vector<Index>;
+
+rope::Config config_of(Index head_dim, Index rotary_dim = 0) {
+    rope::Config config;
+    config.head_dim = head_dim;
+    config.rotary_dim = rotary_dim;
+    return config;
+}
+
+/// The runs of a call on [batch, seq, heads, head_dim].
+struct Call {
+    Index batch, seq, heads;
+
+    Runs with(const rope::CosSinRows<float>& table, const rope::Positions& positions = {}, Index begin = 0,
+              Index end = -1) const {
+        std::vector<float> x(size(batch * seq * heads * table.head_dim()));
+        Runs found;
+        support::with_job_in_place<Layout::half_split>(rope::view(x.data(), batch, seq, heads, table.head_dim()), table,
+                                                       positions,
+                                                       [&](const auto& job) { found = runs_of(job, begin, end); });
+        return found;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("tokens whose rows lie at equal steps are one run") {
+    const rope::CosSinCache<float> table(config_of(16), 1000);
+    std::vector<int> up(1000), down(1000), same(1000, 7);
+    std::iota(up.begin(), up.end(), 0);
+    std::iota(down.rbegin(), down.rend(), 0);
+    for (const Index heads : {1, 3}) {
+        CAPTURE(heads);
+        CHECK(Call{1, 1000, heads}.with(table) == Runs{1000});
+        CHECK(Call{1, 500, heads}.with(table, rope::start_at(300)) == Runs{500});
+        CHECK(Call{1, 1000, heads}.with(table, up) == Runs{1000});
+        CHECK(Call{1, 1000, heads}.with(table, down) == Runs{1000});
+        CHECK(Call{1, 1000, heads}.with(table, same) == Runs{1000});
+        CHECK(Call{1, 6, heads}.with(table, {5, 6, 7, 3, 5, 7}) == Runs{3, 3});
+        CHECK(Call{2, 10, heads}.with(table, rope::start_at(std::vector<int>{3, 500})) == Runs{10, 10});
+        CHECK(Call{64, 1, heads}.with(table, rope::start_at(9)) == Runs{64});
+        CHECK(Call{4, 1, heads}.with(table, rope::start_at(std::vector<int>{3, 5, 7, 100})) == Runs{3, 1});
+    }
+}
+
+TEST_CASE("a cut call has a run more for each token that is cut, and for what is before and after") {
+    const rope::CosSinCache<float> table(config_of(128), 2000);
+    for (const Index seq : {100, 2000}) {  // in the caches, and streaming
+        const Call call = {1, seq, 8};
+        CAPTURE(seq);
+        CHECK(call.with(table) == Runs{seq});
+        CHECK(call.with(table, {}, 80, 480) == Runs{50});
+        CHECK(call.with(table, {}, 83, 485) == Runs{1, 49, 1});
+    }
+}
+
+TEST_CASE("rows of two are one run within a coarse row, or as many as are written at once") {
+    const rope::CompactCosSinCache<float> table(config_of(16), 1000);
+    const Index block = Index(1) << rope::detail::RowsAccess::source(table).fine_bits;
+    REQUIRE((block > 4 && block < 500));
+    std::vector<int> up(1000), down(1000);
+    std::iota(up.begin(), up.end(), 0);
+    std::iota(down.rbegin(), down.rend(), 0);
+    Runs whole(size(1000 / block), block), backwards = whole;
+    if (1000 % block != 0) {
+        whole.push_back(1000 % block);
+        backwards.insert(backwards.begin(), 1000 % block);
+    }
+    CHECK(Call{1, 1000, 1}.with(table) == whole);
+    CHECK(Call{1, 1000, 1}.with(table, up) == whole);
+    CHECK(Call{1, 1000, 1}.with(table, down) == backwards);
+    CHECK(Call{1, 1000, 3}.with(table) == Runs{128, 128, 128, 128, 128, 128, 128, 104});  // 1024 pairs at once
+}
+
+TEST_CASE("what passes by is copied soon after its token was turned") {
+    const rope::CosSinCache<float> table(config_of(64, 32), 1000);
+    for (const Index heads : {1, 4, 100}) {
+        std::vector<float> x(size(50 * heads * 64)), y(x.size());
+        const auto in = rope::view(x.data(), 50, heads, 64), out = rope::view(y.data(), 50, heads, 64);
+        Runs found;
+        support::with_job_out_of_place<Layout::half_split>(in, out, table, rope::start_at(0),
+                                                           [&](const auto& job) { found = runs_of(job); });
+        const Index most = heads == 1 ? 50 : heads == 4 ? 16 : 1;  // 16 KiB
+        CAPTURE(heads);
+        CHECK(std::accumulate(found.begin(), found.end(), Index(0)) == 50);
+        CHECK(found.front() == most);
+    }
+}
