@@ -23,12 +23,17 @@ set(text_eigen "#include <Eigen/Core>\n")
 # angle brackets.
 set(flags -std=c++17 -O2)
 file(WRITE ${WORK}/core.cpp "${text_core}")
-execute_process(COMMAND ${COMPILER} ${flags} -I ${LIBRARY} -MM ${WORK}/core.cpp OUTPUT_VARIABLE files
+execute_process(COMMAND ${COMPILER} ${flags} -I ${LIBRARY} -M ${WORK}/core.cpp OUTPUT_VARIABLE needed
                 COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL "[^ \\\n]+\\.hpp" files "${files}")
+string(REGEX MATCHALL "[^ \\\n]+/rope/[^ \\\n]+\\.hpp" files "${needed}")
 foreach(file IN LISTS files)
   file(STRINGS ${file} lines REGEX "^# *include <")
-  list(APPEND standard ${lines})
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE ".*<(.*)>.*" "\\1" header "${line}")
+    if(needed MATCHES "/${header}[ \n]")  # and not another machine's
+      list(APPEND standard "#include <${header}>")
+    endif()
+  endforeach()
 endforeach()
 list(REMOVE_DUPLICATES standard)
 list(JOIN standard "\n" text_standard)
