@@ -23,9 +23,10 @@
 // errors leave a function) part of the symbol's name; that of a class is in the names of all that compilers and the
 // standard library make for it. tests/linking looks for what has none.
 // These classes carry none and may cross units, as arguments and members: tensors, positions, statuses, tables, rows and
-// moves, RotaryEmbedding, additive embeddings, and what tables and statuses hold by value. What they do without being told (destruction, copies) is declared and
-// tagged. (A std::vector of them is one for all units, as any std::vector<float> is: it is not the library's. With -flto
-// g++ warns of Rows, Moves and RotaryEmbedding, whose insides are tagged.)
+// moves, RotaryEmbedding, additive embeddings, and what tables and statuses hold by value. What they do without being
+// told (destruction, copies) is declared and tagged. (A std::vector of them is one for all units, as any
+// std::vector<float> is: it is not the library's. With -flto g++ warns of Rows, Moves and RotaryEmbedding, whose insides
+// are tagged.)
 // ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls; ROPE_NOINLINE for what would be
 // repeated in every kernel or call; ROPE_COLD for what runs once, or when a call is refused.
 #if defined(__cpp_exceptions)

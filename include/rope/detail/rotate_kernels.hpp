@@ -180,6 +180,7 @@ ROPE_ABI void turn_by_pairs(const Run<In, Out, T>& run) noexcept {
     const T* const cos = run.row.cos;
     const T* const sin = run.row.sin;
     const Index pairs = run.pairs, heads = run.heads, x_head = run.x_head, y_head = run.y_head, to_next = run.to_next;
+    // Of features that are neighbours, either the first ones of two pairs are or those of one pair.
     [[maybe_unused]] const bool is_contiguous = (x_shape.step == 1 || x_shape.distance == 1) &&
                                                 x_shape.step == y_shape.step && x_shape.distance == y_shape.distance;
     for (Index t = 0; t < run.tokens; ++t) {

@@ -78,9 +78,9 @@ struct ROPE_ABI Run {
     Index tokens, x_token, y_token;  // how many, and the steps from one to the next
     Index heads, x_head, y_head;     // of each token, likewise
     PairShape x_shape, y_shape;
-    Index pairs;    // that turn
-    Row<T> row;     // of the first token; one of two only where there is one head
-    Index to_next;  // the step from row to row: of the fine rows if there are any, and cos and sin are those of all
+    Index pairs;        // that turn
+    Row<T> row = {};    // of the first token; one of two only where there is one head
+    Index to_next = 0;  // the step from row to row: of the fine rows if there are any, and cos and sin are those of all
     Index heads_at_once;
     Index ahead;       // how many features of each head are asked for ahead; 0: none
     Index rows_ahead;  // how many cosines and sines of each row are, where there is one head

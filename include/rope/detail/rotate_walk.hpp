@@ -127,15 +127,20 @@ ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const RotateKer
 
 // ---- Parts ----
 
-/// One token whose row is written first, in pieces that there is room for. Half of what is left, rather than a last
-/// piece that no vector fits.
+/// The tokens of a run, from token t of its part on, whose rows are written first: for one token, in pieces that there
+/// is room for. Half of what is left, rather than a last piece that no vector fits.
 template <class In, class Out, class T>
-ROPE_NOINLINE void turn_in_pieces(Run<In, Out, T> run, TurnRun<In, Out, T> turn, const RotateTask<In, Out, T>& task,
-                                  const RotateKernels<In, Out, T>& kernels, Index k, Room<T>& room) noexcept {
+ROPE_NOINLINE void turn_written(Run<In, Out, T> run, TurnRun<In, Out, T> turn, const RotateTask<In, Out, T>& task,
+                                const Part& part, Index t, const RotateKernels<In, Out, T>& kernels,
+                                Room<T>& room) noexcept {
     for (Index begin = 0; begin < task.pairs; begin += run.pairs) {
         const Index left = task.pairs - begin;
         run.pairs = left <= kMostJoinedPairs ? left : left < 2 * kMostJoinedPairs ? left / 2 : kMostJoinedPairs;
-        run.row = pairs_of(task, kernels, k, begin, run.pairs, room.cos, room.sin);
+        for (Index i = 0; i < run.tokens; ++i)
+            pairs_of(task, kernels, row_number(task, part, t + i), begin, run.pairs, room.cos + i * run.pairs,
+                     room.sin + i * run.pairs);
+        run.row = {room.cos, room.sin, nullptr, run.pairs};
+        run.to_next = run.pairs;
         turn(run);
         run.x += run.pairs * run.x_shape.step;
         run.y += run.pairs * run.y_shape.step;
@@ -187,19 +192,9 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
             run.row = row_at(task, rows.first);
             run.to_next = rows.step * task.rows.stride;
             turn(run);
-        } else if (task.pairs <= kMostJoinedPairs) {
-            run.tokens = left;
-            for (Index i = 0; i < left; ++i)
-                pairs_of(task, kernels, row_number(task, part, t + i), 0, task.pairs, room.cos + i * task.pairs,
-                         room.sin + i * task.pairs);
-            run.row = {room.cos, room.sin, nullptr, task.pairs};
-            run.to_next = task.pairs;
-            turn(run);
         } else {
-            run.tokens = 1;
-            run.row = {};
-            run.to_next = 0;
-            turn_in_pieces(run, turn, task, kernels, row_number(task, part, t), room);
+            run.tokens = left;
+            turn_written(run, turn, task, part, t, kernels, room);
         }
         if (copied) copy_rest(task, kernels, run);
         run.x += run.tokens * run.x_token;

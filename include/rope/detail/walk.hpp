@@ -81,6 +81,7 @@ ROPE_INLINE Order choose_order(const TensorView<T>& v, Index bytes, Axis lanes) 
                   v.seq > 1 ? magnitude(v.seq_stride) : farthest, v.heads > 1 ? magnitude(v.head_stride) : 0,
                   bytes > kCachedBytes && v.feature_stride == 1);
 }
+
 /// How far ahead of the work memory is asked for, in bytes.
 inline constexpr std::uintptr_t kPrefetchDistance = 4096;
 
