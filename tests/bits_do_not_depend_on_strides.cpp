@@ -294,8 +294,7 @@ TEST_CASE("in whatever order the heads are visited") {
             rope::apply<Layout::half_split>(rope::view(want.data(), batch, seq, heads, d), cache);
             std::array<Axis, 3> axes = {rope::detail::kBatchAxis, rope::detail::kSeqAxis, rope::detail::kHeadAxis};
             do {
-                for (const Index at_once :
-                     {Index(1), Index(2), rope::detail::kStreamedHeads, rope::detail::kAllHeads}) {
+                for (const Index at_once : {Index(1), Index(2), Index(4), rope::detail::kAllHeads}) {
                     auto y = x;
                     const auto v = rope::view(y.data(), batch, seq, heads, d);
                     support::with_job_in_place<Layout::half_split>(v, cache, {}, [&](auto job) {

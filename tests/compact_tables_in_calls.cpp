@@ -176,12 +176,11 @@ TEMPLATE_TEST_CASE("calls that stream, and calls that are cut anywhere", "", flo
                 const rope::Positions at = rope::start_at(3900);
                 rope::apply(layout, rope::view(want.data(), seq, heads, 72), plain, at);
                 const auto run = [&](auto job) {
-                    job.task.order.heads_at_once = rope::detail::kStreamedHeads;
-                    job.task.order.single_heads_stream = true;
+                    job.task.order.heads_at_once = 4;
                     support::run_in_pieces(job, 9, random);
                 };
                 const auto y = rope::view(cut.data(), seq, heads, 72);
-                const auto argument = rope::detail::in_place("x", y, table);
+                const auto argument = rope::detail::in_place("x", y, table).erased();
                 const auto isa_now = rope::detail::isa_id(rope::active_isa());
                 if (layout == Layout::interleaved)
                     run(rope::detail::rotate_job<Layout::interleaved>(rope::detail::Direction::forward, at, isa_now,
@@ -288,7 +287,7 @@ TEMPLATE_TEST_CASE("nothing beside the two kinds of rows is read", "", float, do
                             const auto in = view(x_memory.put(want, guard));
                             const rope::Positions positions = rope::start_at(start);
                             rope::apply<layout.value>(view(want.data()), table, positions);
-                            const auto argument = rope::detail::in_place("x", in, table);
+                            const auto argument = rope::detail::in_place("x", in, table).erased();
                             auto job = rope::detail::rotate_job<layout.value>(
                                 rope::detail::Direction::forward, positions, rope::detail::isa_id(isa), argument);
                             job.task.rows.cos = coarse_memory.put(rows.cos, size(coarse_rows * d), guard);

@@ -158,8 +158,7 @@ TEMPLATE_TEST_CASE("many neighbours, and heads that stream", "", float, double, 
                         rope::apply<Layout::half_split>(view_of(want.data()), cache);
                         TestType* const in = memory.put(x, guard);
                         support::with_job_in_place<Layout::half_split>(view_of(in), cache, {}, [&](auto job) {
-                            job.task.order.heads_at_once = rope::detail::kStreamedHeads;
-                            job.task.order.single_heads_stream = true;
+                            job.task.order.heads_at_once = 4;
                             job.kernel(job.task, 0, job.heads);
                         });
                         REQUIRE(std::memcmp(in, want.data(), want.size() * sizeof(TestType)) == 0);
@@ -198,7 +197,7 @@ TEMPLATE_TEST_CASE("additions", "", float, double, half, bfloat16) {
                     REQUIRE(std::memcmp(p, want.data(), want.size() * sizeof(TestType)) == 0);
 
                     memory.put(x, guard);
-                    const auto v = view_at(p, place, heads, d);
+                    const rope::detail::AnyView v = rope::detail::erased("x", view_at(p, place, heads, d));
                     const rope::detail::AddTask<TestType, T> task = {v, table_memory.put(weights, guard), positions,
                                                                      rope::detail::Order()};
                     rope::detail::add_kernel<TestType, T>(rope::detail::isa_id(isa))(task, 0, kBatch * kSeq * heads);

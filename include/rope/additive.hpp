@@ -79,13 +79,13 @@ class AdditiveEmbedding {
     template <class X, class Executor = detail::CallingThread>
     ROPE_ABI void add(X&& x, const Positions& positions = {}, Executor&& executor = {}) const {
         const auto v = embedding(x);
-        if (!detail::proceed(check_view(v, positions))) return;
+        const detail::AnyView out = detail::erased("x", v);
+        if (!detail::proceed(check_view(out, positions))) return;
         using Storage = typename ElementTraits<std::remove_reference_t<decltype(*v.data)>>::storage;
-        const auto stored = detail::stored<Storage>(v);
-        const Index heads = detail::count_heads(stored);
-        const Index bytes = detail::bytes_of(stored, heads);
+        const Index heads = detail::count_heads(out);
+        const Index bytes = detail::bytes_of(out, heads);
         const detail::Job<detail::AddTask<Storage, T>> job = {
-            {stored, table_.get(), positions, detail::choose_order(stored, bytes, detail::kNoAxis)},
+            {out, table_.get(), positions, detail::choose_order(out, bytes, detail::kFeatureAxis)},
             detail::add_kernel<Storage, T>(detail::chosen_isa.load(std::memory_order_relaxed)),
             heads,
             bytes};
@@ -95,7 +95,7 @@ class AdditiveEmbedding {
     /// Whether add would accept these arguments. Never throws; see Status.
     template <class X, class Executor = detail::CallingThread>
     ROPE_ABI Status check(X&& x, const Positions& positions = {}, Executor&& = {}) const noexcept {
-        return check_view(embedding(x), positions);
+        return check_view(detail::erased("x", embedding(x)), positions);
     }
 
     /// The d_model entries of a position, valid as long as the table. Throws std::out_of_range when the table
@@ -159,15 +159,13 @@ class AdditiveEmbedding {
         return v;
     }
 
-    template <class Element>
-    ROPE_INLINE Status check_view(const TensorView<Element>& v, const Positions& positions) const noexcept {
-        const detail::AnyView x = detail::erased("x", v);
+    ROPE_ABI Status check_view(const detail::AnyView& x, const Positions& positions) const noexcept {
         const detail::AnyView rows =
             detail::erased("", TensorView<const T>{table(), 1, max_positions_, 1, d_model_, 0, d_model_, d_model_, 1});
         const detail::TableShape shape = {d_model_, 0, max_positions_, "embedding"};
-        if (detail::isa_is_chosen() && detail::is_plain(x) && v.heads * v.head_dim == d_model_ &&
+        if (detail::isa_is_chosen() && detail::is_plain(x) && x.extents[2] * x.extents[3] == d_model_ &&
             detail::is_plainly_disjoint(x, rows) &&
-            detail::is_plainly_held(positions, v.batch, v.seq, detail::window_of(shape)))
+            detail::is_plainly_held(positions, x.extents[0], x.extents[1], detail::window_of(shape)))
             return Status();
         return check_view(x, rows, shape, positions);
     }

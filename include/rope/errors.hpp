@@ -88,11 +88,11 @@ ROPE_ABI inline bool proceed(const Status& status) { return status.ok() || refus
 
 /// Status from the pieces of a sentence: text, integers and doubles.
 template <class... Parts>
-ROPE_COLD Status invalid(const Parts&... parts) noexcept {
+ROPE_INLINE Status invalid(const Parts&... parts) noexcept {
     return Status(StatusCode::invalid_argument, make_message(parts...));
 }
 template <class... Parts>
-ROPE_COLD Status out_of_range(const Parts&... parts) noexcept {
+ROPE_INLINE Status out_of_range(const Parts&... parts) noexcept {
     return Status(StatusCode::out_of_range, make_message(parts...));
 }
 

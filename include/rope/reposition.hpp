@@ -61,11 +61,11 @@ using TableTypeOf =
                        double, float>;
 
 /// Rows for a number of tokens move as many.
-template <class X, class T>
-ROPE_ABI inline Status check_count(const TensorView<X>& k, const Moves<T>& moves) noexcept {
+template <class T>
+ROPE_ABI inline Status check_count(Index seq, Index batch, const Moves<T>& moves) noexcept {
     const Index count = RowsAccess::count(moves);
-    if (count == kEveryToken || count == k.seq || k.batch == 0) return Status();
-    return invalid("k.seq is ", k.seq, "; these moves were built for ", count, " tokens.");
+    if (count == kEveryToken || count == seq || batch == 0) return Status();
+    return invalid("k.seq is ", seq, "; these moves were built for ", count, " tokens.");
 }
 
 }  // namespace detail
@@ -75,7 +75,7 @@ ROPE_ABI inline Status check_count(const TensorView<X>& k, const Moves<T>& moves
 template <Layout layout, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void reposition(K&& k, const Moves<T>& moves, Executor&& executor = {}) {
     const auto argument = detail::in_place("k", k, moves);
-    if (detail::proceed(detail::check_count(argument.in, moves)))
+    if (detail::proceed(detail::check_count(argument.x.seq, argument.x.batch, moves)))
         detail::run<layout>(detail::Direction::forward, Positions(), executor, argument);
 }
 

@@ -143,13 +143,24 @@ inline constexpr bool has_view_traits = true;
 template <class Traits>
 inline constexpr bool has_view_traits<Traits, std::enable_if_t<Traits::is_missing>> = false;
 
+template <class T>
+inline constexpr bool is_tensor_view = false;
+template <class T>
+inline constexpr bool is_tensor_view<TensorView<T>> = true;
+
+/// A TensorView by reference, because copying one costs as much as checking it; others as the view they make.
 template <class Tensor>
-ROPE_ABI inline auto as_view(Tensor& x) {
-    static_assert(has_view_traits<ViewTraits<Tensor>>,
-                  "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), "
-                  "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with <rope/eigen.hpp> "
-                  "included), or specialise rope::ViewTraits for its type.");
-    return ViewTraits<Tensor>::view(x);
+ROPE_ABI inline decltype(auto) as_view(Tensor& x) {
+    using View = std::remove_const_t<Tensor>;
+    if constexpr (is_tensor_view<View>) {
+        return static_cast<const View&>(x);
+    } else {
+        static_assert(has_view_traits<ViewTraits<Tensor>>,
+                      "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), "
+                      "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with "
+                      "<rope/eigen.hpp> included), or specialise rope::ViewTraits for its type.");
+        return ViewTraits<Tensor>::view(x);
+    }
 }
 
 }  // namespace detail

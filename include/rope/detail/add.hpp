@@ -4,8 +4,8 @@
 
 #include "../isa.hpp"
 #include "../positions.hpp"
-#include "../tensor_view.hpp"
 #include "../types.hpp"
+#include "any_view.hpp"
 #include "arithmetic.hpp"
 #include "job.hpp"
 #include "kept_bytes.hpp"
@@ -18,7 +18,7 @@ namespace detail {
 /// The addition of the rows of a table [positions, heads * head_dim] to one tensor.
 template <class X, class T>
 struct ROPE_ABI AddTask {
-    const TensorView<X>& out;
+    const AnyView& out;
     const T* table;
     const Positions& positions;
     Order order;

@@ -38,23 +38,24 @@ ROPE_INLINE void add_row(X* x, Index stride, const T* row, Index count) noexcept
 /// Adds rows to heads begin .. end - 1. Heads that lie one after the other are added to as one long row.
 template <class X, class T>
 ROPE_ABI void add(const AddTask<X, T>& task, Index begin, Index end) noexcept {
-    const TensorView<X> x = task.out;  // a copy: a compiler must think that a store could change it
-    const bool heads_meet = x.head_stride == x.head_dim * x.feature_stride;
+    const AnyView x = task.out;  // a copy: a compiler must think that a store could change it
+    const Index head_dim = x.extents[kFeatureAxis], head_step = x.strides[kHeadAxis], step = x.strides[kFeatureAxis];
+    const bool heads_meet = head_step == head_dim * step;
     HeadWalk walk(task.order, x, begin);
     while (begin < end) {
         const Index heads = walk.heads_here(end - begin);
         const Index tokens = walk.tokens_here(end - begin, heads);
         const Index pieces = heads_meet ? 1 : heads;
-        const Index count = heads_meet ? heads * x.head_dim : x.head_dim;
+        const Index count = heads_meet ? heads * head_dim : head_dim;
         const bool along_batch = walk.token_axis() == kBatchAxis;
-        const Index token_step = tokens == 1 ? 0 : along_batch ? x.batch_stride : x.seq_stride;
+        const Index token_step = tokens == 1 ? 0 : x.strides[along_batch ? kBatchAxis : kSeqAxis];
         const Index b = walk.batch(), s = walk.token(), first = walk.head();
-        X* to = x.data + b * x.batch_stride + s * x.seq_stride + first * x.head_stride;
+        X* to = x.elements<X>() + b * x.strides[kBatchAxis] + s * x.strides[kSeqAxis] + first * head_step;
         for (Index t = 0; t < tokens; ++t, to += token_step) {
-            const Index position = task.positions.at(along_batch ? b + t : b, along_batch ? s : s + t, x.seq);
-            const T* const row = task.table + (position * x.heads + first) * x.head_dim;
-            for (Index i = 0; i < pieces; ++i)
-                add_row(to + i * x.head_stride, x.feature_stride, row + i * count, count);
+            const Index position =
+                task.positions.at(along_batch ? b + t : b, along_batch ? s : s + t, x.extents[kSeqAxis]);
+            const T* const row = task.table + (position * x.extents[kHeadAxis] + first) * head_dim;
+            for (Index i = 0; i < pieces; ++i) add_row(to + i * head_step, step, row + i * count, count);
         }
         walk.advance(tokens, heads);
         begin += tokens * heads;

@@ -3,14 +3,17 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 #include "../cos_sin_rows.hpp"
 #include "../errors.hpp"
 #include "../positions.hpp"
 #include "../tensor_view.hpp"
+#include "any_view.hpp"
 #include "arithmetic.hpp"
 #include "checks.hpp"
 #include "job.hpp"
+#include "plain_calls.hpp"
 #include "quick_checks.hpp"
 #include "rotate.hpp"
 
@@ -20,29 +23,52 @@ namespace detail {
 
 enum class Direction : unsigned char { forward, inverse, transpose };
 
-/// A view of the same bits under the library's own name for them, so that kernels exist once per storage type.
+/// One tensor of a call with its table, checked and turned without its elements' own type: in place, or written
+/// elsewhere. In and Out are storage types.
 template <class Storage, class T>
-ROPE_INLINE TensorView<Storage> stored(const TensorView<T>& v) noexcept {
-    return {reinterpret_cast<Storage*>(v.data),
-            alone(v.batch),
-            alone(v.seq),
-            alone(v.heads),
-            alone(v.head_dim),
-            alone(v.batch_stride),
-            alone(v.seq_stride),
-            alone(v.head_stride),
-            alone(v.feature_stride)};
-}
-
-/// One tensor of a call with its table. In and Out are storage types.
-template <class In, class Out, class T>
-struct ROPE_ABI Argument {
-    TensorView<const In> in;
-    TensorView<Out> out;
+struct ROPE_ABI ErasedInPlace {
+    using In = Storage;
+    using Out = Storage;
+    using Table = T;
+    AnyView out;
     const CosSinRows<T>& rows;
-    const char* in_name;
-    const char* out_name;
-    bool in_place;
+
+    ROPE_INLINE const AnyView& in() const noexcept { return out; }
+    ROPE_INLINE CheckedTensor checked() const noexcept { return {out, out, shape_of(rows), true}; }
+};
+template <class In_, class Out_, class T>
+struct ROPE_ABI ErasedOutOfPlace {
+    using In = In_;
+    using Out = Out_;
+    using Table = T;
+    AnyView source, out;
+    const CosSinRows<T>& rows;
+
+    ROPE_INLINE const AnyView& in() const noexcept { return source; }
+    ROPE_INLINE CheckedTensor checked() const noexcept { return {source, out, shape_of(rows), false}; }
+};
+
+/// One tensor of a call with its table, as given. A View is a TensorView, or a reference to the caller's own.
+template <class View, class T>
+struct ROPE_ABI InPlace {
+    View x;
+    const char* name;
+    const CosSinRows<T>& rows;
+
+    using Storage = typename ElementTraits<std::remove_reference_t<decltype(*x.data)>>::storage;
+    ROPE_INLINE ErasedInPlace<Storage, T> erased() const noexcept { return {detail::erased(name, x), rows}; }
+};
+template <class InView, class OutView, class T>
+struct ROPE_ABI OutOfPlace {
+    InView in;
+    OutView out;
+    const CosSinRows<T>& rows;
+
+    using In = typename ElementTraits<std::remove_const_t<std::remove_reference_t<decltype(*in.data)>>>::storage;
+    using Out = typename ElementTraits<std::remove_reference_t<decltype(*out.data)>>::storage;
+    ROPE_INLINE ErasedOutOfPlace<In, Out, T> erased() const noexcept {
+        return {detail::erased("in", in), detail::erased("out", out), rows};
+    }
 };
 
 template <class Element, class T>
@@ -67,27 +93,22 @@ ROPE_ABI constexpr void require_writable() noexcept {
 
 template <class X, class T>
 ROPE_INLINE auto in_place(const char* name, X& x, const CosSinRows<T>& rows) noexcept {
-    const auto v = as_view(x);
-    using Element = std::remove_reference_t<decltype(*v.data)>;
+    using View = decltype(as_view(x));
+    using Element = std::remove_reference_t<decltype(*std::declval<View>().data)>;
     require_writable<Element>();
     require_element_for_table<Element, T>();
-    using Storage = typename ElementTraits<Element>::storage;
-    return Argument<Storage, Storage, T>{stored<const Storage>(v), stored<Storage>(v), rows, name, name, true};
+    return InPlace<View, T>{as_view(x), name, rows};
 }
 
 template <class X, class Y, class T>
 ROPE_INLINE auto out_of_place(X& in, Y& out, const CosSinRows<T>& rows) noexcept {
-    const auto x = as_view(in);
-    const auto y = as_view(out);
-    using In = std::remove_const_t<std::remove_reference_t<decltype(*x.data)>>;
-    using Out = std::remove_reference_t<decltype(*y.data)>;
+    using InView = decltype(as_view(in));
+    using OutView = decltype(as_view(out));
+    using Out = std::remove_reference_t<decltype(*std::declval<OutView>().data)>;
     require_writable<Out>();
-    require_element_for_table<In, T>();
+    require_element_for_table<std::remove_reference_t<decltype(*std::declval<InView>().data)>, T>();
     require_element_for_table<Out, T>();
-    using InStorage = typename ElementTraits<In>::storage;
-    using OutStorage = typename ElementTraits<Out>::storage;
-    return Argument<InStorage, OutStorage, T>{
-        stored<const InStorage>(x), stored<OutStorage>(y), rows, "in", "out", false};
+    return OutOfPlace<InView, OutView, T>{as_view(in), as_view(out), rows};
 }
 
 template <Layout layout>
@@ -102,47 +123,98 @@ ROPE_INLINE constexpr Uses uses_of_any() noexcept {
     return static_cast<Uses>((0 | ... | uses_of<layout>(Direction::forward)));
 }
 
+template <class... Tensors>
+ROPE_INLINE Status check_erased(const Positions& positions, Uses uses, const Tensors&... checked) noexcept {
+    if (isa_is_chosen() && is_plainly_fine(positions, uses, checked...)) return Status();
+    const CheckedTensor* const tensors[] = {&checked...};
+    return check_call(tensors, static_cast<int>(sizeof...(Tensors)), positions, uses);
+}
+
+/// Whether a call with these tensors would be accepted.
 template <class... Arguments>
 ROPE_INLINE Status check_tensors(const Positions& positions, Uses uses, const Arguments&... arguments) noexcept {
-    if (isa_is_chosen() && is_plainly_fine(positions, uses, checked(arguments)...)) return Status();
-    return check_call(positions, uses, arguments...);
+    return check_erased(positions, uses, arguments.erased().checked()...);
 }
 
-/// The axis along which elements are neighbours in both views, if it is not the features.
-template <class In, class Out>
-ROPE_INLINE Axis lanes_of(const TensorView<In>& in, const TensorView<Out>& out) noexcept {
-    if (in.feature_stride == 1 && out.feature_stride == 1) return kNoAxis;
+/// The axis along which elements are neighbours in both views: of the features if they are, or if none is.
+ROPE_INLINE Axis lanes_of(const AnyView& in, const AnyView& out) noexcept {
+    const auto are_neighbours = [&](Axis axis) { return in.strides[axis] == 1 && out.strides[axis] == 1; };
+    if (are_neighbours(kFeatureAxis)) return kFeatureAxis;
     // The stride of an axis of one element says nothing.
-    const bool tokens = in.seq > 1 && in.seq_stride == 1 && out.seq_stride == 1;
-    const bool heads = in.heads > 1 && in.head_stride == 1 && out.head_stride == 1;
-    return tokens ? kSeqAxis : heads ? kHeadAxis : kNoAxis;
+    if (in.extents[kSeqAxis] > 1 && are_neighbours(kSeqAxis)) return kSeqAxis;
+    return in.extents[kHeadAxis] > 1 && are_neighbours(kHeadAxis) ? kHeadAxis : kFeatureAxis;
 }
 
-template <Layout layout, class In, class Out, class T>
-ROPE_INLINE Job<RotateTask<In, Out, T>> rotate_job(Direction direction, const Positions& positions, IsaId isa,
-                                                   const Argument<In, Out, T>& a) noexcept {
-    const CosSinRows<T>& rows = a.rows;
-    const double m = rows.attention_factor();
-    const T scale = direction == Direction::inverse ? static_cast<T>(1.0 / (m * m)) : T(1);
+template <Layout layout, class Argument>
+ROPE_INLINE auto rotate_job(Direction direction, const Positions& positions, IsaId isa, const Argument& a) noexcept {
+    using In = typename Argument::In;
+    using Out = typename Argument::Out;
+    using T = typename Argument::Table;
+    T cos_scale = 1, sin_scale = 1;
+    if (direction != Direction::forward) {
+        const double m = a.rows.attention_factor();
+        cos_scale = direction == Direction::inverse ? static_cast<T>(1.0 / (m * m)) : T(1);
+        sin_scale = -cos_scale;
+    }
+    const AnyView& in = a.in();
     const Index heads = count_heads(a.out);
     const Index bytes = bytes_of(a.out, heads);
-    const bool in_place = static_cast<const void*>(a.in.data) == static_cast<const void*>(a.out.data);
-    return {{a.in, a.out, RowsAccess::source(rows), rows.pairs(),      //
-             rows.rotary_offset(), pair_shape<layout>(rows.pairs()),   //
-             scale, direction == Direction::forward ? scale : -scale,  //
-             positions, choose_order(a.out, bytes, lanes_of(a.in, a.out)), in_place},
-            rotate_kernel<layout, In, Out, T>(isa),
-            heads,
-            bytes};
+    return Job<RotateTask<In, Out, T>>{
+        {in, a.out, RowsAccess::source(a.rows), a.rows.pairs(), a.rows.rotary_offset(), positions, cos_scale, sin_scale,
+         layout, in.data == a.out.data, choose_order(a.out, bytes, lanes_of(in, a.out))},
+        rotate_kernel<layout, In, Out, T>(isa),
+        heads,
+        bytes};
 }
 
 /// Checks everything, then hands the tensors, one or two, to the executor.
+template <Layout layout, class Executor, class... Erased>
+ROPE_INLINE void run_erased(Direction direction, const Positions& positions, Executor& executor,
+                            const Erased&... tensors) {
+    if (!proceed(check_erased(positions, uses_of<layout>(direction), tensors.checked()...))) return;
+    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+    execute(executor, rotate_job<layout>(direction, positions, isa, tensors)...);
+}
+template <Layout layout, class Executor, class... Arguments>
+ROPE_NOINLINE void run_any(Direction direction, const Positions& positions, Executor& executor,
+                           const Arguments&... arguments) {
+    run_erased<layout>(direction, positions, executor, arguments.erased()...);
+}
+
+/// Turns the tensors of a plain call; false if it is none, and nothing has been done.
+template <Layout layout, class View, class T>
+ROPE_INLINE bool turn_plain(const Positions& positions, const InPlace<View, T>& x) noexcept {
+    using X = typename InPlace<View, T>::Storage;
+    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+    PlainCall<X, T> call;
+    if (isa == 0 || !is_plain_call<X>(x.x, layout, x.rows, positions, call)) return false;
+    run_kernel<layout, X, T>(isa)(call.run);
+    return true;
+}
+template <Layout layout, class Q, class K, class T>
+ROPE_INLINE bool turn_plain(const Positions& positions, const InPlace<Q, T>& q, const InPlace<K, T>& k) noexcept {
+    using X = typename InPlace<Q, T>::Storage;
+    using Y = typename InPlace<K, T>::Storage;
+    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+    PlainCall<X, T> of_q;
+    PlainCall<Y, T> of_k;
+    if (isa == 0 || q.x.seq != k.x.seq || !is_plain_call<X>(q.x, layout, q.rows, positions, of_q) ||
+        !is_plain_call<Y>(k.x, layout, k.rows, positions, of_k) || !are_plain_together(of_q, of_k))
+        return false;
+    run_kernel<layout, X, T>(isa)(of_q.run);
+    run_kernel<layout, Y, T>(isa)(of_k.run);
+    return true;
+}
+template <Layout layout, class In, class Out, class T>
+ROPE_INLINE bool turn_plain(const Positions&, const OutOfPlace<In, Out, T>&) noexcept {
+    return false;
+}
+
 template <Layout layout, class Executor, class... Arguments>
 ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& executor,
                      const Arguments&... arguments) {
-    if (!proceed(check_tensors(positions, uses_of<layout>(direction), arguments...))) return;
-    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-    execute(executor, rotate_job<layout>(direction, positions, isa, arguments)...);
+    if (direction == Direction::forward && turn_plain<layout>(positions, arguments...)) return;
+    run_any<layout>(direction, positions, executor, arguments...);
 }
 
 }  // namespace detail

@@ -12,36 +12,11 @@
 #include "../positions.hpp"
 #include "../tensor_view.hpp"
 #include "../types.hpp"
+#include "any_view.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
-
-/// A view without its element type.
-struct ROPE_ABI AnyView {
-    const char* name;  // as the caller knows it: "x", "q", "k", "in", "out"
-    const void* data;
-    Index element_size;
-    const void* type;  // the same for the same storage type
-    Index extents[4];
-    Index strides[4];
-};
-
-inline constexpr const char* kAxisNames[4] = {"batch", "seq", "heads", "head_dim"};
-
-template <class Storage>
-inline constexpr char kTypeTag = 0;
-
-template <class T>
-ROPE_INLINE AnyView erased(const char* name, const TensorView<T>& v) noexcept {
-    using Storage = typename ElementTraits<std::remove_const_t<T>>::storage;
-    return {name,
-            v.data,
-            static_cast<Index>(sizeof(T)),
-            &kTypeTag<Storage>,
-            {v.batch, v.seq, v.heads, v.head_dim},
-            {v.batch_stride, v.seq_stride, v.head_stride, v.feature_stride}};
-}
 
 /// What a call may do with a table, as bits.
 using Uses = unsigned char;
@@ -68,25 +43,11 @@ ROPE_INLINE TableShape shape_of(const CosSinRows<T>& r) noexcept {
 
 /// One tensor of a call: where it is read, where it is written, and its table.
 struct ROPE_ABI CheckedTensor {
-    AnyView in, out;
+    const AnyView& in;
+    const AnyView& out;
     TableShape table;
     bool in_place;
 };
-
-/// One tensor of a call, from an Argument.
-template <class Argument>
-ROPE_INLINE CheckedTensor checked(const Argument& a) noexcept {
-    return {erased(a.in_name, a.in), erased(a.out_name, a.out), shape_of(a.rows), a.in_place};
-}
-
-/// The stride that is taken: an axis of one element may name any, and never takes it.
-ROPE_INLINE Index stride_of(const AnyView& v, int axis) noexcept { return v.extents[axis] < 2 ? 0 : v.strides[axis]; }
-
-ROPE_ABI inline bool is_empty(const AnyView& v) noexcept {
-    for (const Index extent : v.extents)
-        if (extent == 0) return true;
-    return false;
-}
 
 /// The bytes that a view touches, as offsets [begin, end) from its data pointer, over the axes whose stride in bytes
 /// is below `limit`. Valid once check_extents has passed.
@@ -254,10 +215,11 @@ ROPE_COLD Status check_uses(const AnyView& v, const TableShape& table, Uses uses
 }
 
 /// All checks of one call on one or two tensors, in the order in which a reader would want to hear of them.
-ROPE_COLD Status check_call(const CheckedTensor* tensors, int count, const Positions& positions, Uses uses) noexcept {
-    const CheckedTensor& first = tensors[0];
+ROPE_COLD Status check_call(const CheckedTensor* const* tensors, int count, const Positions& positions,
+                            Uses uses) noexcept {
+    const CheckedTensor& first = *tensors[0];
     for (int i = 0; i < count; ++i) {
-        const CheckedTensor& t = tensors[i];
+        const CheckedTensor& t = *tensors[i];
         if (const Status s = check_uses(t.out, t.table, uses); !s.ok()) return s;
         if (const Status s = check_extents(t.in); !s.ok()) return s;
         if (const Status s = t.in_place ? Status() : check_extents(t.out); !s.ok()) return s;
@@ -281,23 +243,15 @@ ROPE_COLD Status check_call(const CheckedTensor* tensors, int count, const Posit
                            " are different views that may share elements; they must be the same view (pointer, type, "
                            "extents and strides) or be shown to share none by their strides.");
     }
-    if (count == 2 && !is_disjoint(tensors[0].out, tensors[1].out))
-        return invalid(tensors[0].out.name, " and ", tensors[1].out.name,
+    if (count == 2 && !is_disjoint(first.out, tensors[1]->out))
+        return invalid(first.out.name, " and ", tensors[1]->out.name,
                        " may share elements, which would turn twice; two views that are written must be shown to share "
                        "none by their strides.");
     for (int i = 0; i < count; ++i)
-        if (const Status s = check_positions(positions, first.in.extents[0], first.in.extents[1], tensors[i].table);
+        if (const Status s = check_positions(positions, first.in.extents[0], first.in.extents[1], tensors[i]->table);
             !s.ok())
             return s;
     return isa_is_chosen() ? Status() : choose_isa();
-}
-
-/// The same of one or two Arguments. They come by value so that a call that is plainly fine need not have them in
-/// memory.
-template <class... Arguments>
-ROPE_COLD Status check_call(const Positions& positions, Uses uses, Arguments... arguments) noexcept {
-    const CheckedTensor tensors[] = {checked(arguments)...};
-    return check_call(tensors, static_cast<int>(sizeof...(Arguments)), positions, uses);
 }
 
 }  // namespace detail

@@ -2,8 +2,8 @@
 // How the work of a call is cut and handed to an executor.
 #pragma once
 
-#include "../tensor_view.hpp"
 #include "../types.hpp"
+#include "any_view.hpp"
 #include "walk.hpp"
 
 namespace rope {
@@ -23,15 +23,15 @@ inline constexpr Index kSplitBytes = Index(1) << 20;
 
 /// How many heads one unit of an executor's count stands for: whole tokens when there are many, heads when there are
 /// few, and never so little that handing it over costs more than the work.
-template <class T>
-ROPE_ABI inline Index heads_per_unit(const Order& order, const TensorView<T>& v) noexcept {
-    if (v.heads == 0 || v.head_dim == 0) return 1;
+ROPE_NOINLINE Index heads_per_unit(const Order& order, const AnyView& v) noexcept {
+    const Index all = v.extents[kHeadAxis], head_dim = v.extents[kFeatureAxis];
+    if (all == 0 || head_dim == 0) return 1;
     constexpr Index unit_bytes = 16384;
-    if (order.lanes == kSeqAxis) return kLanes * v.heads;
-    const Index heads = unit_bytes / (v.head_dim * static_cast<Index>(sizeof(T))) + 1;
+    if (order.lanes == kSeqAxis) return kLanes * all;
+    const Index heads = unit_bytes / (head_dim * v.element_size) + 1;
     if (order.inner != kHeadAxis) return heads;
-    if (heads >= v.heads) return heads / v.heads * v.heads;
-    return v.batch * v.seq >= 64 ? v.heads : heads;
+    if (heads >= all) return heads / all * all;
+    return v.extents[kBatchAxis] * v.extents[kSeqAxis] >= 64 ? all : heads;
 }
 
 /// Does heads begin .. end - 1 of a task, in the numbering of its order.
@@ -63,16 +63,6 @@ struct ROPE_ABI Job {
         return heads / heads_in_unit + (heads % heads_in_unit != 0 ? 1 : 0);
     }
 };
-
-/// An extent beside a zero may be anything.
-template <class T>
-ROPE_INLINE Index count_heads(const TensorView<T>& v) noexcept {
-    return v.batch == 0 || v.seq == 0 || v.heads == 0 || v.head_dim == 0 ? 0 : v.batch * v.seq * v.heads;
-}
-template <class T>
-ROPE_INLINE Index bytes_of(const TensorView<T>& v, Index heads) noexcept {
-    return heads == 0 ? 0 : heads * v.head_dim * static_cast<Index>(sizeof(T));
-}
 
 /// Hands the units of all jobs as one range to the executor.
 template <class Executor, class... Jobs>

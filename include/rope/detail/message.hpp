@@ -13,46 +13,76 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
+/// A piece of a sentence: text or a number.
+struct ROPE_ABI Piece {
+    enum class Kind : unsigned char { text, whole, natural, real };
+    Kind kind;
+    union {
+        const char* text;
+        std::int64_t whole;
+        std::uint64_t natural;
+        double real;
+    };
+    ROPE_ABI Piece(const char* x) noexcept : kind(Kind::text), text(x) {}  // NOLINT(google-explicit-constructor)
+    ROPE_ABI Piece(double x) noexcept : kind(Kind::real), real(x) {}       // NOLINT(google-explicit-constructor)
+    template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
+    ROPE_ABI Piece(Integer x) noexcept {  // NOLINT(google-explicit-constructor)
+        if constexpr (std::is_signed_v<Integer>) {
+            kind = Kind::whole;
+            whole = x;
+        } else {
+            kind = Kind::natural;
+            natural = x;
+        }
+    }
+};
+
 class Message {
  public:
     ROPE_ABI Message() noexcept { text_[0] = '\0'; }
+    ROPE_COLD Message(const Piece* pieces, std::size_t count) noexcept {
+        text_[0] = '\0';
+        for (std::size_t i = 0; i < count; ++i) append(pieces[i]);
+    }
 
     ROPE_ABI const char* text() const noexcept { return text_; }
 
-    // Calls of their own: a sentence has many pieces, and nobody waits for one.
-    ROPE_NOINLINE void append(const char* text) noexcept {
-        while (*text != '\0' && size_ + 1 < kSize) text_[size_++] = *text++;
-        text_[size_] = '\0';
-    }
-    template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
-    ROPE_ABI void append(Integer value) noexcept {
-        append_number(static_cast<std::conditional_t<std::is_signed_v<Integer>, std::int64_t, std::uint64_t>>(value));
-    }
-    ROPE_ABI void append(double value) noexcept {
-        if (is_finite(value)) return append_number(value);
-        const bool nan = (bit_cast<std::uint64_t>(value) << 12) != 0;
-        append(nan ? "nan" : (bit_cast<std::uint64_t>(value) >> 63) != 0 ? "-inf" : "inf");
+    // A call of its own: a sentence has many pieces, and nobody waits for one.
+    ROPE_COLD void append(const Piece& piece) noexcept {
+        switch (piece.kind) {
+            case Piece::Kind::text: return append_text(piece.text);
+            case Piece::Kind::whole: return append_number(piece.whole);
+            case Piece::Kind::natural: return append_number(piece.natural);
+            case Piece::Kind::real: break;
+        }
+        if (is_finite(piece.real)) return append_number(piece.real);
+        const std::uint64_t bits = bit_cast<std::uint64_t>(piece.real);
+        append_text(bits << 12 != 0 ? "nan" : bits >> 63 != 0 ? "-inf" : "inf");
     }
 
  private:
     static constexpr std::size_t kSize = 320;  // a cut sentence is still zero-terminated
 
+    ROPE_ABI void append_text(const char* text) noexcept {
+        while (*text != '\0' && size_ + 1 < kSize) text_[size_++] = *text++;
+        text_[size_] = '\0';
+    }
     template <class Number>
-    ROPE_NOINLINE void append_number(Number value) noexcept {
+    ROPE_ABI void append_number(Number value) noexcept {
         char digits[40];  // the longest shortest double has 24 characters
         *std::to_chars(digits, digits + sizeof(digits) - 1, value).ptr = '\0';
-        append(digits);
+        append_text(digits);
     }
 
     char text_[kSize];
     std::size_t size_ = 0;
 };
 
+/// From text, integers and doubles.
 template <class... Parts>
-ROPE_ABI inline Message make_message(const Parts&... parts) noexcept {
-    Message message;
-    (message.append(parts), ...);
-    return message;
+ROPE_INLINE Message make_message(const Parts&... parts) noexcept {
+    const Piece pieces[] = {parts...};
+    return Message(pieces, sizeof...(Parts));
 }
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A quick test, compiled into every call, that nearly every call passes; checks.hpp decides about the others.
+// A quick test that nearly every call passes that is no plain one; checks.hpp decides about the others.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace detail {
 
 /// Extents from 1 to 2^22, strides from 0 to 2^34: no sum of the bytes spanned comes near what an Index holds.
 ROPE_INLINE bool is_moderate(const AnyView& v) noexcept {
-    const auto n = [&v](int axis) { return static_cast<std::uint64_t>(v.extents[axis]) - 1; };
-    const auto step = [&v](int axis) { return static_cast<std::uint64_t>(v.strides[axis]); };
+    const auto n = [&v](int axis) { return static_cast<std::uint64_t>(alone(v.extents[axis])) - 1; };
+    const auto step = [&v](int axis) { return static_cast<std::uint64_t>(alone(v.strides[axis])); };
     return v.data != nullptr && (n(0) | n(1) | n(2) | n(3)) >> 22 == 0 &&
            (step(0) | step(1) | step(2) | step(3)) >> 34 == 0;
 }
@@ -39,7 +39,7 @@ ROPE_INLINE bool is_nested(Steps a, Steps b, Steps c, Steps d) noexcept {
     return a.over(0) && b.over(a.reach()) && c.over(a.reach() + b.reach()) && d.over(a.reach() + b.reach() + c.reach());
 }
 
-/// In a usual order of memory, but not the most usual. By value: a view in memory would have to be written there first.
+/// In a usual order of memory, but not the most usual.
 ROPE_NOINLINE bool is_in_another_order(Steps batch, Steps seq, Steps heads, Steps head_dim) noexcept {
     return is_nested(head_dim, seq, heads, batch) ||  // [batch, heads, seq, head_dim]
            is_nested(head_dim, heads, batch, seq) ||  // [seq, batch, heads, head_dim]
@@ -107,13 +107,13 @@ ROPE_INLINE bool is_plainly_held(const Positions& p, Index batch, Index seq, Win
     return counted && p.data() != nullptr && p.find_outside(w.first, starts ? last_start : w.last) == p.count();
 }
 
-ROPE_INLINE bool is_plainly_fine(const Positions& p, Uses uses, const CheckedTensor& x) noexcept {
+ROPE_NOINLINE bool is_plainly_fine(const Positions& p, Uses uses, const CheckedTensor& x) noexcept {
     return (x.table.refused & uses) == 0 && is_plain(x) &&
            is_plainly_held(p, x.out.extents[0], x.out.extents[1], window_of(x.table));
 }
 
-ROPE_INLINE bool is_plainly_fine(const Positions& p, Uses uses, const CheckedTensor& q,
-                                 const CheckedTensor& k) noexcept {
+ROPE_NOINLINE bool is_plainly_fine(const Positions& p, Uses uses, const CheckedTensor& q,
+                                   const CheckedTensor& k) noexcept {
     const Window w = window_of(q.table), v = window_of(k.table);
     return ((q.table.refused | k.table.refused) & uses) == 0 && is_plain(q) && is_plain(k) &&
            q.out.extents[0] == k.out.extents[0] && q.out.extents[1] == k.out.extents[1] &&

@@ -29,6 +29,14 @@ ROPE_INLINE Kernel<RotateTask<In, Out, T>> rotate_kernel(IsaId isa) noexcept {
     return &portable::rotate<layout, In, Out, T>;
 }
 
+template <Layout layout, class X, class T>
+ROPE_INLINE TurnRun<X, X, T> run_kernel(IsaId isa) noexcept {
+#define ROPE_ISA_ENTRY(name) \
+    if (isa == isa_id(#name)) return &name::rotate_run<layout, X, T>;
+#include "isa_list.hpp"
+    return &portable::rotate_run<layout, X, T>;
+}
+
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

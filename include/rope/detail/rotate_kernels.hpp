@@ -199,26 +199,39 @@ ROPE_ABI void turn_by_pairs(const Run<In, Out, T>& run) noexcept {
     }
 }
 
-/// Only what turns contiguous features by vectors depends on the layout; the rest exists once for both.
+/// What this set has for heads of so many pairs. Only what turns contiguous features by vectors depends on the layout; the
+/// rest exists once for both.
 template <Layout layout, class In, class Out, class T>
-ROPE_ABI void rotate(const RotateTask<In, Out, T>& task, Index begin, Index end) noexcept {
+ROPE_INLINE RotateKernels<In, Out, T> rotate_kernels(Index pairs, bool is_contiguous) noexcept {
     RotateKernels<In, Out, T> kernels = {&turn_by_pairs<In, Out, T>, nullptr, &turn_lanes<In, Out, T>, &write_row<T>,
                                          &copy_features<In, Out, T>};
     if constexpr (Vector<T>::kWidth > 1) {
         using Wide = typename BlockFor<layout, true, In, Out, T>::type;
         using Plain = typename BlockFor<layout, false, In, Out, T>::type;
-        const bool is_contiguous = task.in.feature_stride == 1 && task.out.feature_stride == 1;
-        if (is_contiguous && (kHasMasks || task.pairs >= Wide::kPairs)) {
+        if (is_contiguous && (kHasMasks || pairs >= Wide::kPairs)) {
             kernels.turn = &turn_by_blocks<Wide, In, Out, T>;
             kernels.turn_single_heads = &turn_single_heads<Wide, In, Out, T>;
         } else if constexpr (Plain::kPairs < Wide::kPairs) {
-            if (is_contiguous && task.pairs >= Plain::kPairs) {
+            if (is_contiguous && pairs >= Plain::kPairs) {
                 kernels.turn = &turn_by_blocks<Plain, In, Out, T>;
                 kernels.turn_single_heads = &turn_single_heads<Plain, In, Out, T>;
             }
         }
     }
-    turn_all(task, begin, end, kernels);
+    return kernels;
+}
+
+template <Layout layout, class In, class Out, class T>
+ROPE_ABI void rotate(const RotateTask<In, Out, T>& task, Index begin, Index end) noexcept {
+    const bool is_contiguous = task.in.strides[kFeatureAxis] == 1 && task.out.strides[kFeatureAxis] == 1;
+    turn_all(task, begin, end, rotate_kernels<layout, In, Out, T>(task.pairs, is_contiguous));
+}
+
+/// One run of contiguous features.
+template <Layout layout, class X, class T>
+ROPE_ABI void rotate_run(const Run<X, X, T>& run) noexcept {
+    const RotateKernels<X, X, T> kernels = rotate_kernels<layout, X, X, T>(run.pairs, true);
+    (run.heads == 1 && kernels.turn_single_heads != nullptr ? kernels.turn_single_heads : kernels.turn)(run);
 }
 
 }  // namespace ROPE_ISA

@@ -4,8 +4,8 @@
 
 #include "../cos_sin_rows.hpp"
 #include "../positions.hpp"
-#include "../tensor_view.hpp"
 #include "../types.hpp"
+#include "any_view.hpp"
 #include "walk.hpp"
 
 namespace rope {
@@ -38,8 +38,7 @@ ROPE_ABI constexpr PairShape operator*(PairShape shape, Index stride) noexcept {
 }
 
 /// The shape of a layout where features are neighbours.
-template <Layout layout>
-ROPE_ABI constexpr PairShape pair_shape(Index pairs) noexcept {
+ROPE_ABI constexpr PairShape pair_shape(Layout layout, Index pairs) noexcept {
     return layout == Layout::interleaved ? PairShape{2, 1} : PairShape{1, pairs};
 }
 
@@ -47,17 +46,17 @@ ROPE_ABI constexpr PairShape pair_shape(Index pairs) noexcept {
 /// costs more than a small rotation.
 template <class In, class Out, class T>
 struct ROPE_ABI RotateTask {
-    const TensorView<const In>& in;
-    const TensorView<Out>& out;  // the extents of `in`; the same view, or no element in common
-    RowSource<T> rows;           // of `pairs` cosines and `pairs` sines
+    const AnyView& in;
+    const AnyView& out;        // the extents of `in`; the same view, or no element in common
+    RowSource<T> rows;   // of `pairs` cosines and `pairs` sines
     Index pairs;
     Index rotary_offset;
-    PairShape shape;  // of the layout
-    T cos_scale;      // what makes the inverse or the transpose of the table's rotation:
-    T sin_scale;      // (1, 1) forward, (1, -1) transpose, (1/m^2, -1/m^2) inverse
     const Positions& positions;
-    Order order;
+    T cos_scale;  // what makes the inverse or the transpose of the table's rotation:
+    T sin_scale;  // (1, 1) forward, (1, -1) transpose, (1/m^2, -1/m^2) inverse
+    Layout layout;
     bool in_place;
+    Order order;
 };
 
 /// cos and sin of one token. If `fine` is not null, they are a coarse row, still to be turned by the fine one: `pairs`
@@ -78,9 +77,9 @@ struct ROPE_ABI Run {
     Index tokens, x_token, y_token;  // how many, and the steps from one to the next
     Index heads, x_head, y_head;     // of each token, likewise
     PairShape x_shape, y_shape;
-    Index pairs;        // that turn
-    Row<T> row = {};    // of the first token; one of two only where there is one head
-    Index to_next = 0;  // the step from row to row: of the fine rows if there are any, and cos and sin are those of all
+    Index pairs;    // that turn
+    Row<T> row;     // of the first token; one of two only where there is one head
+    Index to_next;  // the step from row to row: of the fine rows if there are any, and cos and sin are those of all
     Index heads_at_once;
     Index ahead;       // how many features of each head are asked for ahead; 0: none
     Index rows_ahead;  // how many cosines and sines of each row are, where there is one head

@@ -18,20 +18,18 @@ struct ROPE_ABI Part {
     bool along_batch;
 };
 
+/// Where it begins; T is the tensor's storage type.
 template <class T>
-ROPE_INLINE T* start_of(const TensorView<T>& v, const Part& part) noexcept {
-    return v.data + part.b * v.batch_stride + part.s * v.seq_stride + part.first * v.head_stride;
+ROPE_INLINE T* start_of(const AnyView& v, const Part& part) noexcept {
+    return v.elements<T>() + part.b * v.strides[kBatchAxis] + part.s * v.strides[kSeqAxis] +
+           part.first * v.strides[kHeadAxis];
 }
 
 /// Steps from token to token and from head to head; zero where there is but one, whose stride may be anything.
-template <class T>
-ROPE_INLINE Index token_step(const TensorView<T>& v, const Part& part) noexcept {
-    return part.tokens == 1 ? 0 : part.along_batch ? v.batch_stride : v.seq_stride;
+ROPE_INLINE Index token_step(const AnyView& v, const Part& part) noexcept {
+    return part.tokens == 1 ? 0 : v.strides[part.along_batch ? kBatchAxis : kSeqAxis];
 }
-template <class T>
-ROPE_INLINE Index head_step(const TensorView<T>& v, Index heads) noexcept {
-    return heads == 1 ? 0 : v.head_stride;
-}
+ROPE_INLINE Index head_step(const AnyView& v, Index heads) noexcept { return heads == 1 ? 0 : v.strides[kHeadAxis]; }
 
 // ---- Rows ----
 
@@ -40,7 +38,7 @@ template <class In, class Out, class T>
 ROPE_INLINE Index row_number(const RotateTask<In, Out, T>& task, const Part& part, Index t) noexcept {
     const Index b = part.along_batch ? part.b + t : part.b;
     const Index s = part.along_batch ? part.s : part.s + t;
-    return task.positions.at(b, s, task.in.seq) - task.rows.first + b * task.rows.entry;
+    return task.positions.at(b, s, task.in.extents[kSeqAxis]) - task.rows.first + b * task.rows.entry;
 }
 
 /// Rows first, first + step, ...
@@ -114,8 +112,9 @@ ROPE_NOINLINE Row<T> pairs_of(const RotateTask<In, Out, T>& task, const RotateKe
 template <class In, class Out, class T>
 ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const RotateKernels<In, Out, T>& kernels,
                              const Run<In, Out, T>& run) noexcept {
-    const Index x_stride = task.in.feature_stride, y_stride = task.out.feature_stride;
-    const Index before = task.rotary_offset, turned = 2 * task.pairs, after = task.in.head_dim - before - turned;
+    const Index x_stride = task.in.strides[kFeatureAxis], y_stride = task.out.strides[kFeatureAxis];
+    const Index before = task.rotary_offset, turned = 2 * task.pairs;
+    const Index after = task.in.extents[kFeatureAxis] - before - turned;
     for (Index t = 0; t < run.tokens; ++t)
         for (Index h = 0; h < run.heads; ++h) {
             const In* const x = run.x + t * run.x_token + h * run.x_head;
@@ -160,31 +159,33 @@ ROPE_INLINE Index limited(Index most, Index room, Index of_one) noexcept {
 template <class In, class Out, class T>
 ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& part,
                              const RotateKernels<In, Out, T>& kernels, Room<T>& room) noexcept {
-    const TensorView<const In>& in = task.in;
-    const TensorView<Out>& out = task.out;
+    const AnyView& in = task.in;
+    const AnyView& out = task.out;
+    const Index head_dim = in.extents[kFeatureAxis];
+    const Index x_stride = in.strides[kFeatureAxis], y_stride = out.strides[kFeatureAxis];
     const bool single = part.heads == 1 && kernels.turn_single_heads != nullptr;
     const bool written = is_scaled(task) || (task.rows.fine != nullptr && !single);
-    const bool copied = !task.in_place && 2 * task.pairs != in.head_dim;
-    const bool streams = single ? task.order.single_heads_stream : task.order.heads_at_once != kAllHeads;
+    const bool copied = !task.in_place && 2 * task.pairs != head_dim;
+    const bool streams = task.order.heads_at_once != kAllHeads;
     const TurnRun<In, Out, T> turn = single ? kernels.turn_single_heads : kernels.turn;
     Index most = part.tokens;  // of a run
     if (written) most = limited(most, kMostJoinedPairs, task.pairs);
     if (copied) most = limited(most, kCopiedBytes, bytes_of(out, part.heads));
     Run<In, Out, T> run;
-    run.x = start_of(in, part) + task.rotary_offset * in.feature_stride;
-    run.y = start_of(out, part) + task.rotary_offset * out.feature_stride;
+    run.x = start_of<const In>(in, part) + task.rotary_offset * x_stride;
+    run.y = start_of<Out>(out, part) + task.rotary_offset * y_stride;
     run.x_token = token_step(in, part);
     run.y_token = token_step(out, part);
     run.heads = part.heads;
     run.x_head = head_step(in, part.heads);
     run.y_head = head_step(out, part.heads);
-    run.x_shape = task.shape * in.feature_stride;
-    run.y_shape = task.shape * out.feature_stride;
+    run.x_shape = pair_shape(task.layout, task.pairs) * x_stride;
+    run.y_shape = pair_shape(task.layout, task.pairs) * y_stride;
     run.pairs = task.pairs;
     run.heads_at_once = task.order.heads_at_once < part.heads ? task.order.heads_at_once : part.heads;
-    run.ahead = streams ? in.head_dim : 0;
+    run.ahead = streams ? head_dim : 0;
     run.rows_ahead = streams && !written && task.rows.fine == nullptr ? task.pairs : 0;
-    for (Index t = 0; t < part.tokens; t += run.tokens) {
+    for (Index t = 0;;) {
         const Index left = part.tokens - t < most ? part.tokens - t : most;
         if (!written) {
             const RowNumbers rows = row_numbers(task, part, t, left);
@@ -197,6 +198,7 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
             turn_written(run, turn, task, part, t, kernels, room);
         }
         if (copied) copy_rest(task, kernels, run);
+        if ((t += run.tokens) == part.tokens) return;
         run.x += run.tokens * run.x_token;
         run.y += run.tokens * run.y_token;
     }
@@ -206,16 +208,17 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
 template <class In, class Out, class T>
 ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Part& part,
                                    const RotateKernels<In, Out, T>& kernels, Room<T>& room) noexcept {
-    const TensorView<const In>& in = task.in;
-    const TensorView<Out>& out = task.out;
-    const In* const x = start_of(in, part);
-    Out* const y = start_of(out, part);
+    const AnyView& in = task.in;
+    const AnyView& out = task.out;
+    const In* const x = start_of<const In>(in, part);
+    Out* const y = start_of<Out>(out, part);
+    const Index x_stride = in.strides[kFeatureAxis], y_stride = out.strides[kFeatureAxis];
+    const Index x_head = in.strides[kHeadAxis], y_head = out.strides[kHeadAxis];
     const Index count = part.heads;
     const bool along_heads = task.order.lanes == kHeadAxis;
     const Index lanes = along_heads ? (count < kLanes ? count : kLanes) : part.tokens;  // of the tile
     const Index heads_at_once = along_heads ? lanes : 1;
-    const PairShape x_shape = task.shape * in.feature_stride;
-    const PairShape y_shape = task.shape * out.feature_stride;
+    const PairShape shape = pair_shape(task.layout, task.pairs), x_shape = shape * x_stride, y_shape = shape * y_stride;
 
     Tile<T> tile;
     for (Index i = 0; i < task.pairs; i += kTilePairs) {
@@ -229,21 +232,20 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
                 tile.sin[k][lane] = row.sin[k];
             }
         }
-        const Index feature = task.rotary_offset + i * task.shape.step;
+        const Index feature = task.rotary_offset + i * shape.step;
         for (Index h = 0; h < count; h += heads_at_once) {
             const Index here = along_heads && count - h < lanes ? count - h : lanes;
-            kernels.turn_lanes(x + h * in.head_stride + feature * in.feature_stride, x_shape,
-                               y + h * out.head_stride + feature * out.feature_stride, y_shape, tile, here, pairs);
+            kernels.turn_lanes(x + h * x_head + feature * x_stride, x_shape, y + h * y_head + feature * y_stride,
+                               y_shape, tile, here, pairs);
         }
     }
     if (task.in_place) return;
-    for (Index i = 0; i < in.head_dim; ++i) {
+    for (Index i = 0; i < in.extents[kFeatureAxis]; ++i) {
         if (i == task.rotary_offset) i += 2 * task.pairs;
-        if (i == in.head_dim) break;
+        if (i == in.extents[kFeatureAxis]) break;
         for (Index h = 0; h < count; h += heads_at_once) {
             const Index here = along_heads && count - h < lanes ? count - h : lanes;
-            kernels.copy(x + h * in.head_stride + i * in.feature_stride, 1,
-                         y + h * out.head_stride + i * out.feature_stride, 1, here);
+            kernels.copy(x + h * x_head + i * x_stride, 1, y + h * y_head + i * y_stride, 1, here);
         }
     }
 }
@@ -254,12 +256,8 @@ ROPE_NOINLINE void turn_all(const RotateTask<In, Out, T>& task, Index begin, Ind
                             const RotateKernels<In, Out, T>& kernels) noexcept {
     if (begin >= end) return;
     const Axis lanes = task.order.lanes;
-    const TensorView<const In>& in = task.in;
+    const AnyView& in = task.in;
     Room<T> room;
-    if (begin == 0 && in.batch == 1 && task.order.inner == kHeadAxis && lanes == kNoAxis) {  // as nearly every call
-        const Index seq = alone(in.seq), heads = alone(in.heads);
-        if (end == seq * heads) return turn_part(task, {0, 0, seq, 0, heads, false}, kernels, room);
-    }
     HeadWalk walk(task.order, in, begin);
     while (begin < end) {
         const Index heads = walk.heads_here(end - begin);

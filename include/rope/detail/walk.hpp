@@ -5,14 +5,12 @@
 #include <cstdint>
 #include <limits>
 
-#include "../tensor_view.hpp"
 #include "../types.hpp"
+#include "any_view.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
-
-enum Axis : unsigned char { kBatchAxis, kSeqAxis, kHeadAxis, kNoAxis };
 
 inline constexpr Index kAllHeads = std::numeric_limits<Index>::max();
 
@@ -22,44 +20,50 @@ struct ROPE_ABI Order {
     /// How many heads of a token one row of cos and sin goes over while it is held in registers: all of them, or a few
     /// that are finished before the next are begun.
     Index heads_at_once = kAllHeads;
-    /// The axis along which neighbours in memory are worked on at once, for tensors whose features are no neighbours.
-    Axis lanes = kNoAxis;
-    /// Whether tokens of one head are asked for ahead, and the rows of a table of one row per position, unless they are
-    /// scaled first. Tokens of more heads are if heads_at_once is not all.
-    bool single_heads_stream = false;
+    /// The axis along which neighbours in memory are worked on at once.
+    Axis lanes = kFeatureAxis;
 };
 
-/// Larger calls than this stream from memory, so many heads at a time: with one, half-precision [2048, 32, 128] takes
-/// 1.1 (half-split) and 1.5 times (interleaved) as long as with four; with eight, float 1.1 times.
+/// Larger calls than this stream from memory: they ask for it ahead, and as many heads at a time as fit into
+/// kStreamedBytes, at least one. Time over that of `scale`, [2048, 32, 128], on a Zen 3, two runs, half-split and
+/// interleaved; half over `scale` of as many floats:
+///
+///     heads at a time      1                      2                      4                      8
+///     half            0.57 1.09  0.57 1.09   0.54 0.79  0.52 0.69   0.51 0.62  0.53 0.57   0.56 0.61  0.56 0.59
+///     float           1.07 1.07  1.08 1.16   1.17 1.16  1.13 1.08   1.12 1.09  1.24 1.23   1.22 1.25  1.43 1.47
+///     double          1.24 1.10  1.23 1.22   1.32 1.48  1.23 1.39   1.37 1.50  1.41 1.43   1.30 1.39  1.31 1.41
+///
+/// On a Xeon, half with one took 1.1 and 1.5 times as long as with four, and float with eight 1.1 times.
+///
+/// One head for each row of cos and sin is no other case, though half of what is read is table then: asking ahead from
+/// 512 KiB on made [2048, 1, 128] take 1.2 times as long on the Zen 3, medians of eight processes, and 0.9 on the Xeon.
 inline constexpr Index kCachedBytes = Index(4) << 20;
-inline constexpr Index kStreamedHeads = 4;
-
-/// With one head for each row of cos and sin, half or more of what is read is table, and larger calls than this gain by
-/// prefetch. Time with it over that without, [seq, 1, 128], float, half-split, a table of all rows, on the Xeon below,
-/// taken once: 1.0 and 1.1 for 512 and 1024 tokens, 0.8 to 0.95 for 2048 to 8192; with a compact table 0.9 to 1.2.
-inline constexpr Index kSingleHeadsCachedBytes = Index(512) << 10;
+inline constexpr Index kStreamedBytes = Index(1) << 10;
 
 /// By the steps from batch entry to batch entry, from token to token and from head to head: entries before tokens or
 /// tokens before entries; when they stream, all in the order of memory.
-ROPE_NOINLINE Order sorted(Order order, Index batch, Index seq, Index heads, bool streams) noexcept {
-    const Index steps[3] = {batch, seq, heads};
-    const auto sort = [&steps](Axis& a, Axis& b) {
+ROPE_NOINLINE void sort(Order& order, const AnyView& v, bool streams) noexcept {
+    // Of batch entries or tokens, if there is one, it is outermost: then the others follow one another.
+    constexpr Index farthest = std::numeric_limits<Index>::max();
+    Index steps[3] = {farthest, farthest, 0};
+    for (int axis = 0; axis < 3; ++axis)
+        if (v.extents[axis] > 1) steps[axis] = magnitude(v.strides[axis]);
+    const auto put_larger_first = [&steps](Axis& a, Axis& b) {
         if (steps[a] >= steps[b]) return;
         const Axis c = a;
         a = b;
         b = c;
     };
-    sort(order.outer, order.middle);
-    if (!streams) return order;
-    order.heads_at_once = kStreamedHeads;
-    sort(order.middle, order.inner);
-    sort(order.outer, order.middle);
-    return order;
+    put_larger_first(order.outer, order.middle);
+    if (!streams) return;
+    const Index bytes = v.extents[kFeatureAxis] * v.element_size;
+    order.heads_at_once = bytes < kStreamedBytes ? kStreamedBytes / bytes : 1;
+    put_larger_first(order.middle, order.inner);
+    put_larger_first(order.outer, order.middle);
 }
 
 /// Token by token while the tensor can be in the caches; in the order of memory, a few heads at a time and with
-/// prefetch, when it cannot; tokens of one head have prefetch sooner. `lanes` is the axis whose elements are neighbours
-/// in memory, if it is not the features.
+/// prefetch, when it cannot. `lanes` is the axis whose elements are neighbours in memory.
 ///
 /// Time over that of multiplying the same floats by a constant, [seq, 32, 128], AVX2 on one core of a Xeon with 2 MiB
 /// of L2, registers shared by all heads against the order of memory, one head at a time:
@@ -69,17 +73,13 @@ ROPE_NOINLINE Order sorted(Order order, Index batch, Index seq, Index heads, boo
 ///     interleaved     1.01  1.58     1.04  1.33     1.01  1.01     1.14  0.99
 ///
 /// On a Zen 3 with 32 MiB of L3 it was 1.8 against 1.1 at 2048.
-template <class T>
-ROPE_INLINE Order choose_order(const TensorView<T>& v, Index bytes, Axis lanes) noexcept {
+ROPE_INLINE Order choose_order(const AnyView& v, Index bytes, Axis lanes) noexcept {
     Order order;
     order.lanes = lanes;
-    order.single_heads_stream = bytes > kSingleHeadsCachedBytes;
-    if (lanes == kSeqAxis || (v.batch == 1 && bytes <= kCachedBytes)) return order;
-    // Of batch entries or tokens, if there is one, it is outermost: then the others follow one another.
-    constexpr Index farthest = std::numeric_limits<Index>::max();
-    return sorted(order, v.batch > 1 ? magnitude(v.batch_stride) : farthest,
-                  v.seq > 1 ? magnitude(v.seq_stride) : farthest, v.heads > 1 ? magnitude(v.head_stride) : 0,
-                  bytes > kCachedBytes && v.feature_stride == 1);
+    const bool streams = bytes > kCachedBytes;
+    if (lanes != kSeqAxis && (streams || v.extents[kBatchAxis] != 1))
+        sort(order, v, streams && v.strides[kFeatureAxis] == 1);
+    return order;
 }
 
 /// How far ahead of the work memory is asked for, in bytes.
@@ -91,9 +91,8 @@ inline constexpr Index kLanes = 16;
 /// A place in the numbering of heads that an Order makes.
 class ROPE_ABI HeadWalk {
  public:
-    template <class T>
-    ROPE_ABI HeadWalk(const Order& order, const TensorView<T>& v, Index begin) noexcept
-        : extents_{v.batch, v.seq, v.heads}, at_{}, order_(order) {
+    ROPE_ABI HeadWalk(const Order& order, const AnyView& v, Index begin) noexcept
+        : extents_{v.extents[kBatchAxis], v.extents[kSeqAxis], v.extents[kHeadAxis]}, at_{}, order_(order) {
         if (begin == 0) return;
         at_[order.inner] = begin % extents_[order.inner];
         begin /= extents_[order.inner];
