@@ -47,7 +47,7 @@ ROPE_ABI constexpr PairShape pair_shape(Layout layout, Index pairs) noexcept {
 template <class In, class Out, class T>
 struct ROPE_ABI RotateTask {
     const AnyView& in;
-    const AnyView& out;        // the extents of `in`; the same view, or no element in common
+    const AnyView& out;  // the extents of `in`; the same view, or no element in common
     RowSource<T> rows;   // of `pairs` cosines and `pairs` sines
     Index pairs;
     Index rotary_offset;
