@@ -16,6 +16,7 @@
 #include "types.hpp"
 
 #include "detail/add.hpp"
+#include "detail/any_view.hpp"
 #include "detail/apply_impl.hpp"
 #include "detail/checks.hpp"
 #include "detail/cos_sin_table.hpp"

@@ -129,13 +129,6 @@ struct ViewTraits {
     static constexpr bool is_missing = true;
 };
 
-template <class T>
-struct ViewTraits<TensorView<T>> {
-    ROPE_ABI static TensorView<T> view(const TensorView<T>& x) noexcept { return x; }
-};
-template <class T>
-struct ViewTraits<const TensorView<T>> : ViewTraits<TensorView<T>> {};
-
 namespace detail {
 
 template <class Traits, class = void>
@@ -148,7 +141,7 @@ inline constexpr bool is_tensor_view = false;
 template <class T>
 inline constexpr bool is_tensor_view<TensorView<T>> = true;
 
-/// A TensorView by reference, because copying one costs as much as checking it; others as the view they make.
+/// A TensorView by reference, because copying one costs as much as checking it; of others the view that they make.
 template <class Tensor>
 ROPE_ABI inline decltype(auto) as_view(Tensor& x) {
     using View = std::remove_const_t<Tensor>;
@@ -159,7 +152,7 @@ ROPE_ABI inline decltype(auto) as_view(Tensor& x) {
                       "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), "
                       "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with "
                       "<rope/eigen.hpp> included), or specialise rope::ViewTraits for its type.");
-        return ViewTraits<Tensor>::view(x);
+        return std::decay_t<decltype(ViewTraits<Tensor>::view(x))>(ViewTraits<Tensor>::view(x));
     }
 }
 

@@ -16,7 +16,7 @@ enum Axis : unsigned char { kBatchAxis, kSeqAxis, kHeadAxis, kFeatureAxis };
 
 inline constexpr const char* kAxisNames[4] = {"batch", "seq", "heads", "head_dim"};
 
-/// A view without its element type. One is made per tensor of a call, and then only referred to.
+/// A view without its element type. One is made per view of a call; checks and tasks refer to it.
 struct ROPE_ABI AnyView {
     const char* name;  // as the caller knows it: "x", "q", "k", "in", "out"
     void* data;        // const if the view is of const data

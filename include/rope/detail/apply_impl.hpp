@@ -10,7 +10,6 @@
 #include "../positions.hpp"
 #include "../tensor_view.hpp"
 #include "any_view.hpp"
-#include "arithmetic.hpp"
 #include "checks.hpp"
 #include "job.hpp"
 #include "plain_calls.hpp"

@@ -35,8 +35,9 @@ ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, co
     const Index seq = alone(v.seq), heads = alone(v.heads), head_dim = alone(v.head_dim);
     const Index token = alone(v.seq_stride), head = alone(v.head_stride), pairs = table.pairs();
     // With a table's head_dim, at most 2^20, no product or sum below overflows.
-    const auto both = [](Index a, Index b) { return static_cast<std::uint64_t>(a | b); };
-    if (head_dim != table.head_dim() || both(seq - 1, heads - 1) >> 18 != 0 || both(token, head) >> 34 != 0)
+    const auto bits = [](Index x) { return static_cast<std::uint64_t>(x); };
+    if (head_dim != table.head_dim() || ((bits(seq) - 1) | (bits(heads) - 1)) >> 18 != 0 ||
+        (bits(token) | bits(head)) >> 34 != 0)
         return false;
     const Index head_end = (heads - 1) * head + head_dim, token_end = (seq - 1) * token + head_end;
     const Index bytes = seq * heads * head_dim * static_cast<Index>(sizeof(X));
@@ -48,7 +49,7 @@ ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, co
         return false;
 
     X* const x = reinterpret_cast<X*>(v.data) + table.rotary_offset();
-    const Index row = alone((start - rows.first) * rows.stride);
+    const Index row = (start - rows.first) * rows.stride;
     Run<X, X, T>& run = call.run;
     run.x = run.y = x;
     run.tokens = seq;

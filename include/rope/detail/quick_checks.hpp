@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A quick test that nearly every call passes that is no plain one; checks.hpp decides about the others.
+// A quick test that nearly every call passes of those that plain_calls.hpp leaves; checks.hpp decides about the others.
 #pragma once
 
 #include <cstdint>

@@ -199,8 +199,8 @@ ROPE_ABI void turn_by_pairs(const Run<In, Out, T>& run) noexcept {
     }
 }
 
-/// What this set has for heads of so many pairs. Only what turns contiguous features by vectors depends on the layout; the
-/// rest exists once for both.
+/// What this set has for heads of so many pairs. Only what turns contiguous features by vectors depends on the layout;
+/// the rest exists once for both.
 template <Layout layout, class In, class Out, class T>
 ROPE_INLINE RotateKernels<In, Out, T> rotate_kernels(Index pairs, bool is_contiguous) noexcept {
     RotateKernels<In, Out, T> kernels = {&turn_by_pairs<In, Out, T>, nullptr, &turn_lanes<In, Out, T>, &write_row<T>,

@@ -52,9 +52,9 @@ struct ROPE_ABI RotateTask {
     Index pairs;
     Index rotary_offset;
     const Positions& positions;
-    T cos_scale;  // what makes the inverse or the transpose of the table's rotation:
-    T sin_scale;  // (1, 1) forward, (1, -1) transpose, (1/m^2, -1/m^2) inverse
-    Layout layout;
+    T cos_scale;    // what makes the inverse or the transpose of the table's rotation:
+    T sin_scale;    // (1, 1) forward, (1, -1) transpose, (1/m^2, -1/m^2) inverse
+    Layout layout;  // that of the kernel
     bool in_place;
     Order order;
 };

@@ -3,8 +3,7 @@
 // into runs of tokens whose rows lie at equal steps, or into tiles where tokens or heads are neighbours in memory.
 #pragma once
 
-#include "arithmetic.hpp"
-#include "job.hpp"
+#include "any_view.hpp"
 #include "rotate_task.hpp"
 
 namespace rope {
@@ -195,6 +194,8 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
             turn(run);
         } else {
             run.tokens = left;
+            run.row = {};  // copied before it is set
+            run.to_next = 0;
             turn_written(run, turn, task, part, t, kernels, room);
         }
         if (copied) copy_rest(task, kernels, run);

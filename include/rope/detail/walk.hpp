@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "../tensor_view.hpp"
 #include "../types.hpp"
 #include "any_view.hpp"
 
@@ -20,7 +21,7 @@ struct ROPE_ABI Order {
     /// How many heads of a token one row of cos and sin goes over while it is held in registers: all of them, or a few
     /// that are finished before the next are begun.
     Index heads_at_once = kAllHeads;
-    /// The axis along which neighbours in memory are worked on at once.
+    /// The axis along which neighbours in memory are worked on at once; that of the features, too, if there are none.
     Axis lanes = kFeatureAxis;
 };
 
@@ -33,7 +34,8 @@ struct ROPE_ABI Order {
 ///     float           1.07 1.07  1.08 1.16   1.17 1.16  1.13 1.08   1.12 1.09  1.24 1.23   1.22 1.25  1.43 1.47
 ///     double          1.24 1.10  1.23 1.22   1.32 1.48  1.23 1.39   1.37 1.50  1.41 1.43   1.30 1.39  1.31 1.41
 ///
-/// On a Xeon, half with one took 1.1 and 1.5 times as long as with four, and float with eight 1.1 times.
+/// The best for half is four and for others one; two of float are what is between. On a Xeon, half with one took 1.1
+/// and 1.5 times as long as with four, and float with eight 1.1 times.
 ///
 /// One head for each row of cos and sin is no other case, though half of what is read is table then: asking ahead from
 /// 512 KiB on made [2048, 1, 128] take 1.2 times as long on the Zen 3, medians of eight processes, and 0.9 on the Xeon.
@@ -63,7 +65,8 @@ ROPE_NOINLINE void sort(Order& order, const AnyView& v, bool streams) noexcept {
 }
 
 /// Token by token while the tensor can be in the caches; in the order of memory, a few heads at a time and with
-/// prefetch, when it cannot. `lanes` is the axis whose elements are neighbours in memory.
+/// prefetch, when it cannot. `lanes` is the axis whose elements are neighbours in memory, or that of
+/// the features.
 ///
 /// Time over that of multiplying the same floats by a constant, [seq, 32, 128], AVX2 on one core of a Xeon with 2 MiB
 /// of L2, registers shared by all heads against the order of memory, one head at a time:
