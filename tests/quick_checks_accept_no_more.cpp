@@ -1,162 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Before the checks that know what to say, it is seen whether a call is a plain one, and if not, it is put to a quick
-// test. Neither accepts what the checks refuse. The first accepts decoding and short prompts, the other what else calls
-// look like, so that none of these pays for more.
+// Before the checks that know what to say, a call that is no plain one is put to a quick test. That test accepts
+// nothing that the checks refuse, and it does accept what such calls look like, so that these never pay for more.
 #include <rope/core.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <initializer_list>
-#include <limits>
-#include <random>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/drawn_views.hpp"
 
 using rope::Index;
 using rope::Positions;
 using rope::detail::AnyView;
 using rope::detail::CheckedTensor;
 using rope::detail::Uses;
+using support::address;
+using support::Draw;
 
 namespace {
-
-constexpr Index kMost = std::numeric_limits<Index>::max();
-
-/// Nothing is read or written there.
-void* address(std::uintptr_t at) { return rope::detail::bit_cast<void*>(at); }
-
-class Draw {
- public:
-    bool one_in(Index n) { return below(n) == 0; }
-    Index below(Index n) { return static_cast<Index>(engine_() % static_cast<std::uint64_t>(n)); }
-    Index of(std::initializer_list<Index> list) { return list.begin()[below(static_cast<Index>(list.size()))]; }
-    /// A number that no tensor should have.
-    Index hostile() {
-        const Index power = Index(1) << below(63);
-        return of(
-            {0, -1, -3, kMost, -kMost - 1, kMost - 1, kMost / 2, kMost / 2 + 1, power, power - 1, power + 1, -power});
-    }
-
-    void type_of(AnyView& v) {
-        const Index type = below(4);
-        v.element_size = type == 0 ? 8 : type == 1 ? 4 : 2;
-        v.type = type == 0   ? &rope::detail::kTypeTag<double>
-                 : type == 1 ? &rope::detail::kTypeTag<float>
-                 : type == 2 ? &rope::detail::kTypeTag<rope::half>
-                             : &rope::detail::kTypeTag<rope::bfloat16>;
-    }
-
-    /// Axes in any order, each just beyond what the smaller ones reach, and then, maybe, something wrong.
-    AnyView view(const std::array<Index, 4>& extents, void* data) {
-        AnyView v = {};
-        v.name = "x";
-        v.data = data;
-        type_of(v);
-        std::array<std::size_t, 4> order = {3, 2, 1, 0};
-        const Index usual = below(6);
-        if (usual == 1) order = {3, 1, 2, 0};
-        if (usual == 2) order = {3, 2, 0, 1};
-        if (usual == 3) order = {1, 3, 2, 0};
-        if (usual == 4) order = {0, 1, 2, 3};
-        if (usual == 5) std::shuffle(order.begin(), order.end(), engine_);
-        Index reach = 0;
-        for (const std::size_t axis : order) {
-            v.extents[axis] = extents[axis];
-            v.strides[axis] = reach + 1 + of({0, 0, 1, 20});
-            if (reach < 1000 && one_in(3)) v.strides[axis] *= of({2, 3, 4, Index(1) << 22, Index(1) << 40});
-            const Index large = Index(1) << 30;
-            if (v.strides[axis] < large && extents[axis] > 0 && extents[axis] < large)
-                reach += v.strides[axis] * (extents[axis] - 1);
-        }
-        if (one_in(3)) {
-            Index& stride = v.strides[below(4)];
-            const Index mistake = below(4);
-            if (mistake == 0) stride -= 1;
-            if (mistake == 1) stride = -stride;
-            if (mistake == 2) stride = 0;
-            if (mistake == 3) stride = hostile();
-        }
-        if (one_in(40)) v.extents[below(4)] = hostile();
-        if (one_in(200)) v.data = nullptr;
-        return v;
-    }
-
-    /// Somewhere about `v`: where it is, where it or one of its axes ends, or anywhere at all.
-    void* place_near(const AnyView& v, const AnyView& other) {
-        if (one_in(20)) return address(engine_());
-        if (one_in(20)) return address(static_cast<std::uintptr_t>(hostile()));
-        std::uintptr_t at = reinterpret_cast<std::uintptr_t>(v.data);
-        const auto step = [&](const AnyView& from, std::uint64_t sign) {
-            const std::size_t fewest = one_in(4) ? 0 : one_in(3) ? 1 : 2;
-            std::uint64_t elements = 1;
-            for (std::size_t axis = fewest; axis < 4; ++axis)
-                elements += static_cast<std::uint64_t>(from.strides[axis]) *
-                            (static_cast<std::uint64_t>(from.extents[axis]) - 1);
-            at += sign * elements * static_cast<std::uint64_t>(from.element_size);
-        };
-        if (one_in(2)) {
-            step(v, 1);
-        } else if (one_in(2)) {
-            step(other, ~std::uint64_t(0));
-        }
-        if (one_in(2))
-            at += static_cast<std::uint64_t>(of({-1, 1})) * static_cast<std::uint64_t>(of({1, 2, 4, 8, 64, 4096}));
-        return address(at);
-    }
-
-    std::array<Index, 4> extents() {
-        std::array<Index, 4> e{};
-        for (Index& extent : e) extent = one_in(3) ? 1 : 1 + below(5);
-        if (one_in(10))
-            e[static_cast<std::size_t>(below(4))] =
-                of({0, 128, 4096, Index(1) << 22, (Index(1) << 22) + 1, Index(1) << 31});
-        return e;
-    }
-
-    /// A second view of these extents: anywhere about the first, or beside it in the rows of one buffer.
-    AnyView beside(const AnyView& v, const std::array<Index, 4>& extents) {
-        AnyView other = view(extents, v.data);
-        if (one_in(3)) {
-            other = v;
-            std::copy(extents.begin(), extents.end(), other.extents);
-            if (one_in(8)) other.strides[below(4)] = hostile();
-        }
-        other.data = place_near(v, other);
-        return other;
-    }
-
-    rope::detail::TableShape table(Index head_dim) {
-        const Index most = one_in(8) ? Index(1) << 62 : 1 + below(12);
-        Index first = one_in(2) ? 0 : of({-3, 3, -(Index(1) << 62)});
-        if (one_in(8)) first = (Index(1) << 62) - most;
-        const Uses refused = static_cast<Uses>(one_in(8) ? below(8) : 0);
-        return {one_in(20) ? head_dim ^ 1 : head_dim, first, most, "cache", refused, one_in(4) ? below(5) : 0};
-    }
-
-    Positions positions(const rope::detail::TableShape& table, Index batch, Index seq, std::vector<Index>& list) {
-        const Index last = table.first_position + table.max_positions - 1;
-        const auto near = [&]() -> Index {
-            if (one_in(20)) return hostile();
-            if (one_in(2)) return table.first_position + below(3) - (one_in(3) ? 1 : 0);
-            return last - below(3) + (one_in(3) ? 1 : 0) - (one_in(2) && seq > 0 && seq < 100 ? seq - 1 : 0);
-        };
-        if (one_in(2)) return rope::start_at(near());
-        const bool starts = one_in(2);
-        Index count = starts ? batch : one_in(2) ? seq : rope::detail::clamped_product(batch, seq);
-        if (count < 0 || count > 10000) count = 0;
-        if (one_in(10)) count += of({-1, 1});
-        list.assign(static_cast<std::size_t>(std::max<Index>(count, 0)), table.first_position);
-        for (Index& position : list)
-            if (one_in(4)) position = near();
-        const Index* const data = one_in(20) ? nullptr : list.data();
-        return Positions(starts ? Positions::Kind::start_per_entry : Positions::Kind::ids, data, count, 1);
-    }
-
- private:
-    std::mt19937_64 engine_{20261121};
-};
 
 /// What apply_inverse<Layout::half_split> does with a table.
 constexpr Uses kUses = rope::detail::uses_of<rope::Layout::half_split>(rope::detail::Direction::inverse);
@@ -195,8 +58,8 @@ TEST_CASE("what the quick test accepts, the checks accept") {
         };
         const auto tensor = [&](const AnyView& in, const AnyView& out) -> CheckedTensor {
             const rope::detail::TableShape table = draw.table(out.extents[3]);
-            if (!draw.one_in(3)) return {out, out, table, true};
-            return {in, out, table, false};
+            if (!draw.one_in(3)) return {out, out, table};
+            return {in, out, table};
         };
         const AnyView first = draw.view(extents, place);
         std::array<Index, 4> other = extents;
@@ -240,136 +103,6 @@ TEST_CASE("what the quick test accepts, the checks accept") {
     CHECK(in_full < kRounds / 2);
     CHECK(together > kRounds / 200);
     CHECK(apart_in_a_row > kRounds / 2000);
-}
-
-namespace {
-
-/// A table that has no rows: those of plain calls are looked at, not read.
-class NoRows : public rope::CosSinRows<float> {
- public:
-    NoRows(const rope::detail::TableShape& shape, bool is_compact) {
-        this->source_.cos = this->source_.sin = &number_;
-        this->source_.fine = is_compact ? &number_ : nullptr;
-        this->source_.first = shape.first_position;
-        this->count_ = shape.max_positions;
-        this->batch_ = shape.batch;
-        this->pairs_ = shape.head_dim / 2;
-        this->head_dim_ = shape.head_dim;
-        if ((shape.refused & rope::detail::kInterleaved) != 0) this->layout_ = rope::Layout::half_split;
-        if ((shape.refused & rope::detail::kHalfSplit) != 0) this->layout_ = rope::Layout::interleaved;
-    }
-
- private:
-    float number_ = 1.0f;
-};
-
-template <class X>
-rope::TensorView<X> typed(const AnyView& v) {
-    return {v.elements<X>(), v.extents[0], v.extents[1], v.extents[2], v.extents[3],
-            v.strides[0],    v.strides[1], v.strides[2], v.strides[3]};
-}
-
-}  // namespace
-
-TEST_CASE("what is taken for a plain call, the checks accept, and the run is within the view") {
-    Draw draw;
-    constexpr int kRounds = 400000;
-    int plain = 0, in_full = 0, together = 0;
-    for (int round = 0; round < kRounds; ++round) {
-        std::array<Index, 4> extents = draw.extents();
-        if (!draw.one_in(8)) extents[0] = 1;
-        AnyView first = draw.view(extents, address(std::uintptr_t(1) << (draw.one_in(9) ? 63 : 40)));
-        std::array<Index, 4> other = extents;
-        other[2] = 1 + draw.below(3);
-        if (draw.one_in(20)) other[static_cast<std::size_t>(draw.below(3))] += 1;
-        AnyView second = draw.beside(first, other);
-        if (draw.one_in(3))
-            second.data = address(reinterpret_cast<std::uintptr_t>(first.data) +
-                                  (draw.one_in(2) ? 16384 : ~std::uintptr_t(16383)));
-        for (AnyView* v : {&first, &second}) {
-            v->element_size = sizeof(float);
-            v->type = &rope::detail::kTypeTag<float>;
-            if (!draw.one_in(8)) v->strides[3] = 1;
-        }
-        rope::detail::TableShape shape = draw.table(first.extents[3]);
-        if (!draw.one_in(8)) shape.batch = 0;
-        if (shape.head_dim < 0 || shape.head_dim > Index(1) << 20) shape.head_dim = 2;
-        const NoRows table(shape, draw.one_in(8));
-        std::vector<Index> list;
-        const Positions positions = draw.positions(shape, first.extents[0], first.extents[1], list);
-        const rope::Layout layout = draw.one_in(2) ? rope::Layout::half_split : rope::Layout::interleaved;
-        const Uses uses = layout == rope::Layout::half_split ? rope::detail::kHalfSplit : rope::detail::kInterleaved;
-
-        const rope::TensorView<float> x = typed<float>(first), y = typed<float>(second);
-        rope::detail::PlainCall<float, float> call, call_2;
-        const bool one_plain = rope::detail::is_plain_call<float>(x, layout, table, positions, call);
-        const bool both_plain = one_plain && x.seq == y.seq &&
-                                rope::detail::is_plain_call<float>(y, layout, table, positions, call_2) &&
-                                are_plain_together(call, call_2);
-        const auto erased = rope::detail::in_place("x", x, table).erased();
-        const auto erased_2 = rope::detail::in_place("y", y, table).erased();
-        const CheckedTensor tensors[] = {erased.checked(), erased_2.checked()};
-        const CheckedTensor* const pointers[] = {&tensors[0], &tensors[1]};
-        const bool one = check_call(pointers, 1, positions, uses).ok();
-        const bool both = check_call(pointers, 2, positions, uses).ok();
-        if (one_plain > one || both_plain > both) {
-            CAPTURE(round, one_plain, one, both_plain, both);
-            FAIL("what the checks refuse is taken for a plain call");
-        }
-        plain += one_plain;
-        together += both_plain;
-        in_full += one;
-        if (!one_plain) continue;
-        const auto& run = call.run;
-        const Index far = (run.tokens - 1) * run.y_token + (run.heads - 1) * run.y_head;
-        const auto end = static_cast<std::uintptr_t>(far + x.head_dim) * sizeof(float);
-        if (run.tokens != x.seq || run.heads != x.heads || run.x != x.data || run.y != x.data || x.batch != 1 ||
-            x.feature_stride != 1 || (x.seq > 1 && run.y_token != x.seq_stride) ||
-            (x.heads > 1 && run.y_head != x.head_stride) || run.x_token != run.y_token || run.x_head != run.y_head ||
-            call.end - call.begin != end || run.row.fine != nullptr)
-            FAIL("the run is not the view");
-    }
-    CAPTURE(plain, in_full, together);
-    CHECK(plain > kRounds / 50);
-    CHECK(in_full > plain);
-    CHECK(in_full < kRounds - kRounds / 4);
-    CHECK(together > kRounds / 1000);
-}
-
-TEST_CASE("calls on whole tensors from a start on are plain ones") {
-    const rope::CosSinCache<float> cache(rope::Config{8}, 64, 4);
-    std::vector<float> memory(8192);
-    const Positions start = rope::start_at(5);
-    const auto is_plain = [&](const rope::TensorView<float>& v, const Positions& positions) {
-        rope::detail::PlainCall<float, float> call;
-        return rope::detail::is_plain_call<float>(v, rope::Layout::half_split, cache, positions, call);
-    };
-    for (const Index seq : {1, 5})
-        for (const Index heads : {1, 4}) {
-            const auto x = rope::view(memory.data(), seq, heads, 8);
-            const auto fused = rope::view(memory.data(), seq, heads + 4, 8);
-            CHECK(is_plain(x, start));
-            CHECK(is_plain(fused.slice_heads(2, heads), start));
-            CHECK(is_plain(x, rope::start_at(4)));
-            CHECK(is_plain(x, rope::start_at(68 - seq)));
-            CHECK_FALSE(is_plain(x, rope::start_at(3)));
-            CHECK_FALSE(is_plain(x, rope::start_at(69 - seq)));
-            CHECK_FALSE(is_plain(rope::view(memory.data(), 2, seq, heads, 8), start));
-        }
-    // Larger ones are for the executor.
-    CHECK_FALSE(is_plain(rope::view(memory.data(), 64, 512, 8), rope::start_at(4)));
-    CHECK(is_plain(rope::view(memory.data(), 63, 512, 8), rope::start_at(4)));
-    rope::detail::PlainCall<float, float> q, k;
-    const auto half = rope::view(memory.data(), 32, 512, 8);
-    REQUIRE(rope::detail::is_plain_call<float>(half, rope::Layout::half_split, cache, start, q));
-    k = q;
-    k.begin += 1 << 20;
-    k.end += 1 << 20;
-    CHECK_FALSE(rope::detail::are_plain_together(q, k));
-    k.bytes -= 1;
-    CHECK(rope::detail::are_plain_together(q, k));
-    CHECK(rope::detail::are_plain_together(k, q));
-    CHECK_FALSE(rope::detail::are_plain_together(k, k));
 }
 
 TEST_CASE("the quick test accepts what calls look like") {

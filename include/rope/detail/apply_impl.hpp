@@ -33,7 +33,7 @@ struct ROPE_ABI ErasedInPlace {
     const CosSinRows<T>& rows;
 
     ROPE_INLINE const AnyView& in() const noexcept { return out; }
-    ROPE_INLINE CheckedTensor checked() const noexcept { return {out, out, shape_of(rows), true}; }
+    ROPE_INLINE CheckedTensor checked() const noexcept { return {out, out, shape_of(rows)}; }
 };
 template <class In_, class Out_, class T>
 struct ROPE_ABI ErasedOutOfPlace {
@@ -44,7 +44,7 @@ struct ROPE_ABI ErasedOutOfPlace {
     const CosSinRows<T>& rows;
 
     ROPE_INLINE const AnyView& in() const noexcept { return source; }
-    ROPE_INLINE CheckedTensor checked() const noexcept { return {source, out, shape_of(rows), false}; }
+    ROPE_INLINE CheckedTensor checked() const noexcept { return {source, out, shape_of(rows)}; }
 };
 
 /// One tensor of a call with its table, as given. A View is a TensorView, or a reference to the caller's own.
@@ -197,7 +197,7 @@ ROPE_INLINE bool turn_plain(const Positions& positions, const InPlace<Q, T>& q, 
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     PlainCall<X, T> of_q;
     PlainCall<Y, T> of_k;
-    if (isa == 0 || q.x.seq != k.x.seq || !is_plain_call<X>(q.x, layout, q.rows, positions, of_q) ||
+    if (isa == 0 || !is_plain_call<X>(q.x, layout, q.rows, positions, of_q) ||
         !is_plain_call<Y>(k.x, layout, k.rows, positions, of_k) || !are_plain_together(of_q, of_k))
         return false;
     run_kernel<layout, X, T>(isa)(of_q.run);

@@ -46,7 +46,8 @@ struct ROPE_ABI CheckedTensor {
     const AnyView& in;
     const AnyView& out;
     TableShape table;
-    bool in_place;
+
+    ROPE_INLINE bool in_place() const noexcept { return &in == &out; }
 };
 
 /// The bytes that a view touches, as offsets [begin, end) from its data pointer, over the axes whose stride in bytes
@@ -222,7 +223,7 @@ ROPE_COLD Status check_call(const CheckedTensor* const* tensors, int count, cons
         const CheckedTensor& t = *tensors[i];
         if (const Status s = check_uses(t.out, t.table, uses); !s.ok()) return s;
         if (const Status s = check_extents(t.in); !s.ok()) return s;
-        if (const Status s = t.in_place ? Status() : check_extents(t.out); !s.ok()) return s;
+        if (const Status s = t.in_place() ? Status() : check_extents(t.out); !s.ok()) return s;
         if (t.in.extents[3] != t.table.head_dim)
             return invalid(t.in.name, ".head_dim is ", t.in.extents[3], "; its ", t.table.name,
                            " was made for a head_dim of ", t.table.head_dim, ".");
@@ -238,7 +239,7 @@ ROPE_COLD Status check_call(const CheckedTensor* const* tensors, int count, cons
                 return invalid(t.in.name, ".", kAxisNames[axis], " is ", t.in.extents[axis], "; it must be that of ",
                                first.in.name, " (", first.in.extents[axis], ").");
         if (const Status s = check_no_self_overlap(t.out); !s.ok()) return s;
-        if (!t.in_place && !is_same_view(t.in, t.out) && !is_disjoint(t.in, t.out))
+        if (!t.in_place() && !is_same_view(t.in, t.out) && !is_disjoint(t.in, t.out))
             return invalid(t.in.name, " and ", t.out.name,
                            " are different views that may share elements; they must be the same view (pointer, type, "
                            "extents and strides) or be shown to share none by their strides.");

@@ -67,10 +67,10 @@ ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, co
     return call.begin < call.end;
 }
 
-/// Whether two of them are a plain call together: no memory is common to both, and an executor is not asked for.
+/// Whether two of them are a plain call together: as many tokens, no memory in common, and no executor is asked for.
 template <class X, class Y, class T>
 ROPE_INLINE bool are_plain_together(const PlainCall<X, T>& q, const PlainCall<Y, T>& k) noexcept {
-    return (q.end <= k.begin || k.end <= q.begin) && q.bytes + k.bytes < kSplitBytes;
+    return q.run.tokens == k.run.tokens && (q.end <= k.begin || k.end <= q.begin) && q.bytes + k.bytes < kSplitBytes;
 }
 
 }  // namespace detail

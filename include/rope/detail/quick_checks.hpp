@@ -84,7 +84,7 @@ ROPE_INLINE bool is_plainly_disjoint(const AnyView& a, const AnyView& b) noexcep
 ROPE_INLINE bool is_plain(const CheckedTensor& t) noexcept {
     if (t.out.extents[3] != t.table.head_dim || !is_plain(t.out)) return false;
     if (t.table.batch != 0 && t.table.batch != t.out.extents[0]) return false;
-    if (t.in_place) return true;
+    if (t.in_place()) return true;
     if (!is_moderate(t.in) || !are_equal(t.in.extents, t.out.extents)) return false;
     return is_plainly_disjoint(t.in, t.out) ||
            (t.in.data == t.out.data && t.in.type == t.out.type && are_equal(t.in.strides, t.out.strides));

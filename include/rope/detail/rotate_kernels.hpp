@@ -231,7 +231,7 @@ ROPE_ABI void rotate(const RotateTask<In, Out, T>& task, Index begin, Index end)
 template <Layout layout, class X, class T>
 ROPE_ABI void rotate_run(const Run<X, X, T>& run) noexcept {
     const RotateKernels<X, X, T> kernels = rotate_kernels<layout, X, X, T>(run.pairs, true);
-    (run.heads == 1 && kernels.turn_single_heads != nullptr ? kernels.turn_single_heads : kernels.turn)(run);
+    (kernels.turns_singly(run.heads) ? kernels.turn_single_heads : kernels.turn)(run);
 }
 
 }  // namespace ROPE_ISA

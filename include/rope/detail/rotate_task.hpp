@@ -103,6 +103,7 @@ struct ROPE_ABI RotateKernels {
     TurnRun<In, Out, T> turn;
     /// Tokens of one head, whose rows may be one of two; null if `turn` does them.
     TurnRun<In, Out, T> turn_single_heads;
+    ROPE_INLINE bool turns_singly(Index heads) const noexcept { return heads == 1 && turn_single_heads != nullptr; }
     /// `lanes` tokens or heads that are neighbours in memory, and `count` pairs of them with x at the first pair's a.
     void (*turn_lanes)(const In* x, const PairShape& x_shape, Out* y, const PairShape& y_shape, const Tile<T>& tile,
                        Index lanes, Index count) noexcept;

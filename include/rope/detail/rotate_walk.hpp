@@ -162,7 +162,7 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
     const AnyView& out = task.out;
     const Index head_dim = in.extents[kFeatureAxis];
     const Index x_stride = in.strides[kFeatureAxis], y_stride = out.strides[kFeatureAxis];
-    const bool single = part.heads == 1 && kernels.turn_single_heads != nullptr;
+    const bool single = kernels.turns_singly(part.heads);
     const bool written = is_scaled(task) || (task.rows.fine != nullptr && !single);
     const bool copied = !task.in_place && 2 * task.pairs != head_dim;
     const bool streams = task.order.heads_at_once != kAllHeads;

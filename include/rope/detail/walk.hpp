@@ -65,8 +65,7 @@ ROPE_NOINLINE void sort(Order& order, const AnyView& v, bool streams) noexcept {
 }
 
 /// Token by token while the tensor can be in the caches; in the order of memory, a few heads at a time and with
-/// prefetch, when it cannot. `lanes` is the axis whose elements are neighbours in memory, or that of
-/// the features.
+/// prefetch, when it cannot. `lanes` is the axis whose elements are neighbours in memory, or that of the features.
 ///
 /// Time over that of multiplying the same floats by a constant, [seq, 32, 128], AVX2 on one core of a Xeon with 2 MiB
 /// of L2, registers shared by all heads against the order of memory, one head at a time:

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// Calls of the most usual kind are recognised before anything else looks at them. Nothing that the checks refuse is
+// taken for one, and decoding and short prompts are.
+#include <rope/core.hpp>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/drawn_views.hpp"
+
+using rope::Index;
+using rope::Positions;
+using rope::detail::AnyView;
+using rope::detail::are_plain_together;
+using rope::detail::CheckedTensor;
+using rope::detail::is_plain_call;
+using rope::detail::PlainCall;
+using rope::detail::Uses;
+using support::address;
+using support::Draw;
+
+namespace {
+
+/// A table that has no rows: those of plain calls are looked at, not read.
+class NoRows : public rope::CosSinRows<float> {
+ public:
+    NoRows(const rope::detail::TableShape& shape, bool is_compact) {
+        this->source_.cos = this->source_.sin = &number_;
+        this->source_.fine = is_compact ? &number_ : nullptr;
+        this->source_.first = shape.first_position;
+        this->count_ = shape.max_positions;
+        this->batch_ = shape.batch;
+        this->pairs_ = shape.head_dim / 2;
+        this->head_dim_ = shape.head_dim;
+        if ((shape.refused & rope::detail::kInterleaved) != 0) this->layout_ = rope::Layout::half_split;
+        if ((shape.refused & rope::detail::kHalfSplit) != 0) this->layout_ = rope::Layout::interleaved;
+    }
+
+ private:
+    float number_ = 1.0f;
+};
+
+template <class X>
+rope::TensorView<X> typed(const AnyView& v) {
+    return {v.elements<X>(), v.extents[0], v.extents[1], v.extents[2], v.extents[3],
+            v.strides[0],    v.strides[1], v.strides[2], v.strides[3]};
+}
+
+}  // namespace
+
+TEST_CASE("what is taken for a plain call, the checks accept, and the run is within the view") {
+    Draw draw;
+    constexpr int kRounds = 400000;
+    int plain = 0, in_full = 0, together = 0;
+    for (int round = 0; round < kRounds; ++round) {
+        std::array<Index, 4> extents = draw.extents();
+        if (!draw.one_in(8)) extents[0] = 1;
+        AnyView first = draw.view(extents, address(std::uintptr_t(1) << (draw.one_in(9) ? 63 : 40)));
+        std::array<Index, 4> other = extents;
+        other[2] = 1 + draw.below(3);
+        if (draw.one_in(20)) other[static_cast<std::size_t>(draw.below(3))] += 1;
+        AnyView second = draw.beside(first, other);
+        if (draw.one_in(3))
+            second.data = address(reinterpret_cast<std::uintptr_t>(first.data) +
+                                  (draw.one_in(2) ? 16384 : ~std::uintptr_t(16383)));
+        for (AnyView* v : {&first, &second}) {
+            v->element_size = sizeof(float);
+            v->type = &rope::detail::kTypeTag<float>;
+            if (!draw.one_in(8)) v->strides[3] = 1;
+        }
+        rope::detail::TableShape shape = draw.table(first.extents[3]);
+        if (!draw.one_in(8)) shape.batch = 0;
+        if (shape.head_dim < 0 || shape.head_dim > Index(1) << 20) shape.head_dim = 2;
+        const NoRows table(shape, draw.one_in(8));
+        std::vector<Index> list;
+        const Positions positions = draw.positions(shape, first.extents[0], first.extents[1], list);
+        const rope::Layout layout = draw.one_in(2) ? rope::Layout::half_split : rope::Layout::interleaved;
+        const Uses uses = layout == rope::Layout::half_split ? rope::detail::kHalfSplit : rope::detail::kInterleaved;
+
+        const rope::TensorView<float> x = typed<float>(first), y = typed<float>(second);
+        PlainCall<float, float> call, call_2;
+        const bool one_plain = is_plain_call<float>(x, layout, table, positions, call);
+        const bool both_plain =
+            one_plain && is_plain_call<float>(y, layout, table, positions, call_2) && are_plain_together(call, call_2);
+        const auto erased = rope::detail::in_place("x", x, table).erased();
+        const auto erased_2 = rope::detail::in_place("y", y, table).erased();
+        const CheckedTensor tensors[] = {erased.checked(), erased_2.checked()};
+        const CheckedTensor* const pointers[] = {&tensors[0], &tensors[1]};
+        const bool one = check_call(pointers, 1, positions, uses).ok();
+        const bool both = check_call(pointers, 2, positions, uses).ok();
+        if (one_plain > one || both_plain > both) {
+            CAPTURE(round, one_plain, one, both_plain, both);
+            FAIL("what the checks refuse is taken for a plain call");
+        }
+        plain += one_plain;
+        together += both_plain;
+        in_full += one;
+        if (!one_plain) continue;
+        const auto& run = call.run;
+        const Index far = (run.tokens - 1) * run.y_token + (run.heads - 1) * run.y_head;
+        const auto end = static_cast<std::uintptr_t>(far + x.head_dim) * sizeof(float);
+        if (run.tokens != x.seq || run.heads != x.heads || run.x != x.data || run.y != x.data || x.batch != 1 ||
+            x.feature_stride != 1 || (x.seq > 1 && run.y_token != x.seq_stride) ||
+            (x.heads > 1 && run.y_head != x.head_stride) || run.x_token != run.y_token || run.x_head != run.y_head ||
+            call.end - call.begin != end || run.row.fine != nullptr)
+            FAIL("the run is not the view");
+    }
+    CAPTURE(plain, in_full, together);
+    CHECK(plain > kRounds / 50);
+    CHECK(in_full > plain);
+    CHECK(in_full < kRounds - kRounds / 4);
+    CHECK(together > kRounds / 1000);
+}
+
+TEST_CASE("calls on whole tensors from a start on are plain ones") {
+    const rope::CosSinCache<float> cache(rope::Config{8}, 64, 4);
+    std::vector<float> memory(8192);
+    const Positions start = rope::start_at(5);
+    const auto is_plain = [&](const rope::TensorView<float>& v, const Positions& positions) {
+        PlainCall<float, float> call;
+        return is_plain_call<float>(v, rope::Layout::half_split, cache, positions, call);
+    };
+    for (const Index seq : {1, 5})
+        for (const Index heads : {1, 4}) {
+            const auto x = rope::view(memory.data(), seq, heads, 8);
+            const auto fused = rope::view(memory.data(), seq, heads + 4, 8);
+            CHECK(is_plain(x, start));
+            CHECK(is_plain(fused.slice_heads(2, heads), start));
+            CHECK(is_plain(x, rope::start_at(4)));
+            CHECK(is_plain(x, rope::start_at(68 - seq)));
+            CHECK_FALSE(is_plain(x, rope::start_at(3)));
+            CHECK_FALSE(is_plain(x, rope::start_at(69 - seq)));
+            CHECK_FALSE(is_plain(rope::view(memory.data(), 2, seq, heads, 8), start));
+        }
+    // Larger ones are for the executor.
+    CHECK_FALSE(is_plain(rope::view(memory.data(), 64, 512, 8), rope::start_at(4)));
+    CHECK(is_plain(rope::view(memory.data(), 63, 512, 8), rope::start_at(4)));
+    PlainCall<float, float> q, k;
+    const auto half = rope::view(memory.data(), 32, 512, 8);
+    REQUIRE(is_plain_call<float>(half, rope::Layout::half_split, cache, start, q));
+    k = q;
+    k.begin += 1 << 20;
+    k.end += 1 << 20;
+    CHECK_FALSE(are_plain_together(q, k));
+    k.bytes -= 1;
+    CHECK(are_plain_together(q, k));
+    CHECK(are_plain_together(k, q));
+    CHECK_FALSE(are_plain_together(k, k));
+}
