@@ -9,8 +9,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "baselines.hpp"
@@ -52,14 +54,15 @@ Index start_of(Index seq) { return seq == 1 ? 1000 : 0; }
 
 int rounds(Index bytes) { return bench::rounds_for(bytes, Index(1) << 30, 100); }
 
-/// Adds the two contestants that turn x, in place.
-template <class X>
-void add_rotations(Contest& contest, X* x, Index seq, Index heads, const std::string& prefix = "") {
-    const auto view = rope::view(x, seq, heads, kHeadDim);
+/// Adds the two contestants that turn, in place, what x() points to.
+template <class Place>
+void add_rotations(Contest& contest, Place x, Index seq, Index heads, const std::string& prefix = "") {
     const Index start = start_of(seq);
-    const auto table = cache<TableType<X>>();
-    contest.add(prefix + "half_split", [=] { rope::apply<Layout::half_split>(view, table, rope::start_at(start)); });
-    contest.add(prefix + "interleaved", [=] { rope::apply<Layout::interleaved>(view, table, rope::start_at(start)); });
+    const auto table = cache<TableType<std::remove_pointer_t<decltype(x())>>>();
+    const auto view = [=] { return rope::view(x(), seq, heads, kHeadDim); };
+    contest.add(prefix + "half_split", [=] { rope::apply<Layout::half_split>(view(), table, rope::start_at(start)); });
+    contest.add(prefix + "interleaved",
+                [=] { rope::apply<Layout::interleaved>(view(), table, rope::start_at(start)); });
 }
 
 template <class X>
@@ -70,7 +73,8 @@ Contest& scale_contest(Suite& suite, X* x, Index seq) {
         suite.contest(bench::type_name<X>() + (" " + shape_name({seq, kHeads, kHeadDim})), rounds(bytes));
     contest.before([=] { bench::fill(x, count); });
     contest.add("scale", [=] { bench::scale(x, count); });
-    add_rotations(contest, x, seq, kHeads);
+    add_rotations(
+        contest, [=] { return x; }, seq, kHeads);
     return contest;
 }
 
@@ -113,9 +117,12 @@ void add_16_bits(Suite& suite, const Data& data) {
             bench::fill(data.halves.data(), seq * kToken);
             bench::fill(data.bfloats.data(), seq * kToken);
         });
-        add_rotations(contest, data.floats.data(), seq, kHeads, "float ");
-        add_rotations(contest, data.halves.data(), seq, kHeads, "half ");
-        add_rotations(contest, data.bfloats.data(), seq, kHeads, "bfloat16 ");
+        add_rotations(
+            contest, [&data] { return data.floats.data(); }, seq, kHeads, "float ");
+        add_rotations(
+            contest, [&data] { return data.halves.data(); }, seq, kHeads, "half ");
+        add_rotations(
+            contest, [&data] { return data.bfloats.data(); }, seq, kHeads, "bfloat16 ");
         const double half = seq == 128 ? 1.05 : 0.70;
         const double bfloat16 = seq == 128 ? 1.60 : 0.85;
         section.rows.push_back({&contest,
@@ -132,13 +139,19 @@ void add_16_bits(Suite& suite, const Data& data) {
 
 Contest& additive_contest(Suite& suite, float* x, Index seq, Index heads) {
     const Index count = seq * heads * kHeadDim;
-    const auto view = rope::view(x, seq, heads, kHeadDim);
     const Index start = start_of(seq);
     const rope::SinusoidalEmbedding<float> embedding(heads * kHeadDim, start + seq);
     Contest& contest = suite.contest("x " + shape_name({seq, heads, kHeadDim}), rounds(4 * count));
-    contest.before([=] { bench::fill(x, count); });
-    contest.add("additive", [=] { embedding.add(view, rope::start_at(start)); });
-    add_rotations(contest, x, seq, heads);
+    // Each repetition is a page further on: where data and a table of the same size lie decides how well L1 tells them
+    // apart.
+    const auto place = std::make_shared<float*>(x);
+    contest.before([=] {
+        *place += 1024;
+        bench::fill(*place, count);
+    });
+    contest.add("additive", [=] { embedding.add(rope::view(*place, seq, heads, kHeadDim), rope::start_at(start)); });
+    add_rotations(
+        contest, [=] { return *place; }, seq, heads);
     return contest;
 }
 
@@ -229,7 +242,8 @@ void add_two_threads(Suite& suite, const Data& data) {
     for (const Index seq : {1, 16, 64, 128, 512}) {
         Contest& contest = suite.contest("two threads " + shape_name({seq, kHeads, kHeadDim}), 100);
         contest.before([=] { bench::fill(x, seq * kToken); });
-        add_rotations(contest, x, seq, kHeads, "one, ");
+        add_rotations(
+            contest, [=] { return x; }, seq, kHeads, "one, ");
         const auto view = rope::view(x, seq, kHeads, kHeadDim);
         const Index start = start_of(seq);
         contest.add("two, half_split",

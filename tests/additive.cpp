@@ -12,6 +12,7 @@
 
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "support/isas.hpp"
 
 namespace {
 
@@ -123,7 +124,7 @@ TEMPLATE_TEST_CASE("add rounds once, for every element type and every stride", "
                                                      {seq * d_model, d_model, head_dim, -1}};
     for (const std::vector<Index>& s : strides) {
         const std::vector<TestType> before = support::normal<TestType>(3 * n, 2);
-        std::vector<TestType> x = before, expected = before, cut = before;
+        std::vector<TestType> x, expected = before, cut;
         const Index offset = s[3] < 0 ? head_dim - 1 : 0;
         const auto view = [&](std::vector<TestType>& data) {
             return rope::TensorView<TestType>{
@@ -136,17 +137,21 @@ TEMPLATE_TEST_CASE("add rounds once, for every element type and every stride", "
                         TestType& e = view(expected)(b, t, h, i);
                         e = sum<TestType, T>(e, embedding.row(ids[size(b * seq + t)])[h * head_dim + i]);
                     }
-        embedding.add(view(x), ids);
-        CHECK(support::same_bits(x, expected));
-        // Cut by hand: an executor would not be asked about so small a call.
-        const auto v = view(cut);
-        const rope::Positions positions = ids;
-        const rope::detail::AnyView out = rope::detail::erased("x", v);
-        const rope::detail::AddTask<TestType, T> task = {out, embedding.row(0), positions, rope::detail::Order()};
-        const auto kernel = rope::detail::add_kernel<TestType, T>(rope::detail::isa_id(rope::active_isa()));
-        for (Index begin = 0; begin < batch * seq * heads; begin += 4)
-            kernel(task, begin, std::min(begin + 4, batch * seq * heads));
-        CHECK(support::same_bits(cut, expected));
+        support::for_each_isa([&](const char* isa) {
+            CAPTURE(isa);
+            x = cut = before;
+            embedding.add(view(x), ids);
+            CHECK(support::same_bits(x, expected));
+            // Cut by hand: an executor would not be asked about so small a call.
+            const auto v = view(cut);
+            const rope::Positions positions = ids;
+            const rope::detail::AnyView out = rope::detail::erased("x", v);
+            const rope::detail::AddTask<TestType, T> task = {out, embedding.row(0), positions, rope::detail::Order()};
+            const auto kernel = rope::detail::add_kernel<TestType, T>(rope::detail::isa_id(isa));
+            for (Index begin = 0; begin < batch * seq * heads; begin += 4)
+                kernel(task, begin, std::min(begin + 4, batch * seq * heads));
+            CHECK(support::same_bits(cut, expected));
+        });
     }
 }
 

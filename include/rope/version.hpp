@@ -28,7 +28,8 @@
 // std::vector<float> is: it is not the library's. With -flto g++ warns of Rows, Moves and RotaryEmbedding, whose insides
 // are tagged.)
 // ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls; ROPE_NOINLINE for what would be
-// repeated in every kernel or call; ROPE_COLD for what runs once, or when a call is refused.
+// repeated in every kernel or call; ROPE_COLD for what runs once, or when a call is refused; ROPE_KERNEL for functions of
+// short loops, whose speed depends on where in a line of the cache they stand: these begin with one.
 #if defined(__cpp_exceptions)
 #    define ROPE_EXCEPTIONS 1
 #    define ROPE_ABI_ERRORS ""
@@ -45,10 +46,12 @@
 #    define ROPE_INLINE ROPE_ABI [[gnu::always_inline]] inline
 #    define ROPE_NOINLINE ROPE_ABI [[gnu::noinline]] inline
 #    define ROPE_COLD ROPE_ABI [[gnu::noinline]] [[gnu::cold]] inline
+#    define ROPE_KERNEL ROPE_ABI [[gnu::aligned(64)]]
 #else
 #    define ROPE_ABI
 #    define ROPE_VISIBLE
 #    define ROPE_INLINE inline
 #    define ROPE_NOINLINE inline
 #    define ROPE_COLD inline
+#    define ROPE_KERNEL
 #endif

@@ -30,13 +30,16 @@ build_and_run() {
 try() {
     local name=$1 file=$2 test=$3 script=$4 status=0
     local include=$work/$name
+    # The emulated set shows faults in what is for AVX-512 on machines that have none.
+    local more_flags=
+    case $name in avx512_* | masked_*) more_flags=-DROPE_EMULATED ;; esac
     cp -r include "$include"
     sed -i "$script" "$include/rope/$file"
     if cmp -s "include/rope/$file" "$include/rope/$file"; then
         echo "STALE   $name: the sed script changes nothing in $file"
         return 1
     fi
-    build_and_run "$include" "$test" "$work/$name.program" || status=$?
+    flags="$flags $more_flags" build_and_run "$include" "$test" "$work/$name.program" || status=$?
     rm -rf "$include"
     case $status in
         1) echo "caught  $name, by $test" ;;

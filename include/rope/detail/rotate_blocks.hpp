@@ -33,7 +33,8 @@ ROPE_INLINE Pair<V> turned(Pair<V> x, Pair<V> by) noexcept {
 }
 
 // ---- Blocks: kPairs pairs of a head at once. prepare holds cos and sin in registers, turn uses them for one head. A
-//      block begins at feature i * kStep / kPairs of its head for pair i. ----
+//      block begins at feature i * kStep / kPairs of its head for pair i. kTogether blocks are worked on at once, or
+//      kTogetherOverHeads where they are prepared once for several heads. ----
 
 // Which lanes of a vector: all; all, but the first are not stored; or, where a set has masks, only the first.
 struct ROPE_ABI All {
@@ -78,6 +79,57 @@ ROPE_INLINE void put(V v, P* p, First first) noexcept {
     v.store_first(p, first.count);
 }
 
+/// Two vectors, as one: each operation is done to the first, then to the second, before the next one begins. Of all
+/// orders tried, that is the one in which a Zen 3 makes most of its units, and compilers have another one unless they
+/// are made to.
+template <class T>
+struct ROPE_ABI Two {
+    using V = Vector<T>;
+    V first, second;
+
+    template <class P>
+    ROPE_INLINE static Two load(const P* p) noexcept {
+        V x = V::load(p), y = V::load(p + V::kWidth);
+        hold(x, y);
+        return {x, y};
+    }
+    template <class P>
+    ROPE_INLINE void store(P* p) const noexcept {
+        first.store(p);
+        second.store(p + V::kWidth);
+    }
+    ROPE_INLINE Two swapped() const noexcept {
+        V x = first.swapped(), y = second.swapped();
+        hold(x, y);
+        return {x, y};
+    }
+};
+template <class T>
+ROPE_INLINE Two<T> operator*(Two<T> a, Two<T> b) noexcept {
+    Vector<T> x = a.first * b.first, y = a.second * b.second;
+    hold(x, y);
+    return {x, y};
+}
+template <class T>
+ROPE_INLINE Two<T> multiply_add(Two<T> a, Two<T> b, Two<T> c) noexcept {
+    Vector<T> x = multiply_add(a.first, b.first, c.first), y = multiply_add(a.second, b.second, c.second);
+    hold(x, y);
+    return {x, y};
+}
+template <class T>
+ROPE_INLINE Two<T> multiply_subtract(Two<T> a, Two<T> b, Two<T> c) noexcept {
+    Vector<T> x = multiply_subtract(a.first, b.first, c.first), y = multiply_subtract(a.second, b.second, c.second);
+    hold(x, y);
+    return {x, y};
+}
+template <class T>
+ROPE_INLINE Two<T> multiply_subtract_add(Two<T> a, Two<T> b, Two<T> c) noexcept {
+    Vector<T> x = multiply_subtract_add(a.first, b.first, c.first);
+    Vector<T> y = multiply_subtract_add(a.second, b.second, c.second);
+    hold(x, y);
+    return {x, y};
+}
+
 // Two vectors of bfloat16, as one: what is done to a vector is done to both.
 template <class X>
 ROPE_INLINE EvenOdd<X> operator*(EvenOdd<X> a, EvenOdd<X> b) noexcept {
@@ -106,7 +158,8 @@ template <class V, class T>
 struct ROPE_ABI HalfSplitBlock {
     static constexpr Index kPairs = V::kWidth;
     static constexpr Index kStep = kPairs;
-    static constexpr int kRegisters = 2 * V::kWidth / Vector<T>::kWidth;
+    static constexpr int kTogether = 4 * Vector<T>::kWidth / V::kWidth;
+    static constexpr int kTogetherOverHeads = kTogether;
     Pair<V> cos_sin;
 
     template <class Lanes>
@@ -135,7 +188,8 @@ struct ROPE_ABI NeighboursBlock {
     using Result = Result_;
     static constexpr Index kPairs = Result::kWidth / 2;
     static constexpr Index kStep = Result::kWidth;
-    static constexpr int kRegisters = 2;
+    static constexpr int kTogether = 4;
+    static constexpr int kTogetherOverHeads = kTogether;
     Pair<V> cos_sin;
 
     template <class Out, class Lanes>
@@ -150,6 +204,7 @@ struct ROPE_ABI NeighboursBlock {
 template <class T>
 struct ROPE_ABI InterleavedBlock : NeighboursBlock<Vector<T>, T> {
     using V = Vector<T>;
+    static constexpr int kTogetherOverHeads = 8;  // with a fourth of cos and sin in memory, where registers are 16
 
     template <class Lanes>
     ROPE_INLINE void prepare(const Row<T>& row, Index i, Lanes lanes) noexcept {
@@ -189,13 +244,47 @@ ROPE_INLINE void prepare_two(Block& first, Block& second, const Row<T>& row, Ind
     first.prepare(row, i, All());
     second.prepare(row, i + Block::kPairs, All());
 }
-/// A row of two is joined before its numbers are doubled.
+/// A row of two is joined before its numbers are doubled. Another one's are doubled on their way from memory, which
+/// takes a Zen 3 half the operations.
 template <class T>
 ROPE_INLINE void prepare_two(InterleavedBlock<T>& first, InterleavedBlock<T>& second, const Row<T>& row,
                              Index i) noexcept {
+    if (row.fine == nullptr) {
+        const Row<T> whole = {row.cos, row.sin, nullptr, row.pairs};
+        first.prepare(whole, i, All());
+        second.prepare(whole, i + InterleavedBlock<T>::kPairs, All());
+        return;
+    }
     const Pair<Vector<T>> both = entries<Vector<T>>(row, i, All());
     first.cos_sin = {both.a.lower_twice(), both.b.lower_twice()};
     second.cos_sin = {both.a.upper_twice(), both.b.upper_twice()};
+}
+
+/// One head's features of two blocks that follow one another: stored as two vectors next to one another each time,
+/// because machines that can store twice in a cycle do so when both go to the same cache line.
+template <class Block, class In, class Out>
+ROPE_INLINE void turn_two(const Block& first, const Block& second, const In* x, Out* y, Index distance) noexcept {
+    const typename Block::Result a = first.turn(x, distance, All());
+    const typename Block::Result b = second.turn(x + Block::kStep, distance, All());
+    Block::put_first(a, y, All());
+    Block::put_first(b, y + Block::kStep, All());
+    Block::put_second(a, y, distance, All());
+    Block::put_second(b, y + Block::kStep, distance, All());
+}
+template <class T, class In, class Out>
+ROPE_INLINE void turn_two(const HalfSplitBlock<Vector<T>, T>& first, const HalfSplitBlock<Vector<T>, T>& second,
+                          const In* x, Out* y, Index distance) noexcept {
+    const Two<T> cos = {first.cos_sin.a, second.cos_sin.a}, sin = {first.cos_sin.b, second.cos_sin.b};
+    const Pair<Two<T>> result = turned({Two<T>::load(x), Two<T>::load(x + distance)}, Pair<Two<T>>{cos, sin});
+    result.a.store(y);
+    result.b.store(y + distance);
+}
+template <class T, class In, class Out>
+ROPE_INLINE void turn_two(const InterleavedBlock<T>& first, const InterleavedBlock<T>& second, const In* x, Out* y,
+                          Index) noexcept {
+    const Two<T> cos = {first.cos_sin.a, second.cos_sin.a}, sin = {first.cos_sin.b, second.cos_sin.b};
+    const Two<T> v = Two<T>::load(x);
+    multiply_subtract_add(v, cos, v.swapped() * sin).store(y);
 }
 
 /// The block for given types. `wide` is false for heads with fewer pairs than the widest block has.
@@ -208,8 +297,7 @@ struct ROPE_ABI BlockFor {
     using type = std::conditional_t<is_bfloat16 && wide, Split, Plain>;
 };
 
-/// n blocks one after the other, two at a time: machines that can store twice in a cycle do so when both go to the same
-/// cache line. A recursion and no array, so that every compiler keeps them in registers.
+/// n blocks one after the other, two at a time. A recursion and no array, so that every compiler keeps them in registers.
 template <class Block, int n>
 struct ROPE_ABI Blocks {
     Block first, second;
@@ -222,12 +310,7 @@ struct ROPE_ABI Blocks {
     }
     template <class In, class Out>
     ROPE_INLINE void turn(const In* x, Out* y, Index distance) const noexcept {
-        const typename Block::Result a = first.turn(x, distance, All());
-        const typename Block::Result b = second.turn(x + Block::kStep, distance, All());
-        Block::put_first(a, y, All());
-        Block::put_first(b, y + Block::kStep, All());
-        Block::put_second(a, y, distance, All());
-        Block::put_second(b, y + Block::kStep, distance, All());
+        turn_two(first, second, x, y, distance);
         rest.turn(x + 2 * Block::kStep, y + 2 * Block::kStep, distance);
     }
 };
@@ -282,11 +365,14 @@ ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Ind
 
 /// `pairs` pairs of the heads, whose features lie `distance` apart. The last block has as many lanes as there are pairs
 /// left; without masks it overlaps the one before it, and leaves what that has turned, so there must be at least one
-/// block's pairs.
-template <class Block, class In, class Out, class T>
+/// block's pairs. `most` is how many blocks are worked on at once.
+template <class Block, int most, class In, class Out, class T>
 ROPE_INLINE void turn_heads(const Heads<In, Out>& heads, const Row<T>& row, Index pairs, Index distance) noexcept {
-    constexpr int kTogether = 8 / Block::kRegisters;
+    constexpr int kTogether = Block::kTogether;
     Index i = 0;
+    if constexpr (most > kTogether)
+        for (; i + most * Block::kPairs <= pairs; i += most * Block::kPairs)
+            turn_blocks<Block, most>(heads, row, i, distance);
     for (; i + kTogether * Block::kPairs <= pairs; i += kTogether * Block::kPairs)
         turn_blocks<Block, kTogether>(heads, row, i, distance);
     for (; i + Block::kPairs <= pairs; i += Block::kPairs) turn_block<Block>(heads, row, i, distance, All());

@@ -110,7 +110,7 @@ ROPE_INLINE void prefetch(T* p, Index count) noexcept {
 
 /// Tokens of one head each, which share nothing: a row is read where it is used, and may be joined there.
 template <class Block, class In, class Out, class T>
-ROPE_ABI void turn_single_heads(const Run<In, Out, T>& run) noexcept {
+ROPE_KERNEL void turn_single_heads(const Run<In, Out, T>& run) noexcept {
     const In* const x = run.x;
     Out* const y = run.y;
     const Row<T> first = run.row;
@@ -129,13 +129,14 @@ ROPE_ABI void turn_single_heads(const Run<In, Out, T>& run) noexcept {
             prefetch(row.cos, rows_ahead);
             prefetch(row.sin, rows_ahead);
         }
-        turn_heads<Block>(Heads<In, Out>{x + t * x_token, 0, y + t * y_token, 0, 1}, row, pairs, distance);
+        turn_heads<Block, Block::kTogether>(Heads<In, Out>{x + t * x_token, 0, y + t * y_token, 0, 1}, row, pairs,
+                                            distance);
     }
 }
 
 /// Tokens of any number of heads, which share a row.
 template <class Block, class In, class Out, class T>
-ROPE_ABI void turn_by_blocks(const Run<In, Out, T>& run) noexcept {
+ROPE_KERNEL void turn_by_blocks(const Run<In, Out, T>& run) noexcept {
     const In* const x = run.x;
     Out* const y = run.y;
     const T* const cos = run.row.cos;
@@ -152,7 +153,7 @@ ROPE_ABI void turn_by_blocks(const Run<In, Out, T>& run) noexcept {
             heads.count = count - h < at_once ? count - h : at_once;
             if (ahead > 0)
                 for (Index k = 0; k < heads.count; ++k) prefetch(heads.y + k * heads.y_stride, ahead);
-            turn_heads<Block>(heads, row, pairs, distance);
+            turn_heads<Block, Block::kTogetherOverHeads>(heads, row, pairs, distance);
             heads.x += at_once * heads.x_stride;
             heads.y += at_once * heads.y_stride;
         }

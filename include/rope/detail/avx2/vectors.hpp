@@ -108,6 +108,11 @@ struct Vector<float> {
         return {_mm256_permutevar8x32_ps(v, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7))};
     }
 };
+/// Both are in registers before anything is computed from either.
+template <class T>
+ROPE_INLINE void hold(Vector<T>& a, Vector<T>& b) noexcept {
+    __asm__("" : "+x"(a.v), "+x"(b.v));
+}
 ROPE_INLINE Vector<float> operator+(Vector<float> a, Vector<float> b) noexcept { return {_mm256_add_ps(a.v, b.v)}; }
 ROPE_INLINE Vector<float> operator*(Vector<float> a, Vector<float> b) noexcept { return {_mm256_mul_ps(a.v, b.v)}; }
 ROPE_INLINE Vector<float> multiply_add(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {

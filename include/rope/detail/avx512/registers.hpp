@@ -55,6 +55,12 @@ ROPE_INLINE Words held(Words x) noexcept {
     return x;
 }
 
+/// Both are in registers before anything is computed from either.
+template <class R>
+ROPE_INLINE void hold(R& a, R& b) noexcept {
+    __asm__("" : "+v"(a), "+v"(b));
+}
+
 // ---- floats ----
 
 ROPE_INLINE Floats all(float x) noexcept { return _mm512_set1_ps(x); }

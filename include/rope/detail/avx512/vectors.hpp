@@ -131,6 +131,10 @@ struct Vector<double> {
 };
 
 template <class T>
+ROPE_INLINE void hold(Vector<T>& a, Vector<T>& b) noexcept {
+    ROPE_ISA::hold(a.v, b.v);
+}
+template <class T>
 ROPE_INLINE Vector<T> operator+(Vector<T> a, Vector<T> b) noexcept {
     return {add(a.v, b.v)};
 }
@@ -187,7 +191,6 @@ struct EvenOdd<bfloat16> {
     }
     ROPE_INLINE void store(bfloat16* p) const noexcept { store_words(p, bits()); }
     ROPE_INLINE void store_first(bfloat16* p, Index n) const noexcept { store_words(p, bits(), first_32(n)); }
-    ROPE_INLINE void store_after(bfloat16* p, Index kept) const noexcept { store_words(p, bits(), ~first_32(kept)); }
 };
 
 }  // namespace ROPE_ISA

@@ -78,6 +78,8 @@ ROPE_ABI inline Doubles held(Doubles x) noexcept {
     return x;
 }
 ROPE_ABI inline Words held(Words x) noexcept { return x; }
+template <class R>
+ROPE_ABI void hold(R&, R&) noexcept {}
 
 // ---- floats and doubles ----
 

@@ -104,6 +104,11 @@ struct Vector<float> {
     ROPE_INLINE Vector lower_twice() const noexcept { return {vzip1q_f32(v, v)}; }
     ROPE_INLINE Vector upper_twice() const noexcept { return {vzip2q_f32(v, v)}; }
 };
+/// Both are in registers before anything is computed from either.
+template <class T>
+ROPE_INLINE void hold(Vector<T>& a, Vector<T>& b) noexcept {
+    __asm__("" : "+w"(a.v), "+w"(b.v));
+}
 ROPE_INLINE Vector<float> operator+(Vector<float> a, Vector<float> b) noexcept { return {vaddq_f32(a.v, b.v)}; }
 ROPE_INLINE Vector<float> operator*(Vector<float> a, Vector<float> b) noexcept { return {vmulq_f32(a.v, b.v)}; }
 ROPE_INLINE Vector<float> multiply_add(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {

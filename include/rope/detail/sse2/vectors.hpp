@@ -149,6 +149,11 @@ struct Vector<float> {
     ROPE_INLINE Vector lower_twice() const noexcept { return {_mm_unpacklo_ps(v, v)}; }
     ROPE_INLINE Vector upper_twice() const noexcept { return {_mm_unpackhi_ps(v, v)}; }
 };
+/// Both are in registers before anything is computed from either.
+template <class T>
+ROPE_INLINE void hold(Vector<T>& a, Vector<T>& b) noexcept {
+    __asm__("" : "+x"(a.v), "+x"(b.v));
+}
 ROPE_INLINE Vector<float> operator+(Vector<float> a, Vector<float> b) noexcept { return {_mm_add_ps(a.v, b.v)}; }
 ROPE_INLINE Vector<float> operator*(Vector<float> a, Vector<float> b) noexcept { return {_mm_mul_ps(a.v, b.v)}; }
 ROPE_INLINE Vector<float> multiply_add(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {
