@@ -7,7 +7,7 @@ namespace ROPE_ISA {
 /// As fast as this set can: four vectors at a time, bfloat16 split into even and odd places as the library does. count
 /// is a multiple of 64.
 template <class X, class T>
-ROPE_ABI void scale(X* x, rope::Index count, T factor) noexcept {
+ROPE_KERNEL void scale(X* x, rope::Index count, T factor) noexcept {
     using V = rope::detail::ROPE_ISA::Vector<T>;
     if constexpr (V::kWidth == 1) {
         using E = rope::detail::Element<T, X>;

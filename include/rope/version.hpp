@@ -28,8 +28,9 @@
 // std::vector<float> is: it is not the library's. With -flto g++ warns of Rows, Moves and RotaryEmbedding, whose insides
 // are tagged.)
 // ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls; ROPE_NOINLINE for what would be
-// repeated in every kernel or call; ROPE_COLD for what runs once, or when a call is refused; ROPE_KERNEL for functions of
-// short loops, whose speed depends on where in a line of the cache they stand: these begin with one.
+// repeated in every kernel or call; ROPE_COLD for what runs once, or when a call is refused; ROPE_KERNEL for the loops
+// that most of the time goes into: how fast they are depends on where in a cache line they stand, so the function
+// begins with a line.
 #if defined(__cpp_exceptions)
 #    define ROPE_EXCEPTIONS 1
 #    define ROPE_ABI_ERRORS ""

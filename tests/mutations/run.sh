@@ -15,14 +15,19 @@ eigen=$(for d in /usr/include/eigen3 /usr/local/include/eigen3; do [ -d "$d" ] &
 export flags="-std=c++17 -Itests -isystem $eigen"
 export RC_PARAMS=seed=20261121
 
-# build_and_run INCLUDE TEST PROGRAM: 0 when the test passes, 1 when it fails, 2 when it does not compile.
+# sets_for FILE NAME: faults in what is for AVX-512 show in the emulated set, on machines that have none.
+sets_for() {
+    case $1:$2 in detail/avx512/* | detail/emulated/* | *:masked_*) echo -DROPE_EMULATED ;; *) echo -UROPE_EMULATED ;; esac
+}
+
+# build_and_run INCLUDE TEST PROGRAM SETS: 0 when the test passes, 1 when it fails, 2 when it does not compile.
 build_and_run() {
     local level=-O1
     if [ "$2" = bits_are_as_stored ]; then level=-O0; fi  # it runs for a moment, so compiling is what takes time
     # A header of tests/support may have a source beside it.
     local more
     more=$(grep -oE 'support/[a-z_0-9]+\.hpp' "tests/$2.cpp" | sed 's|hpp$|cpp|; s|^|tests/|' | xargs ls 2>/dev/null) || true
-    $CXX $flags $level -include "$work/headers.hpp" -I"$1" "tests/$2.cpp" $more "$work/main.o" -lrapidcheck -lmpfr -lgmp -pthread -o "$3" >"$3.log" 2>&1 || return 2
+    $CXX $flags $4 $level -include "$work/headers.hpp" -I"$1" "tests/$2.cpp" $more "$work/main.o" -lrapidcheck -lmpfr -lgmp -pthread -o "$3" >"$3.log" 2>&1 || return 2
     timeout 60 "$3" >"$3.log" 2>&1 && return 0 || return 1  # a test that hangs has noticed, too
 }
 
@@ -30,16 +35,13 @@ build_and_run() {
 try() {
     local name=$1 file=$2 test=$3 script=$4 status=0
     local include=$work/$name
-    # The emulated set shows faults in what is for AVX-512 on machines that have none.
-    local more_flags=
-    case $name in avx512_* | masked_*) more_flags=-DROPE_EMULATED ;; esac
     cp -r include "$include"
     sed -i "$script" "$include/rope/$file"
     if cmp -s "include/rope/$file" "$include/rope/$file"; then
         echo "STALE   $name: the sed script changes nothing in $file"
         return 1
     fi
-    flags="$flags $more_flags" build_and_run "$include" "$test" "$work/$name.program" || status=$?
+    build_and_run "$include" "$test" "$work/$name.program" "$(sets_for "$file" "$name")" || status=$?
     rm -rf "$include"
     case $status in
         1) echo "caught  $name, by $test" ;;
@@ -47,11 +49,12 @@ try() {
         *) echo "BROKEN  $name does not compile:" && head -5 "$work/$name.program.log" && return 1 ;;
     esac
 }
+# check_unbroken TEST SETS
 check_unbroken() {
-    build_and_run include "$1" "$work/unbroken.$1" && echo "passes  $1, unbroken" && return 0
-    echo "FAILED  $1 without any mutation" && tail -5 "$work/unbroken.$1.log" && return 1
+    build_and_run include "$1" "$work/unbroken.$1$2" "$2" && echo "passes  $1 $2, unbroken" && return 0
+    echo "FAILED  $1 $2 without any mutation" && tail -5 "$work/unbroken.$1$2.log" && return 1
 }
-export -f build_and_run try check_unbroken
+export -f sets_for build_and_run try check_unbroken
 
 $CXX $flags -c tests/support/main.cpp -o "$work/main.o"
 # What all tests include of others, parsed once. The library is not in it.
@@ -63,7 +66,9 @@ if [ "${1:-}" = --every ]; then
     lines=$(awk -v n="$2" -v day="$(($(date +%s) / 86400))" '(NR + day) % n == 0' <<<"$lines")
 elif [ $# -gt 0 ]; then lines=$(for name in "$@"; do grep "^$name |" <<<"$lines"; done); fi
 jobs=${JOBS:-$(nproc)}
-[ "${1:-}" = --every ] || cut -d'|' -f3 <<<"$lines" | tr -d ' ' | sort -u | xargs -P "$jobs" -I{} bash -c 'check_unbroken {}' || { echo "mutations: the unbroken tests must pass first"; exit 1; }
+[ "${1:-}" = --every ] || while IFS='|' read -r name file test _; do
+    echo "${test// /} $(sets_for "${file// /}" "${name// /}")"
+done <<<"$lines" | sort -u | xargs -P "$jobs" -I{} bash -c 'check_unbroken {}' || { echo "mutations: the unbroken tests must pass first"; exit 1; }
 
 failed=0
 while IFS= read -r line; do

@@ -108,7 +108,7 @@ struct Vector<float> {
         return {_mm256_permutevar8x32_ps(v, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7))};
     }
 };
-/// Both are in registers before anything is computed from either.
+/// Both are in registers before anything is computed from what comes back.
 template <class T>
 ROPE_INLINE void hold(Vector<T>& a, Vector<T>& b) noexcept {
     __asm__("" : "+x"(a.v), "+x"(b.v));

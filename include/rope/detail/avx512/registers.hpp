@@ -55,7 +55,7 @@ ROPE_INLINE Words held(Words x) noexcept {
     return x;
 }
 
-/// Both are in registers before anything is computed from either.
+/// Both are in registers before anything is computed from what comes back.
 template <class R>
 ROPE_INLINE void hold(R& a, R& b) noexcept {
     __asm__("" : "+v"(a), "+v"(b));

@@ -78,6 +78,7 @@ ROPE_ABI inline Doubles held(Doubles x) noexcept {
     return x;
 }
 ROPE_ABI inline Words held(Words x) noexcept { return x; }
+/// Nothing: this set has no registers.
 template <class R>
 ROPE_ABI void hold(R&, R&) noexcept {}
 

@@ -81,7 +81,8 @@ struct Vector<float> {
     /// p[0], p[0], p[1], p[1]
     ROPE_INLINE static Vector load_twice(const float* p) noexcept {
         const float32x2_t both = vreinterpret_f32_u8(load_8_bytes(p));
-        return {vcombine_f32(vdup_lane_f32(both, 0), vdup_lane_f32(both, 1))};
+        const float32x4_t twice = vcombine_f32(both, both);
+        return {vzip1q_f32(twice, twice)};
     }
 
     ROPE_INLINE uint8x16_t bits(const float*) const noexcept { return vreinterpretq_u8_f32(v); }
@@ -104,7 +105,7 @@ struct Vector<float> {
     ROPE_INLINE Vector lower_twice() const noexcept { return {vzip1q_f32(v, v)}; }
     ROPE_INLINE Vector upper_twice() const noexcept { return {vzip2q_f32(v, v)}; }
 };
-/// Both are in registers before anything is computed from either.
+/// Both are in registers before anything is computed from what comes back.
 template <class T>
 ROPE_INLINE void hold(Vector<T>& a, Vector<T>& b) noexcept {
     __asm__("" : "+w"(a.v), "+w"(b.v));

@@ -149,7 +149,7 @@ struct Vector<float> {
     ROPE_INLINE Vector lower_twice() const noexcept { return {_mm_unpacklo_ps(v, v)}; }
     ROPE_INLINE Vector upper_twice() const noexcept { return {_mm_unpackhi_ps(v, v)}; }
 };
-/// Both are in registers before anything is computed from either.
+/// Both are in registers before anything is computed from what comes back.
 template <class T>
 ROPE_INLINE void hold(Vector<T>& a, Vector<T>& b) noexcept {
     __asm__("" : "+x"(a.v), "+x"(b.v));
