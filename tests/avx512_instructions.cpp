@@ -18,7 +18,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 #define ROPE_TEST_KERNEL(layout, X, T) \
-    template void avx512::rotate<Layout::layout, X, X, T>(const RotateTask<X, X, T>&, Index, Index) noexcept;
+    template const RotateKernels<X, X, T>& avx512::rotate_kernels<Layout::layout, X, X, T>(Index, bool) noexcept;
 ROPE_TEST_KERNEL(half_split, float, float)
 ROPE_TEST_KERNEL(half_split, double, double)
 ROPE_TEST_KERNEL(half_split, half, float)

@@ -13,6 +13,7 @@
 using rope::Index;
 using rope::Positions;
 using rope::detail::AnyView;
+using rope::detail::are_one_view;
 using rope::detail::are_plain_together;
 using rope::detail::CheckedTensor;
 using rope::detail::is_plain_call;
@@ -53,7 +54,7 @@ rope::TensorView<X> typed(const AnyView& v) {
 TEST_CASE("what is taken for a plain call, the checks accept, and the run is within the view") {
     Draw draw;
     constexpr int kRounds = 400000;
-    int plain = 0, in_full = 0, together = 0;
+    int plain = 0, in_full = 0, together = 0, as_one = 0;
     for (int round = 0; round < kRounds; ++round) {
         std::array<Index, 4> extents = draw.extents();
         if (!draw.one_in(8)) extents[0] = 1;
@@ -65,6 +66,14 @@ TEST_CASE("what is taken for a plain call, the checks accept, and the run is wit
         if (draw.one_in(3))
             second.data = address(reinterpret_cast<std::uintptr_t>(first.data) +
                                   (draw.one_in(2) ? 16384 : ~std::uintptr_t(16383)));
+        if (draw.one_in(3)) {  // behind the heads of the first
+            const auto distance = static_cast<std::uintptr_t>(first.extents[2]) *
+                                  static_cast<std::uintptr_t>(first.strides[2]) * sizeof(float);
+            second.data = address(reinterpret_cast<std::uintptr_t>(first.data) + distance);
+            for (int axis = 0; axis < 4; ++axis) second.strides[axis] = first.strides[axis];
+            if (draw.one_in(6)) second.strides[draw.below(4)] += 1;
+            if (draw.one_in(6)) second.extents[draw.below(4)] -= draw.of({1, 2, 5});
+        }
         for (AnyView* v : {&first, &second}) {
             v->element_size = sizeof(float);
             v->type = &rope::detail::kTypeTag<float>;
@@ -84,34 +93,49 @@ TEST_CASE("what is taken for a plain call, the checks accept, and the run is wit
         const bool one_plain = is_plain_call<float>(x, layout, table, positions, call);
         const bool both_plain =
             one_plain && is_plain_call<float>(y, layout, table, positions, call_2) && are_plain_together(call, call_2);
+        rope::TensorView<float> view_of_both;
+        PlainCall<float, float> call_on_both;
+        const bool one_view_plain = are_one_view(x, y, view_of_both) &&
+                                    is_plain_call<float>(view_of_both, layout, table, positions, call_on_both);
         const auto erased = rope::detail::in_place("x", x, table).erased();
         const auto erased_2 = rope::detail::in_place("y", y, table).erased();
         const CheckedTensor tensors[] = {erased.checked(), erased_2.checked()};
         const CheckedTensor* const pointers[] = {&tensors[0], &tensors[1]};
         const bool one = check_call(pointers, 1, positions, uses).ok();
         const bool both = check_call(pointers, 2, positions, uses).ok();
-        if (one_plain > one || both_plain > both) {
-            CAPTURE(round, one_plain, one, both_plain, both);
+        if (one_plain > one || both_plain > both || one_view_plain > both) {
+            CAPTURE(round, one_plain, one, both_plain, one_view_plain, both);
             FAIL("what the checks refuse is taken for a plain call");
         }
+        if (one_view_plain) {
+            const rope::TensorView<float>& v = view_of_both;
+            const auto at_k = reinterpret_cast<std::uintptr_t>(v.data) +
+                              static_cast<std::uintptr_t>(x.heads * v.head_stride) * sizeof(float);
+            if (v.data != x.data || at_k != reinterpret_cast<std::uintptr_t>(y.data) || v.heads != x.heads + y.heads ||
+                v.seq != x.seq || v.head_dim != x.head_dim || x.seq != y.seq ||
+                (x.heads > 1 && v.head_stride != x.head_stride) || (y.heads > 1 && v.head_stride != y.head_stride) ||
+                (v.seq > 1 && (v.seq_stride != x.seq_stride || v.seq_stride != y.seq_stride)))
+                FAIL("the view of both is not the two views");
+        }
+        as_one += one_view_plain;
         plain += one_plain;
         together += both_plain;
         in_full += one;
         if (!one_plain) continue;
-        const auto& run = call.run;
-        const Index far = (run.tokens - 1) * run.y_token + (run.heads - 1) * run.y_head;
+        const Index far = (call.tokens - 1) * call.token + (call.heads - 1) * call.shape.y_head;
         const auto end = static_cast<std::uintptr_t>(far + x.head_dim) * sizeof(float);
-        if (run.tokens != x.seq || run.heads != x.heads || run.x != x.data || run.y != x.data || x.batch != 1 ||
-            x.feature_stride != 1 || (x.seq > 1 && run.y_token != x.seq_stride) ||
-            (x.heads > 1 && run.y_head != x.head_stride) || run.x_token != run.y_token || run.x_head != run.y_head ||
-            call.end - call.begin != end || run.row.fine != nullptr)
-            FAIL("the run is not the view");
+        if (call.tokens != x.seq || call.heads != x.heads || call.x != x.data || x.batch != 1 ||
+            x.feature_stride != 1 || (x.seq > 1 && call.token != x.seq_stride) ||
+            (x.heads > 1 && call.shape.y_head != x.head_stride) || call.shape.x_head != call.shape.y_head ||
+            call.end - call.begin != end)
+            FAIL("the call is not the view");
     }
-    CAPTURE(plain, in_full, together);
+    CAPTURE(plain, in_full, together, as_one);
     CHECK(plain > kRounds / 50);
     CHECK(in_full > plain);
     CHECK(in_full < kRounds - kRounds / 4);
     CHECK(together > kRounds / 1000);
+    CHECK(as_one > kRounds / 1000);
 }
 
 TEST_CASE("calls on whole tensors from a start on are plain ones") {
@@ -148,4 +172,28 @@ TEST_CASE("calls on whole tensors from a start on are plain ones") {
     CHECK(are_plain_together(q, k));
     CHECK(are_plain_together(k, q));
     CHECK_FALSE(are_plain_together(k, k));
+}
+
+TEST_CASE("queries and keys of one buffer are one view, and others are not") {
+    std::vector<float> memory(4096);
+    float* const p = memory.data();
+    rope::TensorView<float> both;
+    for (const Index seq : {1, 5}) {
+        const auto fused = rope::view(p, seq, 8, 16);
+        const auto q = fused.slice_heads(0, 4), k = fused.slice_heads(4, 2), v = fused.slice_heads(6, 2);
+        REQUIRE(are_one_view(q, k, both));
+        CHECK(both.data == p);
+        CHECK(both.heads == 6);
+        CHECK(both.seq_stride == 128);
+        CHECK(are_one_view(k, v, both));
+        CHECK_FALSE(are_one_view(q, v, both));  // a gap
+        CHECK_FALSE(are_one_view(k, q, both));
+        CHECK_FALSE(are_one_view(q, q, both));
+        CHECK_FALSE(are_one_view(q, k.slice_features(0, 8), both));
+        CHECK_FALSE(are_one_view(q, k.slice_heads(0, 0), both));
+        CHECK_FALSE(are_one_view(q.slice_heads(0, 0), q, both));
+        CHECK(are_one_view(q, rope::view(p + 64, seq, 2, 16), both) == (seq == 1));
+    }
+    std::vector<rope::half> halves(64);
+    CHECK_FALSE(are_one_view(rope::view(p, 1, 2, 16), rope::view(halves.data(), 1, 2, 16), both));
 }

@@ -15,24 +15,18 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-#define ROPE_TEST_ROTATE(isa, layout, In, Out, T)                                                         \
-    ROPE_TEST_TEMPLATE void isa::rotate<Layout::layout, In, Out, T>(const RotateTask<In, Out, T>&, Index, \
-                                                                    Index) noexcept;
+#define ROPE_TEST_ROTATE(isa, layout, In, Out, T)                                                        \
+    ROPE_TEST_TEMPLATE const RotateKernels<In, Out, T>& isa::rotate_kernels<Layout::layout, In, Out, T>( \
+        Index, bool) noexcept;
 #define ROPE_TEST_ROTATE_FROM(isa, layout, In)      \
     ROPE_TEST_ROTATE(isa, layout, In, float, float) \
     ROPE_TEST_ROTATE(isa, layout, In, half, float)  \
     ROPE_TEST_ROTATE(isa, layout, In, bfloat16, float)
-#define ROPE_TEST_ROTATE_ALL(isa, layout)                 \
-    ROPE_TEST_ROTATE_FROM(isa, layout, float)             \
-    ROPE_TEST_ROTATE_FROM(isa, layout, half)              \
-    ROPE_TEST_ROTATE_FROM(isa, layout, bfloat16)          \
-    ROPE_TEST_ROTATE(isa, layout, double, double, double) \
-    ROPE_TEST_RUN(isa, layout, float, float)              \
-    ROPE_TEST_RUN(isa, layout, half, float)               \
-    ROPE_TEST_RUN(isa, layout, bfloat16, float)           \
-    ROPE_TEST_RUN(isa, layout, double, double)
-#define ROPE_TEST_RUN(isa, layout, X, T) \
-    ROPE_TEST_TEMPLATE void isa::rotate_run<Layout::layout, X, T>(const Run<X, X, T>&) noexcept;
+#define ROPE_TEST_ROTATE_ALL(isa, layout)        \
+    ROPE_TEST_ROTATE_FROM(isa, layout, float)    \
+    ROPE_TEST_ROTATE_FROM(isa, layout, half)     \
+    ROPE_TEST_ROTATE_FROM(isa, layout, bfloat16) \
+    ROPE_TEST_ROTATE(isa, layout, double, double, double)
 #define ROPE_TEST_ADD(isa, X, T) ROPE_TEST_TEMPLATE void isa::add<X, T>(const AddTask<X, T>&, Index, Index) noexcept;
 
 #define ROPE_ISA_ENTRY(isa)                \
@@ -45,7 +39,6 @@ namespace detail {
 #include <rope/detail/isa_list.hpp>
 
 #undef ROPE_TEST_ADD
-#undef ROPE_TEST_RUN
 #undef ROPE_TEST_ROTATE_ALL
 #undef ROPE_TEST_ROTATE_FROM
 #undef ROPE_TEST_ROTATE

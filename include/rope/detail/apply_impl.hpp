@@ -156,12 +156,15 @@ ROPE_INLINE auto rotate_job(Direction direction, const Positions& positions, Isa
         sin_scale = -cos_scale;
     }
     const AnyView& in = a.in();
-    const Index heads = count_heads(a.out);
-    const Index bytes = bytes_of(a.out, heads);
+    const AnyView& out = a.out;
+    const Index heads = count_heads(out), pairs = a.rows.pairs();
+    const Index bytes = bytes_of(out, heads);
+    const bool is_contiguous = in.strides[kFeatureAxis] == 1 && out.strides[kFeatureAxis] == 1;
     return Job<RotateTask<In, Out, T>>{
-        {in, a.out, RowsAccess::source(a.rows), a.rows.pairs(), a.rows.rotary_offset(), positions, cos_scale, sin_scale,
-         layout, in.data == a.out.data, choose_order(a.out, bytes, lanes_of(in, a.out))},
-        rotate_kernel<layout, In, Out, T>(isa),
+        {in, out, RowsAccess::source(a.rows), pairs, a.rows.rotary_offset(), positions, cos_scale, sin_scale, layout,
+         in.data == out.data, choose_order(out, bytes, lanes_of(in, out)),
+         rotate_kernels<layout, In, Out, T>(isa, pairs, is_contiguous)},
+        &turn_all<In, Out, T>,
         heads,
         bytes};
 }
@@ -181,27 +184,33 @@ ROPE_NOINLINE void run_any(Direction direction, const Positions& positions, Exec
 }
 
 /// Turns the tensors of a plain call; false if it is none, and nothing has been done.
+template <Layout layout, class X, class View, class T>
+ROPE_INLINE bool turn_plain(IsaId isa, const Positions& positions, const View& x, const CosSinRows<T>& rows) noexcept {
+    PlainCall<X, T> call;
+    if (isa == 0 || !is_plain_call<X>(x, layout, rows, positions, call)) return false;
+    turn(rotate_kernels<layout, X, X, T>(isa, call.shape.pairs, true), call);
+    return true;
+}
 template <Layout layout, class View, class T>
 ROPE_INLINE bool turn_plain(const Positions& positions, const InPlace<View, T>& x) noexcept {
-    using X = typename InPlace<View, T>::Storage;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-    PlainCall<X, T> call;
-    if (isa == 0 || !is_plain_call<X>(x.x, layout, x.rows, positions, call)) return false;
-    run_kernel<layout, X, T>(isa)(call.run);
-    return true;
+    return turn_plain<layout, typename InPlace<View, T>::Storage>(isa, positions, x.x, x.rows);
 }
 template <Layout layout, class Q, class K, class T>
 ROPE_INLINE bool turn_plain(const Positions& positions, const InPlace<Q, T>& q, const InPlace<K, T>& k) noexcept {
     using X = typename InPlace<Q, T>::Storage;
     using Y = typename InPlace<K, T>::Storage;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+    std::remove_const_t<std::remove_reference_t<Q>> both;
+    if (&q.rows == &k.rows && are_one_view(q.x, k.x, both) && turn_plain<layout, X>(isa, positions, both, q.rows))
+        return true;
     PlainCall<X, T> of_q;
     PlainCall<Y, T> of_k;
     if (isa == 0 || !is_plain_call<X>(q.x, layout, q.rows, positions, of_q) ||
         !is_plain_call<Y>(k.x, layout, k.rows, positions, of_k) || !are_plain_together(of_q, of_k))
         return false;
-    run_kernel<layout, X, T>(isa)(of_q.run);
-    run_kernel<layout, Y, T>(isa)(of_k.run);
+    turn(rotate_kernels<layout, X, X, T>(isa, of_q.shape.pairs, true), of_q);
+    turn(rotate_kernels<layout, Y, Y, T>(isa, of_k.shape.pairs, true), of_k);
     return true;
 }
 template <Layout layout, class In, class Out, class T>

@@ -12,17 +12,22 @@
 #include "arithmetic.hpp"
 #include "job.hpp"
 #include "rotate_task.hpp"
+#include "rotate_walk.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// A call in place, forward, as the one run that it is.
+/// A call in place, forward, of tokens at equal steps whose rows lie at equal steps, too.
 template <class X, class T>
 struct ROPE_ABI PlainCall {
-    Run<X, X, T> run;
-    Index bytes;                // written
-    std::uintptr_t begin, end;  // of the memory from its first to behind its last feature
+    X* x;  // the first feature that turns, of the first head of the first token
+    const T* cos;
+    const T* sin;
+    HeadsShape shape;
+    Index heads, tokens, token, to_next;  // how many, and the steps from token to token and from row to row
+    Index bytes;                          // written
+    std::uintptr_t begin, end;            // of the memory from its first to behind its last feature
 };
 
 /// Fills `call` if a call is a plain one: one batch entry, its axes in the order [seq, heads, head_dim] of memory,
@@ -48,29 +53,72 @@ ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, co
         (table.layout() && *table.layout() != layout))
         return false;
 
-    X* const x = reinterpret_cast<X*>(v.data) + table.rotary_offset();
     const Index row = (start - rows.first) * rows.stride;
-    Run<X, X, T>& run = call.run;
-    run.x = run.y = x;
-    run.tokens = seq;
-    run.x_token = run.y_token = seq == 1 ? 0 : token;
-    run.heads = run.heads_at_once = heads;
-    run.x_head = run.y_head = heads == 1 ? 0 : head;
-    run.x_shape = run.y_shape = pair_shape(layout, pairs);
-    run.pairs = pairs;
-    run.row = {rows.cos + row, rows.sin + row, nullptr, pairs};
-    run.to_next = rows.stride;
-    run.ahead = run.rows_ahead = 0;
+    const PairShape pair = pair_shape(layout, pairs);
+    call.x = reinterpret_cast<X*>(v.data) + table.rotary_offset();
+    call.cos = rows.cos + row;
+    call.sin = rows.sin + row;
+    call.shape = {head, head, pair, pair, pairs};
+    call.heads = heads;
+    call.tokens = seq;
+    call.token = token;
+    call.to_next = rows.stride;
     call.bytes = bytes;
     call.begin = reinterpret_cast<std::uintptr_t>(v.data);
     call.end = call.begin + static_cast<std::uintptr_t>(token_end) * sizeof(X);
     return call.begin < call.end;
 }
 
+/// The heads of q and k as those of one view, where k's follow q's at the same steps, as in a buffer that one projection
+/// has filled: one call of a kernel in place of two. False if they do not. If a call on `both` is a plain one, the call
+/// on q and k is right, and does the same.
+template <class Element>
+ROPE_INLINE bool are_one_view(const TensorView<Element>& q, const TensorView<Element>& k,
+                              TensorView<Element>& both) noexcept {
+    const auto bits = [](Index x) { return static_cast<std::uint64_t>(x); };
+    const Index batch = alone(q.batch), seq = alone(q.seq), heads = alone(q.heads), head_dim = alone(q.head_dim);
+    const Index token = alone(q.seq_stride), head = alone(q.head_stride), feature = alone(q.feature_stride);
+    const Index more = alone(k.heads);
+    const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(k.data) - reinterpret_cast<std::uintptr_t>(q.data);
+    if (distance != bits(heads) * bits(head) * sizeof(Element) || ((bits(heads) - 1) | (bits(more) - 1)) >> 18 != 0 ||
+        head != k.head_stride || seq != k.seq || (seq != 1 && token != k.seq_stride) || head_dim != k.head_dim ||
+        feature != k.feature_stride || batch != k.batch)
+        return false;
+    both = {q.data, batch, seq, heads + more, head_dim, 0, token, head, feature};  // a plain one has one batch entry
+    return true;
+}
+template <class Q, class K>
+ROPE_INLINE bool are_one_view(const TensorView<Q>&, const TensorView<K>&, TensorView<Q>&) noexcept {
+    return false;
+}
+
 /// Whether two of them are a plain call together: as many tokens, no memory in common, and no executor is asked for.
 template <class X, class Y, class T>
 ROPE_INLINE bool are_plain_together(const PlainCall<X, T>& q, const PlainCall<Y, T>& k) noexcept {
-    return q.run.tokens == k.run.tokens && (q.end <= k.begin || k.end <= q.begin) && q.bytes + k.bytes < kSplitBytes;
+    return q.tokens == k.tokens && (q.end <= k.begin || k.end <= q.begin) && q.bytes + k.bytes < kSplitBytes;
+}
+
+template <class X, class T>
+ROPE_NOINLINE void turn_tokens(const RotateKernels<X, X, T>& kernels, const PlainCall<X, T>& call) noexcept {
+    Run<X, X, T> run;
+    run.x = run.y = call.x;
+    run.tokens = call.tokens;
+    run.x_token = run.y_token = call.token;
+    run.heads = run.heads_at_once = call.heads;
+    run.shape = call.shape;
+    run.row = {call.cos, call.sin, nullptr, call.shape.pairs};
+    run.to_next = call.to_next;
+    run.ahead = run.rows_ahead = 0;
+    turn_run(kernels, run);
+}
+
+/// Does the call. One token is one call of a kernel, without a Run: to fill one in takes as long as to turn a head.
+template <class X, class T>
+ROPE_INLINE void turn(const RotateKernels<X, X, T>& kernels, const PlainCall<X, T>& call) noexcept {
+    if (call.tokens == 1)
+        kernels.turn(call.x, call.x, call.cos, call.sin, call.shape, call.heads);
+    else
+        turn_tokens(kernels, call);
 }
 
 }  // namespace detail

@@ -11,6 +11,7 @@
 #include "arithmetic.hpp"
 #include "job.hpp"
 #include "kept_bytes.hpp"
+#include "prefetch.hpp"
 #include "rotate_task.hpp"
 #include "rotate_walk.hpp"
 
@@ -21,20 +22,13 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
+/// What an instruction set has for heads of so many pairs.
 template <Layout layout, class In, class Out, class T>
-ROPE_INLINE Kernel<RotateTask<In, Out, T>> rotate_kernel(IsaId isa) noexcept {
+ROPE_INLINE const RotateKernels<In, Out, T>& rotate_kernels(IsaId isa, Index pairs, bool is_contiguous) noexcept {
 #define ROPE_ISA_ENTRY(name) \
-    if (isa == isa_id(#name)) return &name::rotate<layout, In, Out, T>;
+    if (isa == isa_id(#name)) return name::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
 #include "isa_list.hpp"
-    return &portable::rotate<layout, In, Out, T>;
-}
-
-template <Layout layout, class X, class T>
-ROPE_INLINE TurnRun<X, X, T> run_kernel(IsaId isa) noexcept {
-#define ROPE_ISA_ENTRY(name) \
-    if (isa == isa_id(#name)) return &name::rotate_run<layout, X, T>;
-#include "isa_list.hpp"
-    return &portable::rotate_run<layout, X, T>;
+    return portable::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
 }
 
 }  // namespace detail

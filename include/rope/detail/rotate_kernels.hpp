@@ -79,30 +79,7 @@ ROPE_ABI void copy_features(const In* x, Index x_stride, Out* y, Index y_stride,
     }
 }
 
-// ---- Memory that is asked for ahead ----
-
-/// A line of the cache, as a number: what lies ahead may be outside the tensor, where no pointer may point.
-template <bool to_write>
-ROPE_INLINE void prefetch_line(std::uintptr_t address) noexcept {
-    __builtin_prefetch(reinterpret_cast<const void*>(address), to_write);  // NOLINT(performance-no-int-to-ptr)
-}
-
-/// What lies ahead of p[0] .. p[count - 1]: to read if T is const, as tables are that threads share, else to write.
-template <class T>
-ROPE_INLINE void prefetch(T* p, Index count) noexcept {
-    constexpr bool to_write = !std::is_const_v<T>;
-    std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(p) + kPrefetchDistance;
-    const std::uintptr_t end = ahead + static_cast<std::uintptr_t>(count) * sizeof(T);
-    for (; ahead + 192 < end; ahead += 256) {  // by four, because it may stand beside very little work
-        prefetch_line<to_write>(ahead);
-        prefetch_line<to_write>(ahead + 64);
-        prefetch_line<to_write>(ahead + 128);
-        prefetch_line<to_write>(ahead + 192);
-    }
-    for (; ahead < end; ahead += 64) prefetch_line<to_write>(ahead);
-}
-
-// ---- Runs ----
+// ---- Heads ----
 
 // What inner loops need is copied, because a compiler must think that a store of a vector could change it.
 
@@ -115,7 +92,8 @@ ROPE_KERNEL void turn_single_heads(const Run<In, Out, T>& run) noexcept {
     Out* const y = run.y;
     const Row<T> first = run.row;
     const Index tokens = run.tokens, x_token = run.x_token, y_token = run.y_token, to_next = run.to_next;
-    const Index pairs = run.pairs, distance = run.x_shape.distance, ahead = run.ahead, rows_ahead = run.rows_ahead;
+    const Index pairs = run.shape.pairs, distance = run.shape.x_pair.distance;
+    const Index ahead = run.ahead, rows_ahead = run.rows_ahead;
     for (Index t = 0; t < tokens; ++t) {
         Row<T> row = first;
         if (first.fine == nullptr) {
@@ -133,30 +111,12 @@ ROPE_KERNEL void turn_single_heads(const Run<In, Out, T>& run) noexcept {
     }
 }
 
-/// Tokens of any number of heads, which share a row.
+/// Heads of one token, which share a row.
 template <class Block, class In, class Out, class T>
-ROPE_KERNEL void turn_by_blocks(const Run<In, Out, T>& run) noexcept {
-    const In* const x = run.x;
-    Out* const y = run.y;
-    const T* const cos = run.row.cos;
-    const T* const sin = run.row.sin;
-    const Index tokens = run.tokens, x_token = run.x_token, y_token = run.y_token, to_next = run.to_next;
-    const Index pairs = run.pairs, distance = run.x_shape.distance, ahead = run.ahead;
-    const Index count = run.heads, at_once = run.heads_at_once;
-    Heads<In, Out> heads = {x, run.x_head, y, run.y_head, at_once};
-    for (Index t = 0; t < tokens; ++t) {
-        const Row<T> row = {cos + t * to_next, sin + t * to_next, nullptr, pairs};
-        heads.x = x + t * x_token;
-        heads.y = y + t * y_token;
-        for (Index h = 0; h < count; h += at_once) {
-            heads.count = count - h < at_once ? count - h : at_once;
-            if (ahead > 0)
-                for (Index k = 0; k < heads.count; ++k) prefetch(heads.y + k * heads.y_stride, ahead);
-            turn_heads<Block>(heads, row, pairs, distance);
-            heads.x += at_once * heads.x_stride;
-            heads.y += at_once * heads.y_stride;
-        }
-    }
+ROPE_KERNEL void turn_by_blocks(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
+                                Index heads) noexcept {
+    turn_heads<Block>(Heads<In, Out>{x, shape.x_head, y, shape.y_head, heads}, Row<T>{cos, sin, nullptr, shape.pairs},
+                      shape.pairs, shape.x_pair.distance);
 }
 
 // 2. Anything: pair by pair.
@@ -175,63 +135,48 @@ ROPE_INLINE void turn_contiguous_pairs(const In* x, Out* y, PairShape shape, con
 }
 
 template <class In, class Out, class T>
-ROPE_ABI void turn_by_pairs(const Run<In, Out, T>& run) noexcept {
-    const PairShape x_shape = run.x_shape, y_shape = run.y_shape;
-    const T* const cos = run.row.cos;
-    const T* const sin = run.row.sin;
-    const Index pairs = run.pairs, heads = run.heads, x_head = run.x_head, y_head = run.y_head, to_next = run.to_next;
+ROPE_ABI void turn_by_pairs(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
+                            Index heads) noexcept {
+    const HeadsShape of = shape;
+    const Row<T> row = {cos, sin, nullptr, of.pairs};
     // Of features that are neighbours, either the first ones of two pairs are or those of one pair.
-    [[maybe_unused]] const bool is_contiguous = (x_shape.step == 1 || x_shape.distance == 1) &&
-                                                x_shape.step == y_shape.step && x_shape.distance == y_shape.distance;
-    for (Index t = 0; t < run.tokens; ++t) {
-        const Row<T> row = {cos + t * to_next, sin + t * to_next, nullptr, pairs};
-        const In* x = run.x + t * run.x_token;
-        Out* y = run.y + t * run.y_token;
-        for (Index h = 0; h < heads; ++h, x += x_head, y += y_head) {
-            if constexpr (Vector<T>::kWidth == 1) {
-                if (is_contiguous) {  // constant steps, for the compiler to vectorise
-                    turn_contiguous_pairs(x, y, x_shape, row, pairs);
-                    continue;
-                }
+    [[maybe_unused]] const bool is_contiguous = (of.x_pair.step == 1 || of.x_pair.distance == 1) &&
+                                                of.x_pair.step == of.y_pair.step &&
+                                                of.x_pair.distance == of.y_pair.distance;
+    for (Index h = 0; h < heads; ++h, x += of.x_head, y += of.y_head) {
+        if constexpr (Vector<T>::kWidth == 1) {
+            if (is_contiguous) {  // constant steps, for the compiler to vectorise
+                turn_contiguous_pairs(x, y, of.x_pair, row, of.pairs);
+                continue;
             }
-            for (Index i = 0; i < pairs; ++i) turn_pair(x, x_shape, y, y_shape, row, i);
         }
+        for (Index i = 0; i < of.pairs; ++i) turn_pair(x, of.x_pair, y, of.y_pair, row, i);
     }
 }
 
-/// What this set has for heads of so many pairs. Only what turns contiguous features by vectors depends on the layout;
-/// the rest exists once for both.
+// ---- What this set has ----
+
+// Only what turns contiguous features by vectors depends on the layout; the rest exists once for both.
+
+template <class In, class Out, class T>
+inline constexpr RotateKernels<In, Out, T> kByPairs = {&turn_by_pairs<In, Out, T>, nullptr, &turn_lanes<In, Out, T>,
+                                                       &write_row<T>, &copy_features<In, Out, T>};
+template <class Block, class In, class Out, class T>
+inline constexpr RotateKernels<In, Out, T> kByBlocks = {&turn_by_blocks<Block, In, Out, T>,
+                                                        &turn_single_heads<Block, In, Out, T>, &turn_lanes<In, Out, T>,
+                                                        &write_row<T>, &copy_features<In, Out, T>};
+
+/// For heads of so many pairs.
 template <Layout layout, class In, class Out, class T>
-ROPE_INLINE RotateKernels<In, Out, T> rotate_kernels(Index pairs, bool is_contiguous) noexcept {
-    RotateKernels<In, Out, T> kernels = {&turn_by_pairs<In, Out, T>, nullptr, &turn_lanes<In, Out, T>, &write_row<T>,
-                                         &copy_features<In, Out, T>};
+ROPE_ABI const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {
     if constexpr (Vector<T>::kWidth > 1) {
         using Wide = typename BlockFor<layout, true, In, Out, T>::type;
         using Plain = typename BlockFor<layout, false, In, Out, T>::type;
-        if (is_contiguous && (kHasMasks || pairs >= Wide::kPairs)) {
-            kernels.turn = &turn_by_blocks<Wide, In, Out, T>;
-            kernels.turn_single_heads = &turn_single_heads<Wide, In, Out, T>;
-        } else if constexpr (Plain::kPairs < Wide::kPairs) {
-            if (is_contiguous && pairs >= Plain::kPairs) {
-                kernels.turn = &turn_by_blocks<Plain, In, Out, T>;
-                kernels.turn_single_heads = &turn_single_heads<Plain, In, Out, T>;
-            }
-        }
+        if (is_contiguous && (kHasMasks || pairs >= Wide::kPairs)) return kByBlocks<Wide, In, Out, T>;
+        if constexpr (Plain::kPairs < Wide::kPairs)
+            if (is_contiguous && pairs >= Plain::kPairs) return kByBlocks<Plain, In, Out, T>;
     }
-    return kernels;
-}
-
-template <Layout layout, class In, class Out, class T>
-ROPE_ABI void rotate(const RotateTask<In, Out, T>& task, Index begin, Index end) noexcept {
-    const bool is_contiguous = task.in.strides[kFeatureAxis] == 1 && task.out.strides[kFeatureAxis] == 1;
-    turn_all(task, begin, end, rotate_kernels<layout, In, Out, T>(task.pairs, is_contiguous));
-}
-
-/// One run of contiguous features.
-template <Layout layout, class X, class T>
-ROPE_ABI void rotate_run(const Run<X, X, T>& run) noexcept {
-    const RotateKernels<X, X, T> kernels = rotate_kernels<layout, X, X, T>(run.pairs, true);
-    (kernels.turns_singly(run.heads) ? kernels.turn_single_heads : kernels.turn)(run);
+    return kByPairs<In, Out, T>;
 }
 
 }  // namespace ROPE_ISA

@@ -42,23 +42,6 @@ ROPE_ABI constexpr PairShape pair_shape(Layout layout, Index pairs) noexcept {
     return layout == Layout::interleaved ? PairShape{2, 1} : PairShape{1, pairs};
 }
 
-/// The rotation of one tensor. In and Out are storage types, T is the table's type. References, because copying views
-/// costs more than a small rotation.
-template <class In, class Out, class T>
-struct ROPE_ABI RotateTask {
-    const AnyView& in;
-    const AnyView& out;  // the extents of `in`; the same view, or no element in common
-    RowSource<T> rows;   // of `pairs` cosines and `pairs` sines
-    Index pairs;
-    Index rotary_offset;
-    const Positions& positions;
-    T cos_scale;    // what makes the inverse or the transpose of the table's rotation:
-    T sin_scale;    // (1, 1) forward, (1, -1) transpose, (1/m^2, -1/m^2) inverse
-    Layout layout;  // that of the kernel
-    bool in_place;
-    Order order;
-};
-
 /// cos and sin of one token. If `fine` is not null, they are a coarse row, still to be turned by the fine one: `pairs`
 /// cosines and as many sines.
 template <class T>
@@ -69,15 +52,21 @@ struct ROPE_ABI Row {
     Index pairs;
 };
 
+/// How the heads of a token lie.
+struct ROPE_ABI HeadsShape {
+    Index x_head, y_head;  // the steps from one to the next
+    PairShape x_pair, y_pair;
+    Index pairs;  // that turn
+};
+
 /// Tokens at equal steps whose rows lie at equal steps, too.
 template <class In, class Out, class T>
 struct ROPE_ABI Run {
     const In* x;  // the first feature that turns, of the first head of the first token
     Out* y;
     Index tokens, x_token, y_token;  // how many, and the steps from one to the next
-    Index heads, x_head, y_head;     // of each token, likewise
-    PairShape x_shape, y_shape;
-    Index pairs;    // that turn
+    Index heads;                     // of each token
+    HeadsShape shape;
     Row<T> row;     // of the first token; one of two only where there is one head
     Index to_next;  // the step from row to row: of the fine rows if there are any, and cos and sin are those of all
     Index heads_at_once;
@@ -93,16 +82,13 @@ struct ROPE_ABI Tile {
     T sin[kTilePairs][kLanes];
 };
 
-template <class In, class Out, class T>
-using TurnRun = void (*)(const Run<In, Out, T>& run) noexcept;
-
 /// What an instruction set has for a call: everything that computes or converts.
 template <class In, class Out, class T>
 struct ROPE_ABI RotateKernels {
-    /// Tokens of any number of heads.
-    TurnRun<In, Out, T> turn;
+    /// Heads of one token, the first at x and y, by its cosines and sines.
+    void (*turn)(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape, Index heads) noexcept;
     /// Tokens of one head, whose rows may be one of two; null if `turn` does them.
-    TurnRun<In, Out, T> turn_single_heads;
+    void (*turn_single_heads)(const Run<In, Out, T>& run) noexcept;
     ROPE_INLINE bool turns_singly(Index heads) const noexcept { return heads == 1 && turn_single_heads != nullptr; }
     /// `lanes` tokens or heads that are neighbours in memory, and `count` pairs of them with x at the first pair's a.
     void (*turn_lanes)(const In* x, const PairShape& x_shape, Out* y, const PairShape& y_shape, const Tile<T>& tile,
@@ -111,6 +97,24 @@ struct ROPE_ABI RotateKernels {
     void (*write_row)(const Row<T>& row, Index count, T cos_scale, T sin_scale, T* cos, T* sin) noexcept;
     /// `count` features that do not turn.
     void (*copy)(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept;
+};
+
+/// The rotation of one tensor. In and Out are storage types, T is the table's type. References, because copying views
+/// costs more than a small rotation.
+template <class In, class Out, class T>
+struct ROPE_ABI RotateTask {
+    const AnyView& in;
+    const AnyView& out;  // the extents of `in`; the same view, or no element in common
+    RowSource<T> rows;   // of `pairs` cosines and `pairs` sines
+    Index pairs;
+    Index rotary_offset;
+    const Positions& positions;
+    T cos_scale;  // what makes the inverse or the transpose of the table's rotation:
+    T sin_scale;  // (1, 1) forward, (1, -1) transpose, (1/m^2, -1/m^2) inverse
+    Layout layout;
+    bool in_place;
+    Order order;
+    const RotateKernels<In, Out, T>& kernels;
 };
 
 }  // namespace detail

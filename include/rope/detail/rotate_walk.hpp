@@ -4,6 +4,7 @@
 #pragma once
 
 #include "any_view.hpp"
+#include "prefetch.hpp"
 #include "rotate_task.hpp"
 
 namespace rope {
@@ -94,14 +95,14 @@ struct ROPE_ABI Room {
 /// Pairs begin .. begin + count - 1 of row k as they multiply: `cos` and `sin` take those of a row of two and what is
 /// scaled.
 template <class In, class Out, class T>
-ROPE_NOINLINE Row<T> pairs_of(const RotateTask<In, Out, T>& task, const RotateKernels<In, Out, T>& kernels, Index k,
-                              Index begin, Index count, T* cos, T* sin) noexcept {
+ROPE_NOINLINE Row<T> pairs_of(const RotateTask<In, Out, T>& task, Index k, Index begin, Index count, T* cos,
+                              T* sin) noexcept {
     Row<T> row = row_at(task, k);
     row.cos += begin;
     row.sin += begin;
     if (row.fine == nullptr && !is_scaled(task)) return row;
     if (row.fine != nullptr) row.fine += begin;
-    kernels.write_row(row, count, task.cos_scale, task.sin_scale, cos, sin);
+    task.kernels.write_row(row, count, task.cos_scale, task.sin_scale, cos, sin);
     return {cos, sin, nullptr, count};
 }
 
@@ -109,18 +110,40 @@ ROPE_NOINLINE Row<T> pairs_of(const RotateTask<In, Out, T>& task, const RotateKe
 
 /// Those of the tokens of a run.
 template <class In, class Out, class T>
-ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const RotateKernels<In, Out, T>& kernels,
-                             const Run<In, Out, T>& run) noexcept {
+ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const Run<In, Out, T>& run) noexcept {
     const Index x_stride = task.in.strides[kFeatureAxis], y_stride = task.out.strides[kFeatureAxis];
     const Index before = task.rotary_offset, turned = 2 * task.pairs;
     const Index after = task.in.extents[kFeatureAxis] - before - turned;
     for (Index t = 0; t < run.tokens; ++t)
         for (Index h = 0; h < run.heads; ++h) {
-            const In* const x = run.x + t * run.x_token + h * run.x_head;
-            Out* const y = run.y + t * run.y_token + h * run.y_head;
-            if (before > 0) kernels.copy(x - before * x_stride, x_stride, y - before * y_stride, y_stride, before);
-            if (after > 0) kernels.copy(x + turned * x_stride, x_stride, y + turned * y_stride, y_stride, after);
+            const In* const x = run.x + t * run.x_token + h * run.shape.x_head;
+            Out* const y = run.y + t * run.y_token + h * run.shape.y_head;
+            if (before > 0) task.kernels.copy(x - before * x_stride, x_stride, y - before * y_stride, y_stride, before);
+            if (after > 0) task.kernels.copy(x + turned * x_stride, x_stride, y + turned * y_stride, y_stride, after);
         }
+}
+
+// ---- Runs ----
+
+/// Tokens one after the other, and of each a few heads at a time. What is asked for ahead may be at most that.
+template <class In, class Out, class T>
+ROPE_NOINLINE void turn_run(const RotateKernels<In, Out, T>& kernels, const Run<In, Out, T>& run) noexcept {
+    if (kernels.turns_singly(run.heads)) return kernels.turn_single_heads(run);
+    const auto turn = kernels.turn;
+    const HeadsShape& shape = run.shape;
+    const Index tokens = run.tokens, heads = run.heads, at_once = run.heads_at_once, ahead = run.ahead;
+    for (Index t = 0; t < tokens; ++t) {
+        const T* const cos = run.row.cos + t * run.to_next;
+        const T* const sin = run.row.sin + t * run.to_next;
+        const In* x = run.x + t * run.x_token;
+        Out* y = run.y + t * run.y_token;
+        for (Index h = 0; h < heads; h += at_once, x += at_once * shape.x_head, y += at_once * shape.y_head) {
+            const Index here = heads - h < at_once ? heads - h : at_once;
+            if (ahead > 0)
+                for (Index k = 0; k < here; ++k) prefetch(y + k * shape.y_head, ahead);
+            turn(x, y, cos, sin, shape, here);
+        }
+    }
 }
 
 // ---- Parts ----
@@ -128,20 +151,19 @@ ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const RotateKer
 /// The tokens of a run, from token t of its part on, whose rows are written first: for one token, in pieces that there
 /// is room for. Half of what is left, rather than a last piece that no vector fits.
 template <class In, class Out, class T>
-ROPE_NOINLINE void turn_written(Run<In, Out, T> run, TurnRun<In, Out, T> turn, const RotateTask<In, Out, T>& task,
-                                const Part& part, Index t, const RotateKernels<In, Out, T>& kernels,
+ROPE_NOINLINE void turn_written(Run<In, Out, T> run, const RotateTask<In, Out, T>& task, const Part& part, Index t,
                                 Room<T>& room) noexcept {
-    for (Index begin = 0; begin < task.pairs; begin += run.pairs) {
+    Index& pairs = run.shape.pairs;
+    for (Index begin = 0; begin < task.pairs; begin += pairs) {
         const Index left = task.pairs - begin;
-        run.pairs = left <= kMostJoinedPairs ? left : left < 2 * kMostJoinedPairs ? left / 2 : kMostJoinedPairs;
+        pairs = left <= kMostJoinedPairs ? left : left < 2 * kMostJoinedPairs ? left / 2 : kMostJoinedPairs;
         for (Index i = 0; i < run.tokens; ++i)
-            pairs_of(task, kernels, row_number(task, part, t + i), begin, run.pairs, room.cos + i * run.pairs,
-                     room.sin + i * run.pairs);
-        run.row = {room.cos, room.sin, nullptr, run.pairs};
-        run.to_next = run.pairs;
-        turn(run);
-        run.x += run.pairs * run.x_shape.step;
-        run.y += run.pairs * run.y_shape.step;
+            pairs_of(task, row_number(task, part, t + i), begin, pairs, room.cos + i * pairs, room.sin + i * pairs);
+        run.row = {room.cos, room.sin, nullptr, pairs};
+        run.to_next = pairs;
+        turn_run(task.kernels, run);
+        run.x += pairs * run.shape.x_pair.step;
+        run.y += pairs * run.shape.y_pair.step;
     }
 }
 
@@ -156,17 +178,15 @@ ROPE_INLINE Index limited(Index most, Index room, Index of_one) noexcept {
 
 /// A part whose tokens are turned one by one.
 template <class In, class Out, class T>
-ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& part,
-                             const RotateKernels<In, Out, T>& kernels, Room<T>& room) noexcept {
+ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& part, Room<T>& room) noexcept {
     const AnyView& in = task.in;
     const AnyView& out = task.out;
     const Index head_dim = in.extents[kFeatureAxis];
     const Index x_stride = in.strides[kFeatureAxis], y_stride = out.strides[kFeatureAxis];
-    const bool single = kernels.turns_singly(part.heads);
+    const bool single = task.kernels.turns_singly(part.heads);
     const bool written = is_scaled(task) || (task.rows.fine != nullptr && !single);
     const bool copied = !task.in_place && 2 * task.pairs != head_dim;
     const bool streams = task.order.heads_at_once != kAllHeads;
-    const TurnRun<In, Out, T> turn = single ? kernels.turn_single_heads : kernels.turn;
     Index most = part.tokens;  // of a run
     if (written) most = limited(most, kMostJoinedPairs, task.pairs);
     if (copied) most = limited(most, kCopiedBytes, bytes_of(out, part.heads));
@@ -176,11 +196,8 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
     run.x_token = token_step(in, part);
     run.y_token = token_step(out, part);
     run.heads = part.heads;
-    run.x_head = head_step(in, part.heads);
-    run.y_head = head_step(out, part.heads);
-    run.x_shape = pair_shape(task.layout, task.pairs) * x_stride;
-    run.y_shape = pair_shape(task.layout, task.pairs) * y_stride;
-    run.pairs = task.pairs;
+    const PairShape pair = pair_shape(task.layout, task.pairs);
+    run.shape = {head_step(in, part.heads), head_step(out, part.heads), pair * x_stride, pair * y_stride, task.pairs};
     run.heads_at_once = task.order.heads_at_once < part.heads ? task.order.heads_at_once : part.heads;
     run.ahead = streams ? head_dim : 0;
     run.rows_ahead = streams && !written && task.rows.fine == nullptr ? task.pairs : 0;
@@ -191,14 +208,14 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
             run.tokens = rows.count;
             run.row = row_at(task, rows.first);
             run.to_next = rows.step * task.rows.stride;
-            turn(run);
+            turn_run(task.kernels, run);
         } else {
             run.tokens = left;
             run.row = {};  // copied before it is set
             run.to_next = 0;
-            turn_written(run, turn, task, part, t, kernels, room);
+            turn_written(run, task, part, t, room);
         }
-        if (copied) copy_rest(task, kernels, run);
+        if (copied) copy_rest(task, run);
         if ((t += run.tokens) == part.tokens) return;
         run.x += run.tokens * run.x_token;
         run.y += run.tokens * run.y_token;
@@ -207,8 +224,7 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
 
 /// A part in which tokens or heads are neighbours: at most kLanes tokens, and one if it is the heads.
 template <class In, class Out, class T>
-ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Part& part,
-                                   const RotateKernels<In, Out, T>& kernels, Room<T>& room) noexcept {
+ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Part& part, Room<T>& room) noexcept {
     const AnyView& in = task.in;
     const AnyView& out = task.out;
     const In* const x = start_of<const In>(in, part);
@@ -227,7 +243,7 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
         Row<T> row = {};
         for (Index lane = 0; lane < lanes; ++lane) {
             if (lane == 0 || !along_heads)
-                row = pairs_of(task, kernels, row_number(task, part, lane), i, pairs, room.cos, room.sin);
+                row = pairs_of(task, row_number(task, part, lane), i, pairs, room.cos, room.sin);
             for (Index k = 0; k < pairs; ++k) {
                 tile.cos[k][lane] = row.cos[k];
                 tile.sin[k][lane] = row.sin[k];
@@ -236,8 +252,8 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
         const Index feature = task.rotary_offset + i * shape.step;
         for (Index h = 0; h < count; h += heads_at_once) {
             const Index here = along_heads && count - h < lanes ? count - h : lanes;
-            kernels.turn_lanes(x + h * x_head + feature * x_stride, x_shape, y + h * y_head + feature * y_stride,
-                               y_shape, tile, here, pairs);
+            task.kernels.turn_lanes(x + h * x_head + feature * x_stride, x_shape, y + h * y_head + feature * y_stride,
+                                    y_shape, tile, here, pairs);
         }
     }
     if (task.in_place) return;
@@ -246,15 +262,14 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
         if (i == in.extents[kFeatureAxis]) break;
         for (Index h = 0; h < count; h += heads_at_once) {
             const Index here = along_heads && count - h < lanes ? count - h : lanes;
-            kernels.copy(x + h * x_head + i * x_stride, 1, y + h * y_head + i * y_stride, 1, here);
+            task.kernels.copy(x + h * x_head + i * x_stride, 1, y + h * y_head + i * y_stride, 1, here);
         }
     }
 }
 
 /// Heads begin .. end - 1 in the numbering of task.order.
 template <class In, class Out, class T>
-ROPE_NOINLINE void turn_all(const RotateTask<In, Out, T>& task, Index begin, Index end,
-                            const RotateKernels<In, Out, T>& kernels) noexcept {
+ROPE_ABI void turn_all(const RotateTask<In, Out, T>& task, Index begin, Index end) noexcept {
     if (begin >= end) return;
     const Axis lanes = task.order.lanes;
     const AnyView& in = task.in;
@@ -270,10 +285,10 @@ ROPE_NOINLINE void turn_all(const RotateTask<In, Out, T>& task, Index begin, Ind
                 Part some = part;
                 (some.along_batch ? some.b : some.s) += t;
                 some.tokens = tokens - t < at_once ? tokens - t : at_once;
-                turn_neighbours(task, some, kernels, room);
+                turn_neighbours(task, some, room);
             }
         } else {
-            turn_part(task, part, kernels, room);
+            turn_part(task, part, room);
         }
         walk.advance(tokens, heads);
         begin += tokens * heads;

@@ -84,9 +84,6 @@ ROPE_INLINE Order choose_order(const AnyView& v, Index bytes, Axis lanes) noexce
     return order;
 }
 
-/// How far ahead of the work memory is asked for, in bytes.
-inline constexpr std::uintptr_t kPrefetchDistance = 4096;
-
 /// How many tokens or heads that are neighbours in memory are worked on at once: a cache line of floats.
 inline constexpr Index kLanes = 16;
 
