@@ -125,24 +125,28 @@ ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const Run<In, O
 
 // ---- Runs ----
 
-/// Tokens one after the other, and of each a few heads at a time. What is asked for ahead may be at most that.
+/// Tokens one after the other, and of each all heads or a few at a time.
 template <class In, class Out, class T>
 ROPE_NOINLINE void turn_run(const RotateKernels<In, Out, T>& kernels, const Run<In, Out, T>& run) noexcept {
     if (kernels.turns_singly(run.heads)) return kernels.turn_single_heads(run);
-    const auto turn = kernels.turn;
     const HeadsShape& shape = run.shape;
-    const Index tokens = run.tokens, heads = run.heads, at_once = run.heads_at_once, ahead = run.ahead;
-    for (Index t = 0; t < tokens; ++t) {
-        const T* const cos = run.row.cos + t * run.to_next;
-        const T* const sin = run.row.sin + t * run.to_next;
-        const In* x = run.x + t * run.x_token;
-        Out* y = run.y + t * run.y_token;
-        for (Index h = 0; h < heads; h += at_once, x += at_once * shape.x_head, y += at_once * shape.y_head) {
-            const Index here = heads - h < at_once ? heads - h : at_once;
-            if (ahead > 0)
-                for (Index k = 0; k < here; ++k) prefetch(y + k * shape.y_head, ahead);
-            turn(x, y, cos, sin, shape, here);
-        }
+    const Index x_token = run.x_token, y_token = run.y_token, to_next = run.to_next;
+    const Index heads = run.heads, at_once = run.heads_at_once, ahead = run.ahead;
+    const In* x = run.x;
+    Out* y = run.y;
+    const T* cos = run.row.cos;
+    const T* sin = run.row.sin;
+    for (Index t = run.tokens;; x += x_token, y += y_token, cos += to_next, sin += to_next) {
+        if (at_once == heads && ahead == 0)
+            kernels.turn(x, y, cos, sin, shape, heads);
+        else
+            for (Index h = 0; h < heads; h += at_once) {
+                const Index here = heads - h < at_once ? heads - h : at_once;
+                if (ahead > 0)
+                    for (Index k = h; k < h + here; ++k) prefetch(y + k * shape.y_head, ahead);
+                kernels.turn(x + h * shape.x_head, y + h * shape.y_head, cos, sin, shape, here);
+            }
+        if (--t == 0) return;
     }
 }
 
