@@ -71,8 +71,8 @@ TEST_CASE("what is taken for a plain call, the checks accept, and the run is wit
                                   static_cast<std::uintptr_t>(first.strides[2]) * sizeof(float);
             second.data = address(reinterpret_cast<std::uintptr_t>(first.data) + distance);
             for (int axis = 0; axis < 4; ++axis) second.strides[axis] = first.strides[axis];
-            if (draw.one_in(6)) second.strides[draw.below(4)] += 1;
-            if (draw.one_in(6)) second.extents[draw.below(4)] -= draw.of({1, 2, 5});
+            if (draw.one_in(6)) second.strides[draw.below(4)] ^= 1;
+            if (draw.one_in(6)) second.extents[draw.below(4)] ^= draw.of({1, 2, 4});
         }
         for (AnyView* v : {&first, &second}) {
             v->element_size = sizeof(float);
