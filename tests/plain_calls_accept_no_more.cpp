@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/data.hpp"
 #include "support/drawn_views.hpp"
 
 using rope::Index;
@@ -196,4 +197,25 @@ TEST_CASE("queries and keys of one buffer are one view, and others are not") {
     }
     std::vector<rope::half> halves(64);
     CHECK_FALSE(are_one_view(rope::view(p, 1, 2, 16), rope::view(halves.data(), 1, 2, 16), both));
+}
+
+TEST_CASE("queries and keys of one buffer turn as each of them alone, by one table or by two") {
+    rope::Config config{8};
+    const rope::CosSinCache<float> one(config, 64);
+    config.base = 100.0;
+    const rope::CosSinCache<float> other(config, 64);
+    for (const Index seq : {1, 5})
+        for (const auto* const k_table : {&one, &other}) {
+            std::vector<float> together(support::size(seq * 9 * 8));
+            for (std::size_t i = 0; i < together.size(); ++i) together[i] = 0.01f * static_cast<float>(i + 1);
+            std::vector<float> alone = together;
+            const auto fused = rope::view(together.data(), seq, 9, 8), expected = rope::view(alone.data(), seq, 9, 8);
+            const Positions start = rope::start_at(7);
+            rope::apply<rope::Layout::half_split>(fused.slice_heads(0, 5), fused.slice_heads(5, 3), one, *k_table,
+                                                  start);
+            rope::apply<rope::Layout::half_split>(expected.slice_heads(0, 5), one, start);
+            rope::apply<rope::Layout::half_split>(expected.slice_heads(5, 3), *k_table, start);
+            CAPTURE(seq, k_table == &one);
+            CHECK(together == alone);
+        }
 }

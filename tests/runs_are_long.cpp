@@ -4,6 +4,7 @@
 #include <rope/compact_cos_sin_cache.hpp>
 #include <rope/core.hpp>
 
+#include <cstddef>
 #include <numeric>
 #include <vector>
 
@@ -18,34 +19,39 @@ using support::size;
 namespace {
 
 using Run = rope::detail::Run<float, float, float>;
-using Runs = std::vector<Index>;
 
 std::vector<Index> runs;  // the tokens of each
-bool is_new_run;          // of several heads: something else than a token was the last
+Index heads_left;         // of the last one that has several heads to a token
 
 void note_run(const Run& run) noexcept { runs.push_back(run.tokens); }
-void note_token(const float*, float*, const float*, const float*, const rope::detail::HeadsShape&, Index) noexcept {
-    if (is_new_run) runs.push_back(0);
-    is_new_run = false;
-    ++runs.back();
+/// Heads of one token, whose shape is that of their run.
+void note_heads(const float*, float*, const float*, const float*, const rope::detail::HeadsShape& shape,
+                Index heads) noexcept {
+    if (heads_left == 0) {
+        const Run& run = *reinterpret_cast<const Run*>(reinterpret_cast<const char*>(&shape) - offsetof(Run, shape));
+        runs.push_back(run.tokens);
+        heads_left = run.tokens * run.heads;
+    }
+    heads_left -= heads;
 }
-void no_row(const rope::detail::Row<float>&, Index, float, float, float*, float*) noexcept { is_new_run = true; }
-void no_copy(const float*, Index, float*, Index, Index) noexcept { is_new_run = true; }
+void no_rows(const rope::detail::Row<float>&, Index, float, float, float*, float*) noexcept {}
+void no_copy(const float*, Index, float*, Index, Index) noexcept {}
 
-/// The runs of heads begin .. end - 1 of a job; end -1 is the last. Those of several heads only where rows are written
-/// or features copied between them.
+/// The runs of heads begin .. end - 1 of a job; end -1 is the last.
 template <class Task>
-Runs runs_of(const rope::detail::Job<Task>& job, Index begin = 0, Index end = -1) {
-    const rope::detail::RotateKernels<float, float, float> kernels = {&note_token, &note_run, nullptr, &no_row,
+std::vector<Index> runs_of(const rope::detail::Job<Task>& job, Index begin = 0, Index end = -1) {
+    const rope::detail::RotateKernels<float, float, float> kernels = {&note_heads, &note_run, nullptr, &no_rows,
                                                                       &no_copy};
     const Task& t = job.task;
     const Task task = {t.in,        t.out,       t.rows,   t.pairs,    t.rotary_offset, t.positions,
                        t.cos_scale, t.sin_scale, t.layout, t.in_place, t.order,         kernels};
     runs.clear();
-    is_new_run = true;
+    heads_left = 0;
     rope::detail::turn_all(task, begin, end < 0 ? job.heads : end);
+    CHECK(heads_left == 0);
     return runs;
 }
+using Runs = std::vector<Index>;
 
 rope::Config config_of(Index head_dim, Index rotary_dim = 0) {
     rope::Config config;
@@ -76,24 +82,28 @@ TEST_CASE("tokens whose rows lie at equal steps are one run") {
     std::vector<int> up(1000), down(1000), same(1000, 7);
     std::iota(up.begin(), up.end(), 0);
     std::iota(down.rbegin(), down.rend(), 0);
-    CHECK(Call{1, 1000, 1}.with(table) == Runs{1000});
-    CHECK(Call{1, 500, 1}.with(table, rope::start_at(300)) == Runs{500});
-    CHECK(Call{1, 1000, 1}.with(table, up) == Runs{1000});
-    CHECK(Call{1, 1000, 1}.with(table, down) == Runs{1000});
-    CHECK(Call{1, 1000, 1}.with(table, same) == Runs{1000});
-    CHECK(Call{1, 6, 1}.with(table, {5, 6, 7, 3, 5, 7}) == Runs{3, 3});
-    CHECK(Call{2, 10, 1}.with(table, rope::start_at(std::vector<int>{3, 500})) == Runs{10, 10});
-    CHECK(Call{64, 1, 1}.with(table, rope::start_at(9)) == Runs{64});
-    CHECK(Call{4, 1, 1}.with(table, rope::start_at(std::vector<int>{3, 5, 7, 100})) == Runs{3, 1});
+    for (const Index heads : {1, 3}) {
+        CAPTURE(heads);
+        CHECK(Call{1, 1000, heads}.with(table) == Runs{1000});
+        CHECK(Call{1, 500, heads}.with(table, rope::start_at(300)) == Runs{500});
+        CHECK(Call{1, 1000, heads}.with(table, up) == Runs{1000});
+        CHECK(Call{1, 1000, heads}.with(table, down) == Runs{1000});
+        CHECK(Call{1, 1000, heads}.with(table, same) == Runs{1000});
+        CHECK(Call{1, 6, heads}.with(table, {5, 6, 7, 3, 5, 7}) == Runs{3, 3});
+        CHECK(Call{2, 10, heads}.with(table, rope::start_at(std::vector<int>{3, 500})) == Runs{10, 10});
+        CHECK(Call{64, 1, heads}.with(table, rope::start_at(9)) == Runs{64});
+        CHECK(Call{4, 1, heads}.with(table, rope::start_at(std::vector<int>{3, 5, 7, 100})) == Runs{3, 1});
+    }
 }
 
-TEST_CASE("a cut call has no more runs") {
-    const rope::CosSinCache<float> table(config_of(128), 20000);
-    for (const Index seq : {100, 20000}) {  // in the caches, and streaming
-        const Call call = {1, seq, 1};
+TEST_CASE("a cut call has a run more for each token that is cut, and for what is before and after") {
+    const rope::CosSinCache<float> table(config_of(128), 2000);
+    for (const Index seq : {100, 2000}) {  // in the caches, and streaming
+        const Call call = {1, seq, 8};
         CAPTURE(seq);
         CHECK(call.with(table) == Runs{seq});
-        CHECK(call.with(table, {}, 10, 60) == Runs{50});
+        CHECK(call.with(table, {}, 80, 480) == Runs{50});
+        CHECK(call.with(table, {}, 83, 485) == Runs{1, 49, 1});
     }
 }
 

@@ -30,6 +30,10 @@ struct ROPE_ABI PlainCall {
     std::uintptr_t begin, end;            // of the memory from its first to behind its last feature
 };
 
+ROPE_INLINE std::uint64_t bits_of(Index x) noexcept { return static_cast<std::uint64_t>(x); }
+/// Whether both are from 1 to 2^18.
+ROPE_INLINE bool are_counts(Index a, Index b) noexcept { return ((bits_of(a) - 1) | (bits_of(b) - 1)) >> 18 == 0; }
+
 /// Fills `call` if a call is a plain one: one batch entry, its axes in the order [seq, heads, head_dim] of memory,
 /// features neighbours, positions from a start on, a row for each in the table, and less than an executor is asked for.
 /// False of everything else, and of whatever the checks refuse. X is the storage type of the elements.
@@ -40,9 +44,7 @@ ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, co
     const Index seq = alone(v.seq), heads = alone(v.heads), head_dim = alone(v.head_dim);
     const Index token = alone(v.seq_stride), head = alone(v.head_stride), pairs = table.pairs();
     // With a table's head_dim, at most 2^20, no product or sum below overflows.
-    const auto bits = [](Index x) { return static_cast<std::uint64_t>(x); };
-    if (head_dim != table.head_dim() || ((bits(seq) - 1) | (bits(heads) - 1)) >> 18 != 0 ||
-        (bits(token) | bits(head)) >> 34 != 0)
+    if (head_dim != table.head_dim() || !are_counts(seq, heads) || (bits_of(token) | bits_of(head)) >> 34 != 0)
         return false;
     const Index head_end = (heads - 1) * head + head_dim, token_end = (seq - 1) * token + head_end;
     const Index bytes = seq * heads * head_dim * static_cast<Index>(sizeof(X));
@@ -55,10 +57,11 @@ ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, co
 
     const Index row = (start - rows.first) * rows.stride;
     const PairShape pair = pair_shape(layout, pairs);
+    const Index step = heads == 1 ? 0 : head;  // that of one head may be anything
     call.x = reinterpret_cast<X*>(v.data) + table.rotary_offset();
     call.cos = rows.cos + row;
     call.sin = rows.sin + row;
-    call.shape = {head, head, pair, pair, pairs};
+    call.shape = {step, step, pair, pair, pairs};
     call.heads = heads;
     call.tokens = seq;
     call.token = token;
@@ -75,12 +78,11 @@ ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, co
 template <class Element>
 ROPE_INLINE bool are_one_view(const TensorView<Element>& q, const TensorView<Element>& k,
                               TensorView<Element>& both) noexcept {
-    const auto bits = [](Index x) { return static_cast<std::uint64_t>(x); };
     const Index batch = alone(q.batch), seq = alone(q.seq), heads = alone(q.heads), head_dim = alone(q.head_dim);
     const Index token = alone(q.seq_stride), head = alone(q.head_stride), feature = alone(q.feature_stride);
     const Index more = alone(k.heads);
     const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(k.data) - reinterpret_cast<std::uintptr_t>(q.data);
-    if (distance != bits(heads) * bits(head) * sizeof(Element) || ((bits(heads) - 1) | (bits(more) - 1)) >> 18 != 0 ||
+    if (distance != bits_of(heads) * bits_of(head) * sizeof(Element) || !are_counts(heads, more) ||
         head != k.head_stride || seq != k.seq || (seq != 1 && token != k.seq_stride) || head_dim != k.head_dim ||
         feature != k.feature_stride || batch != k.batch)
         return false;
@@ -98,6 +100,7 @@ ROPE_INLINE bool are_plain_together(const PlainCall<X, T>& q, const PlainCall<Y,
     return q.tokens == k.tokens && (q.end <= k.begin || k.end <= q.begin) && q.bytes + k.bytes < kSplitBytes;
 }
 
+/// Does a call on any number of tokens.
 template <class X, class T>
 ROPE_NOINLINE void turn_tokens(const RotateKernels<X, X, T>& kernels, const PlainCall<X, T>& call) noexcept {
     Run<X, X, T> run;
@@ -112,7 +115,7 @@ ROPE_NOINLINE void turn_tokens(const RotateKernels<X, X, T>& kernels, const Plai
     turn_run(kernels, run);
 }
 
-/// Does the call. One token is one call of a kernel, without a Run: to fill one in takes as long as to turn a head.
+/// Does a call. One token is one call of a kernel, without a Run: to fill one in takes as long as to turn a head.
 template <class X, class T>
 ROPE_INLINE void turn(const RotateKernels<X, X, T>& kernels, const PlainCall<X, T>& call) noexcept {
     if (call.tokens == 1)

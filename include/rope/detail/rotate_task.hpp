@@ -89,7 +89,6 @@ struct ROPE_ABI RotateKernels {
     void (*turn)(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape, Index heads) noexcept;
     /// Tokens of one head, whose rows may be one of two; null if `turn` does them.
     void (*turn_single_heads)(const Run<In, Out, T>& run) noexcept;
-    ROPE_INLINE bool turns_singly(Index heads) const noexcept { return heads == 1 && turn_single_heads != nullptr; }
     /// `lanes` tokens or heads that are neighbours in memory, and `count` pairs of them with x at the first pair's a.
     void (*turn_lanes)(const In* x, const PairShape& x_shape, Out* y, const PairShape& y_shape, const Tile<T>& tile,
                        Index lanes, Index count) noexcept;

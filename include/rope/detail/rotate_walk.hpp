@@ -128,7 +128,8 @@ ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const Run<In, O
 /// Tokens one after the other, and of each all heads or a few at a time.
 template <class In, class Out, class T>
 ROPE_NOINLINE void turn_run(const RotateKernels<In, Out, T>& kernels, const Run<In, Out, T>& run) noexcept {
-    if (kernels.turns_singly(run.heads)) return kernels.turn_single_heads(run);
+    const auto turn_single_heads = kernels.turn_single_heads;
+    if (run.heads == 1 && turn_single_heads != nullptr) return turn_single_heads(run);
     const HeadsShape& shape = run.shape;
     const Index x_token = run.x_token, y_token = run.y_token, to_next = run.to_next;
     const Index heads = run.heads, at_once = run.heads_at_once, ahead = run.ahead;
@@ -137,7 +138,7 @@ ROPE_NOINLINE void turn_run(const RotateKernels<In, Out, T>& kernels, const Run<
     const T* cos = run.row.cos;
     const T* sin = run.row.sin;
     for (Index t = run.tokens;; x += x_token, y += y_token, cos += to_next, sin += to_next) {
-        if (at_once == heads && ahead == 0)
+        if (at_once == heads && ahead == 0)  // the usual token, without the loop over groups
             kernels.turn(x, y, cos, sin, shape, heads);
         else
             for (Index h = 0; h < heads; h += at_once) {
@@ -187,7 +188,7 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
     const AnyView& out = task.out;
     const Index head_dim = in.extents[kFeatureAxis];
     const Index x_stride = in.strides[kFeatureAxis], y_stride = out.strides[kFeatureAxis];
-    const bool single = task.kernels.turns_singly(part.heads);
+    const bool single = part.heads == 1 && task.kernels.turn_single_heads != nullptr;
     const bool written = is_scaled(task) || (task.rows.fine != nullptr && !single);
     const bool copied = !task.in_place && 2 * task.pairs != head_dim;
     const bool streams = task.order.heads_at_once != kAllHeads;
