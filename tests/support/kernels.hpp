@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every kernel is compiled once, in kernels.cpp, and not again in each test program: that would be most of the time the
-// tests take to build. Read through the precompiled headers; a test compiled without them compiles its own.
+// Every kernel, with the walk that calls it and what fills tables, is compiled once, in kernels.cpp, and not again in each
+// test program: that would be most of the time the tests take to build. Read through the precompiled headers; a test
+// compiled without them compiles its own.
 #pragma once
 
 #include <rope/core.hpp>
@@ -38,6 +39,22 @@ namespace detail {
     ROPE_TEST_ADD(isa, double, double)
 #include <rope/detail/isa_list.hpp>
 
+#define ROPE_TEST_WALK(In, Out, T) \
+    ROPE_TEST_TEMPLATE void turn_all<In, Out, T>(const RotateTask<In, Out, T>&, Index, Index) noexcept;
+#define ROPE_TEST_WALK_FROM(In)      \
+    ROPE_TEST_WALK(In, float, float) \
+    ROPE_TEST_WALK(In, half, float)  \
+    ROPE_TEST_WALK(In, bfloat16, float)
+ROPE_TEST_WALK_FROM(float)
+ROPE_TEST_WALK_FROM(half)
+ROPE_TEST_WALK_FROM(bfloat16)
+ROPE_TEST_WALK(double, double, double)
+
+ROPE_TEST_TEMPLATE bool fill_cos_sin_table<float>(const Frequencies&, Index, Index, float*);
+ROPE_TEST_TEMPLATE bool fill_cos_sin_table<double>(const Frequencies&, Index, Index, double*);
+
+#undef ROPE_TEST_WALK_FROM
+#undef ROPE_TEST_WALK
 #undef ROPE_TEST_ADD
 #undef ROPE_TEST_ROTATE_ALL
 #undef ROPE_TEST_ROTATE_FROM

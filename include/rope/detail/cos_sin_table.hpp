@@ -22,7 +22,7 @@ namespace detail {
 /// multiplied by the attention factor, and by its pair's growth, and rounded once. False when the working memory (at
 /// most about kFineRows rows in Work and half as many in double-double) cannot be had.
 template <class T>
-ROPE_ABI inline bool fill_cos_sin_table(const Frequencies& f, Index first, Index count, T* out) {
+ROPE_ABI bool fill_cos_sin_table(const Frequencies& f, Index first, Index count, T* out) {
     using Angles = AngleRows<T>;
     using Work = typename Angles::Work;
     constexpr Index kRows = Angles::kFineRows, kBlocks = Angles::kAnchorBlocks;

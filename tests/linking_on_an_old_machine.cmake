@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# cmake -DWORK=... -P linking_on_an_old_machine.cmake
+# The programs that linking.cmake has left, on an emulated machine that knows no AVX, give what they give here without fma.
+cmake_minimum_required(VERSION 3.25)
+find_program(QEMU NAMES qemu-x86_64 qemu-x86_64-static)
+if(NOT QEMU)
+  message("SKIPPED: no qemu-x86_64. Debian has it as qemu-user.")
+  return()
+endif()
+file(GLOB programs ${WORK}/programs/*)
+list(LENGTH programs count)
+if(NOT count EQUAL 6)
+  message(FATAL_ERROR "${WORK}/programs has ${count} programs; the test `linking` leaves six there")
+endif()
+file(READ ${WORK}/programs.txt wanted)
+foreach(program IN LISTS programs)
+  execute_process(COMMAND ${QEMU} -cpu Nehalem ${program} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
+  if(NOT code EQUAL 0 OR NOT out STREQUAL wanted)
+    message(FATAL_ERROR "${program}, on Nehalem (${code}): ${out}${err} where this machine gives ${wanted}")
+  endif()
+endforeach()
+message(STATUS "six orders agree on an old machine")
