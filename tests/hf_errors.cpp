@@ -3,6 +3,7 @@
 // key wins, what is a warning, and the sentence of every error.
 #include <rope/core.hpp>
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>

@@ -5,6 +5,7 @@
 #include <rope/core.hpp>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>

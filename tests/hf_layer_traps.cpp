@@ -3,6 +3,7 @@
 // those of tests/models, or changed in the one place that matters.
 #include <rope/core.hpp>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 

@@ -4,6 +4,7 @@
 #include <rope/core.hpp>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
 #include <vector>

@@ -5,6 +5,7 @@
 #include <rope/core.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
