@@ -380,6 +380,33 @@ TEST_CASE("units make up the work, each head once: whole tokens where there are 
     }
 }
 
+TEST_CASE("where tokens are neighbours in memory, a unit is some tokens of all heads, and as much work") {
+    const Index seq = 1 << 17, d = 16;  // 64 bytes each
+    for (const Index heads : {1, 3, 40}) {
+        CAPTURE(heads);
+        rope::TensorView<float> v;
+        std::vector<float> x(size(seq * heads * d), 1.0f);
+        v.data = x.data();
+        v.batch = 1;
+        v.seq = seq;
+        v.heads = heads;
+        v.head_dim = d;
+        v.batch_stride = seq * heads * d;
+        v.seq_stride = 1;
+        v.feature_stride = seq;
+        v.head_stride = seq * d;
+        const rope::CosSinCache<float> cache(config_of(d), 1);
+        const std::vector<int> ids(size(seq), 0);
+        Index units = 0;
+        rope::apply<Layout::half_split>(v, cache, rope::ids(ids.data(), seq), [&](Index count, auto&& f) {
+            units = count;
+            f(0, count);
+        });
+        CHECK(units >= 32);
+        CHECK(seq * heads * d * 4 / units >= 16000);
+    }
+}
+
 // ---- Executors as users write them ----
 
 namespace {

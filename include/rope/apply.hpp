@@ -27,7 +27,7 @@
 //               each, in any order, on any threads, and returns when all are done. Default: the calling thread. It
 //               is asked for calls that write at least 1 MiB; smaller ones are over before another thread has begun.
 //               What it counts are pieces of at least some 16 KiB: whole tokens where there are many, heads where
-//               there are few, and 16 tokens at a time where tokens are neighbours in memory.
+//               there are few, and a multiple of 16 tokens where tokens are neighbours in memory.
 //
 // Only the features [rotary_offset, rotary_offset + rotary_dim) of each head turn. In place the others are not
 // touched; out of place they are copied.

@@ -12,9 +12,10 @@
 
 #include "detail/arithmetic.hpp"
 
-// Every kernel exists once per instruction set, in every unit that includes the library. The first call that needs one
-// chooses, once per process: the environment variable ROPE_ISA if it is set and not empty, else the best set that the
-// machine has. The sets, best first, and exactly so spelled:
+// Every kernel exists once per instruction set, in every unit that includes the library. The first table that is
+// built, or the first call that needs a kernel, chooses, once per process: the environment variable ROPE_ISA if it
+// is set and not empty, else the best set that the machine has. A name that is not available is no choice: tables
+// are built by plain loops, with the same bits, and calls throw. The sets, best first, and exactly so spelled:
 //
 //     avx512      x86-64 with AVX-512 F, BW, DQ and VL
 //     avx2        x86-64 with AVX2, FMA and F16C
@@ -23,7 +24,7 @@
 //     portable    plain loops, which the compiler makes what it can of, with the unit's own flags
 //
 // A unit whose flags allow fma does not have sse2: it knows no such name, and where another unit has chosen it, it uses
-// its portable loops.
+// its portable loops. So ROPE_ISA=sse2 is refused if such a unit is the first that asks.
 //
 // With fma a result has the same bits in every set and on every machine; without, likewise (see apply.hpp). The
 // portable loops have fma where the unit's flags allow it.

@@ -36,8 +36,8 @@ struct bfloat16 {
     std::uint16_t bits;
 };
 
-/// Tells the library how the elements of type T lie in memory. `storage` is float, double, rope::half or
-/// rope::bfloat16; T must have the same size and the same bits. Specialise it for your own 16-bit types:
+/// Tells the library how the elements of type T lie in memory. Specialise it for your own 16-bit types; `storage` is
+/// rope::half or rope::bfloat16, and T must have the same size and the same bits:
 ///
 ///     template <> struct rope::ElementTraits<my::fp16> { using storage = rope::half; };
 ///

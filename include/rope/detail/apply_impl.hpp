@@ -80,6 +80,10 @@ ROPE_ABI constexpr void require_element_for_table() noexcept {
         static_assert(sizeof(Storage) == sizeof(Element) && std::is_trivially_copyable_v<Element>,
                       "A type and its rope::ElementTraits storage must have the same size and bits.");
         static_assert(
+            sizeof(Storage) == 2 || std::is_same_v<Storage, std::remove_const_t<Element>>,
+            "Types of your own may stand for rope::half and rope::bfloat16, which are read as bytes; float and "
+            "double are read as themselves.");
+        static_assert(
             std::is_same_v<Storage, double> == std::is_same_v<T, double>,
             "double data needs a table of double (CosSinCache<double>); float, half and bfloat16 data one of float.");
     }

@@ -104,7 +104,8 @@ ROPE_ABI inline half half_from(float x) noexcept {
 }
 
 // ---- load and store: the only places that know how an element lies in memory ----
-// Elements are read and written as bytes of the right size, so an array of any type with these bits may be passed.
+// 16-bit elements are read and written as bytes, so an array of any type with these bits may be passed. float and double
+// are these types themselves.
 
 template <class Compute, class Storage>
 struct ROPE_ABI Element {

@@ -27,8 +27,8 @@ ROPE_NOINLINE Index heads_per_unit(const Order& order, const AnyView& v) noexcep
     const Index all = v.extents[kHeadAxis], head_dim = v.extents[kFeatureAxis];
     if (all == 0 || head_dim == 0) return 1;
     constexpr Index unit_bytes = 16384;
-    if (order.lanes == kSeqAxis) return kLanes * all;
     const Index heads = unit_bytes / (head_dim * v.element_size) + 1;
+    if (order.lanes == kSeqAxis) return (heads / (kLanes * all) + 1) * kLanes * all;
     if (order.inner != kHeadAxis) return heads;
     if (heads >= all) return heads / all * all;
     return v.extents[kBatchAxis] * v.extents[kSeqAxis] >= 64 ? all : heads;

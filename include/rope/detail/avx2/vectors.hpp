@@ -179,7 +179,6 @@ struct EvenOdd<bfloat16> {
     static constexpr Index kWidth = 16;
     Vector<float> even, odd;
 
-    ROPE_INLINE static EvenOdd all(float x) noexcept { return {Vector<float>::all(x), Vector<float>::all(x)}; }
     ROPE_INLINE EvenOdd held() const noexcept { return *this; }  // both loads shuffle or convert
     ROPE_INLINE static EvenOdd load(const bfloat16* p) noexcept {
         __m256i bits = load_32_bytes(p);

@@ -166,7 +166,6 @@ struct EvenOdd<bfloat16> {
     static constexpr Index kWidth = 32;
     Vector<float> even, odd;
 
-    ROPE_INLINE static EvenOdd all(float x) noexcept { return {Vector<float>::all(x), Vector<float>::all(x)}; }
     ROPE_INLINE EvenOdd held() const noexcept { return *this; }  // load has seen to it
     ROPE_INLINE static EvenOdd apart(Words both_of_each) noexcept {
         const Words x = ROPE_ISA::held(both_of_each);

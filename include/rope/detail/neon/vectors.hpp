@@ -176,7 +176,6 @@ struct EvenOdd<bfloat16> {
     static constexpr Index kWidth = 8;
     Vector<float> even, odd;
 
-    ROPE_INLINE static EvenOdd all(float x) noexcept { return {Vector<float>::all(x), Vector<float>::all(x)}; }
     ROPE_INLINE EvenOdd held() const noexcept { return *this; }  // load has seen to it
     ROPE_INLINE static EvenOdd load(const bfloat16* p) noexcept {
         uint32x4_t bits = vreinterpretq_u32_u8(load_16_bytes(p));

@@ -222,7 +222,6 @@ struct EvenOdd<bfloat16> {
     ROPE_INLINE static __m128i upper_halves(__m128i x) noexcept {
         return _mm_and_si128(x, _mm_set1_epi32(static_cast<int>(0xffff0000)));
     }
-    ROPE_INLINE static EvenOdd all(float x) noexcept { return {Vector<float>::all(x), Vector<float>::all(x)}; }
     ROPE_INLINE EvenOdd held() const noexcept { return *this; }  // both loads shuffle or convert
     ROPE_INLINE static EvenOdd load(const bfloat16* p) noexcept {
         __m128i bits = load_16_bytes(p);
