@@ -227,7 +227,7 @@ TEST_CASE("what is refused is named, and nothing is written") {
     static_assert(noexcept(embedding.check(good, rope::Positions())), "check never throws");
 
     CHECK_SAYS(refused(good, rope::start_at(15)),
-               "out_of_range: positions start at 15 and there are 2 tokens; this embedding holds positions 0 "
+               "out_of_range: positions start at 15 and seq is 2; this embedding holds positions 0 "
                "to 15.");
     CHECK_SAYS(refused(good, {0, 16}), "out_of_range: positions[1] is 16; this embedding holds positions 0 to 15.");
     CHECK_SAYS(refused(good, {0, -1}), "out_of_range: positions[1] is -1");

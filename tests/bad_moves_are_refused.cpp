@@ -178,7 +178,7 @@ TEMPLATE_TEST_CASE("positions that cannot be, and the rows there were stay", "",
           "out of range: old_positions[3] is 64; this schedule holds positions -4503599627370496 to 63. (Name the "
           "longest sequence as seq_len.)");
     CHECK(says(longer, rope::start_at(60), rope::start_at(97), kSeq)
-              .find("out of range: new_positions start at 97 and there are 4 tokens;") == 0);
+              .find("out of range: new_positions start at 97 and seq is 4;") == 0);
     Moves<TestType> within(with_schedule(schedule::DynamicNtk{2.0, 64}));
     CHECK(within.build(rope::start_at(60), rope::start_at(0), kSeq));
     CHECK(says(within, rope::start_at(60), rope::start_at(61), kSeq).find("out of range: new_positions start at 61") ==

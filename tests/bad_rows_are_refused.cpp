@@ -75,9 +75,8 @@ TEMPLATE_TEST_CASE("counts, lists and positions are checked before anything is w
     says("positions is a null pointer; it must point to 4 integers.", rope::ids(static_cast<int*>(nullptr), 4), 4, 1);
     const std::string range = "; this schedule holds positions -4503599627370496 to 4503599627370496.";
     says("positions[3] is 4503599627370497" + range, far, 4, 1, kOutOfRange);
-    says("positions start at 4503599627370496 and there are 2 tokens" + range, rope::start_at(kFar), 2, 1, kOutOfRange);
-    says("positions start at -4503599627370497 and there are 2 tokens" + range, rope::start_at(-kFar - 1), 2, 1,
-         kOutOfRange);
+    says("positions start at 4503599627370496 and seq is 2" + range, rope::start_at(kFar), 2, 1, kOutOfRange);
+    says("positions start at -4503599627370497 and seq is 2" + range, rope::start_at(-kFar - 1), 2, 1, kOutOfRange);
     Rows<TestType> wide(Config{8192});  // so that no machine has so much memory, or says so
     wide.build({}, 2);
     refuses(wide, kInvalid,
@@ -134,7 +133,7 @@ TEMPLATE_TEST_CASE("positions that a schedule's numbers do not serve are refused
     Rows<TestType> rows(config), longer(config, {}, 101);
     rows.build(rope::start_at(-5000), 5100);
     refuses(rows, kOutOfRange, "positions[1] is 100" + hint, [](auto& r) { r.build({3, 100, 7}, 3); });
-    refuses(rows, kOutOfRange, "positions start at 100 and there are 2 tokens" + hint,
+    refuses(rows, kOutOfRange, "positions start at 100 and seq is 2" + hint,
             [](auto& r) { r.build(rope::start_at(100), 2); });
     refuses(rows, kOutOfRange, "positions[1] is 101, the start of 2 tokens" + hint, [](auto& r) {
         r.build(rope::start_at(std::vector<int>{0, 101}), 2, 2);

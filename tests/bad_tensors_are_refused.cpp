@@ -97,19 +97,20 @@ TEST_CASE("extents and pointers") {
 
 TEST_CASE("views that overlap themselves") {
     Buffers b;
-    const auto refuses = [&](auto&& change, const std::string& axis, const std::string& rest) {
+    const auto refuses = [&](auto&& change, const std::string& axis, Index stride, Index least) {
         View v = b.x();
         v.batch = 2;
         change(v);
-        b.refuses(v, "x overlaps itself: " + axis + " has stride " + rest +
-                         " elements; a view that is written needs a stride at least that large there.");
+        b.refuses(v, "x overlaps itself: " + axis + " has stride " + std::to_string(stride) +
+                         "; in a view that is written, its magnitude must be at least " + std::to_string(least) +
+                         ", which is what the axes inside it span.");
     };
-    refuses([](View& v) { v.seq_stride = 0; }, "seq", "0, and the axes inside it span 1");
-    refuses([](View& v) { v.batch_stride = 0; }, "batch", "0, and the axes inside it span 1");
-    refuses([](View& v) { v.feature_stride = 0; }, "head_dim", "0, and the axes inside it span 1");
-    refuses([](View& v) { v.head_stride = 7; }, "heads", "7, and the axes inside it span 8");
-    refuses([](View& v) { v.seq_stride = -15; }, "seq", "-15, and the axes inside it span 16");
-    refuses([](View& v) { v.batch_stride = 63; }, "batch", "63, and the axes inside it span 64");
+    refuses([](View& v) { v.seq_stride = 0; }, "seq", 0, 1);
+    refuses([](View& v) { v.batch_stride = 0; }, "batch", 0, 1);
+    refuses([](View& v) { v.feature_stride = 0; }, "head_dim", 0, 1);
+    refuses([](View& v) { v.head_stride = 7; }, "heads", 7, 8);
+    refuses([](View& v) { v.seq_stride = -15; }, "seq", -15, 16);
+    refuses([](View& v) { v.batch_stride = 63; }, "batch", 63, 64);
 
     // Reading is another matter: one head broadcast to all tokens.
     rope::TensorView<const float> broadcast = b.x();
@@ -118,8 +119,8 @@ TEST_CASE("views that overlap themselves") {
     View flat = b.x();
     flat.head_stride = 0;
     b.refuses_copy(b.far(), flat,
-                   "out overlaps itself: heads has stride 0, and the axes inside it span 1 elements; a view that is "
-                   "written needs a stride at least that large there.");
+                   "out overlaps itself: heads has stride 0; in a view that is written, its magnitude must be at least "
+                   "1, which is what the axes inside it span.");
     // A stride on an axis of one element means nothing.
     View one = b.x();
     one.batch_stride = 0;
@@ -243,8 +244,7 @@ TEST_CASE("positions") {
               rope::ids(static_cast<const int*>(nullptr), 4));
     const auto start = [&](Index n) {
         b.refuses(b.x(),
-                  "positions start at " + std::to_string(n) + (n == kMost ? " or more" : "") +
-                      " and there are 4 tokens" + kHolds,
+                  "positions start at " + std::to_string(n) + (n == kMost ? " or more" : "") + " and seq is 4" + kHolds,
                   out, rope::start_at(n));
     };
     start(13);
@@ -265,7 +265,7 @@ TEST_CASE("positions") {
     // The other table decides too.
     const rope::CosSinCache<float> shorter(rope::Config{kDim}, 3);
     b.expect([&] { rope::apply<Layout::half_split>(b.x(), b.far(), b.cache, shorter); },
-             "positions start at 0 and there are 4 tokens; this cache holds positions 0 to 2.", out);
+             "positions start at 0 and seq is 4; this cache holds positions 0 to 2.", out);
 }
 
 TEST_CASE("the stride of an axis of one element is never taken") {

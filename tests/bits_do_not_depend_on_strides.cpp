@@ -40,7 +40,9 @@ std::vector<MemoryOrder> telling_orders() {
                                           {kHead, kBatch, kFeature, kSeq},
                                           {kBatch, kSeq, kFeature, kHead},  // heads are neighbours
                                           {kFeature, kSeq, kBatch, kHead},
-                                          {kFeature, kSeq, kHead, kBatch},  // batch entries are, which is of no use
+                                          {kFeature, kSeq, kHead, kBatch},  // batch entries are neighbours
+                                          {kFeature, kHead, kSeq, kBatch},  // as Eigen's own tensors
+                                          {kBatch, kFeature, kHead, kSeq},  // the tokens of all heads are neighbours
                                           {kSeq, kBatch, kHead, kFeature}}) {
         MemoryOrder order;
         order.outer_to_inner = axes;

@@ -146,8 +146,8 @@ TEST_CASE("any pieces, any order, any thread: in place") {
     struct Shape {
         Index batch, seq, heads, d;
     };
-    for (const Shape s : {Shape{1, 700, 4, 100}, Shape{2, 3, 500, 100}, Shape{1, 1, 4096, 128}, Shape{1, 67, 41, 104},
-                          Shape{64, 1, 40, 104}}) {
+    for (const Shape s : {Shape{1, 700, 4, 100}, Shape{2, 3, 500, 100}, Shape{30, 5, 20, 100}, Shape{1, 1, 4096, 128},
+                          Shape{1, 67, 41, 104}, Shape{64, 1, 40, 104}}) {
         const Index count = s.batch * s.seq * s.heads * s.d;
         CAPTURE(s.batch, s.seq, s.heads);
         const rope::CosSinCache<float> cache(config_of(s.d, 78, 3), s.seq + 5);
@@ -381,30 +381,30 @@ TEST_CASE("units make up the work, each head once: whole tokens where there are 
 }
 
 TEST_CASE("where tokens are neighbours in memory, a unit is some tokens of all heads, and as much work") {
-    const Index seq = 1 << 17, d = 16;  // 64 bytes each
-    for (const Index heads : {1, 3, 40}) {
-        CAPTURE(heads);
-        rope::TensorView<float> v;
-        std::vector<float> x(size(seq * heads * d), 1.0f);
-        v.data = x.data();
-        v.batch = 1;
-        v.seq = seq;
-        v.heads = heads;
-        v.head_dim = d;
-        v.batch_stride = seq * heads * d;
-        v.seq_stride = 1;
-        v.feature_stride = seq;
-        v.head_stride = seq * d;
-        const rope::CosSinCache<float> cache(config_of(d), 1);
-        const std::vector<int> ids(size(seq), 0);
-        Index units = 0;
-        rope::apply<Layout::half_split>(v, cache, rope::ids(ids.data(), seq), [&](Index count, auto&& f) {
-            units = count;
-            f(0, count);
-        });
-        CHECK(units >= 32);
-        CHECK(seq * heads * d * 4 / units >= 16000);
-    }
+    const Index all = 1 << 17, d = 16;  // 64 bytes each
+    const rope::CosSinCache<float> cache(config_of(d), 1);
+    for (const Index heads : {1, 3, 40})
+        for (const bool along_batch : {false, true})
+            for (const Index row : {all, Index(5), Index(16), Index(17), Index(31), Index(33)}) {
+                CAPTURE(heads, along_batch, row);
+                const Index rows = all / row, tokens = rows * row;
+                std::vector<float> x(size(tokens * heads * d), 1.0f);
+                const std::vector<int> ids(size(tokens), 0);
+                rope::TensorView<float> v = {x.data(), rows, row, heads, d, row, 1, tokens, tokens * heads};
+                if (along_batch) {
+                    std::swap(v.batch, v.seq);
+                    std::swap(v.batch_stride, v.seq_stride);
+                }
+                support::with_job_in_place<Layout::half_split>(v, cache, rope::ids(ids.data(), tokens), [&](auto job) {
+                    CHECK(job.units() >= 32);
+                    CHECK(tokens * heads * d * 4 / job.units() >= 16000);
+                    const Index in_unit = rope::detail::heads_per_unit(job.task.order, job.task.out);
+                    CHECK(in_unit % heads == 0);
+                    // Rows of a few tokens are not cut, longer ones into pieces for vectors of eight.
+                    const Index piece = row <= 16 ? row : row == 17 ? 9 : 16;
+                    CHECK(in_unit / heads % piece == 0);
+                });
+            }
 }
 
 // ---- Executors as users write them ----

@@ -163,7 +163,7 @@ TEST_CASE("names that are refused change nothing") {
             const support::Refusal r = refusal([&] { rope::force_isa(bad); });
             CAPTURE(r.message);
             CHECK(r.code == rope::StatusCode::invalid_argument);
-            CHECK(contains(r.message, std::string("\"") + bad + "\""));
+            CHECK(contains(r.message, std::string("name, the argument of force_isa, is \"") + bad + "\";"));
             for (const char* name : names) CHECK(contains(r.message, name));
             CHECK(rope::active_isa() == std::string(good));
         }
@@ -242,12 +242,15 @@ TEST_CASE("ROPE_ISA names the set that runs; without it, or empty, the best one 
 }
 
 TEST_CASE("ROPE_ISA with another name is refused by every call, and by every check") {
-    for (const std::string bad : {"nonsense", "avx", "SSE2", "portable2"}) {
+    const std::string longest = "12345678901234567890123456789012";  // that is said as a whole
+    for (const std::string& bad : {std::string("nonsense"), std::string("avx"), std::string("SSE2"),
+                                   std::string("portable2"), longest, longest + "3"}) {
         const std::string said = child("ROPE_ISA=" + bad);
         CAPTURE(said);
         std::string list;
         for (const std::string name : rope::available_isas()) list += (list.empty() ? "" : ", ") + name;
-        const std::string sentence = "The environment variable ROPE_ISA is \"" + bad +
+        const std::string sentence = "The environment variable ROPE_ISA is \"" +
+                                     (bad.size() > longest.size() ? longest + "..." : bad) +
                                      "\"; it must be one of the instruction sets available here: " + list + ".";
         for (const char* call : {"check", "check of two", "check_copy", "check of add", "apply", "apply of two",
                                  "apply_copy", "add", "active_isa", "force_isa(nullptr)"}) {

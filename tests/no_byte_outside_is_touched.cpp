@@ -134,7 +134,7 @@ TEST_CASE("rotations, from one type to another") {
 
 TEMPLATE_TEST_CASE("many neighbours, and heads that stream", "", float, double, half, bfloat16) {
     using T = support::TableOf<TestType>;
-    constexpr Index kMost = 2 * rope::detail::kLanes + 3;
+    constexpr Index kMost = rope::detail::kLanes + 3;
     GuardedMemory memory(size(2 * kMost * 16) * sizeof(T));
     for (Index count = 1; count <= kMost; ++count)
         for (const Index pairs : {1, 3, 8}) {
@@ -145,13 +145,16 @@ TEMPLATE_TEST_CASE("many neighbours, and heads that stream", "", float, double, 
                 return rope::CosSinCache<T>(config, kMost);
             }();
             const std::vector<TestType> x = support::normal<TestType>(2 * count * d, static_cast<unsigned>(count));
-            for (int way = 0; way < 3; ++way)
+            for (int way = 0; way < 5; ++way)
                 for (const Guard guard : kGuards)
                     support::for_each_isa([&](const char* isa) {
                         CAPTURE(isa, count, pairs, way, guard == Guard::after);
                         const auto view_of = [&](TestType* p) {
-                            return way == 0   ? rope::TensorView<TestType>{p, 1, count, 2, d, 0, 1, d * count, count}
-                                   : way == 1 ? rope::TensorView<TestType>{p, 1, 2, count, d, 0, d * count, 1, count}
+                            using View = rope::TensorView<TestType>;
+                            return way == 0   ? View{p, 1, count, 2, d, 0, 1, d * count, count}
+                                   : way == 1 ? View{p, 1, count, 2, d, 0, 1, count, 2 * count}
+                                   : way == 2 ? View{p, 1, 2, count, d, 0, d * count, 1, count}
+                                   : way == 3 ? View{p, count, 1, 2, d, 1, 0, d * count, count}
                                               : rope::view(p, 2, count, d);
                         };
                         std::vector<TestType> want = x;

@@ -282,8 +282,8 @@ TEST_CASE("calls that cannot be right are refused, and nothing is written") {
     const auto at = [&](Index start) {
         return [&rotary, &x, start] { rotary.apply(2, x.q_view(), x.k_view(), rope::start_at(start)); };
     };
-    refuses(at(3), "positions start at 3 and there are 5 tokens; this cache holds positions 0 to 6.", out);
-    refuses(at(-1), "positions start at -1 and there are 5 tokens; this cache holds positions 0 to 6.", out);
+    refuses(at(3), "positions start at 3 and seq is 5; this cache holds positions 0 to 6.", out);
+    refuses(at(-1), "positions start at -1 and seq is 5; this cache holds positions 0 to 6.", out);
     const std::vector<int> ids = {0, 1, 7, 3, 4};
     refuses([&] { rotary.apply(0, x.q_view(), x.k_view(), ids); },
             "positions[2] is 7; this cache holds positions 0 to 6.", out);

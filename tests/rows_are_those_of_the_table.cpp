@@ -185,7 +185,7 @@ TEMPLATE_TEST_CASE("the position of a row is its number, in every entry", "", fl
     }
     CHECK(refusal([&] {
               rope::apply<Layout::half_split>(rope::view(x.data(), 2, 4, 1, 64), rows, rope::start_at(1));
-          }).message == "positions start at 1 and there are 4 tokens; this table of rows holds positions 0 to 3.");
+          }).message == "positions start at 1 and seq is 4; this table of rows holds positions 0 to 3.");
     CHECK(std::count(x.begin(), x.end(), TestType(1)) == static_cast<std::ptrdiff_t>(x.size()));
 }
 

@@ -80,10 +80,10 @@ ROPE_COLD Status check_isa(const char* source, const char* name) noexcept {
     for (const char* available : names)
         if (std::strcmp(name, available) == 0) return Status();
     char cut[33] = {};  // so that the list has room, whatever the name
-    const std::size_t length = std::strlen(name);
-    std::memcpy(cut, name, length < sizeof(cut) ? length : sizeof(cut) - 1);
+    std::strncpy(cut, name, sizeof(cut) - 1);
+    const char* const rest = std::strlen(name) < sizeof(cut) ? "" : "...";
     Message sentence =
-        make_message(source, " is \"", cut, "\"; it must be one of the instruction sets available here: ");
+        make_message(source, " is \"", cut, rest, "\"; it must be one of the instruction sets available here: ");
     for (Index i = 0; i < names.size(); ++i) {
         if (i > 0) sentence.append(", ");
         sentence.append(names[i]);
@@ -148,7 +148,7 @@ ROPE_ABI inline void force_isa(const char* name) {
     if (name == nullptr) {
         const detail::Choice choice = detail::find_choice();
         if (detail::proceed(choice.status)) detail::chosen_isa.store(choice.isa, std::memory_order_relaxed);
-    } else if (detail::proceed(detail::check_isa("name", name))) {
+    } else if (detail::proceed(detail::check_isa("name, the argument of force_isa,", name))) {
         detail::chosen_isa.store(detail::isa_id(name), std::memory_order_relaxed);
     }
 }

@@ -139,13 +139,17 @@ ROPE_INLINE Status check_tensors(const Positions& positions, Uses uses, const Ar
     return check_erased(positions, uses, arguments.erased().checked()...);
 }
 
-/// The axis along which elements are neighbours in both views: of the features if they are, or if none is.
+/// The axis along which elements are worked on at once: neighbours in both views, or, where they are tokens, and not
+/// few, in one. That of the features if there are none.
 ROPE_INLINE Axis lanes_of(const AnyView& in, const AnyView& out) noexcept {
-    const auto are_neighbours = [&](Axis axis) { return in.strides[axis] == 1 && out.strides[axis] == 1; };
-    if (are_neighbours(kFeatureAxis)) return kFeatureAxis;
+    if (in.strides[kFeatureAxis] == 1 && out.strides[kFeatureAxis] == 1) return kFeatureAxis;
     // The stride of an axis of one element says nothing.
-    if (in.extents[kSeqAxis] > 1 && are_neighbours(kSeqAxis)) return kSeqAxis;
-    return in.extents[kHeadAxis] > 1 && are_neighbours(kHeadAxis) ? kHeadAxis : kFeatureAxis;
+    for (const Axis axis : {kSeqAxis, kHeadAxis, kBatchAxis})
+        if (in.extents[axis] > 1 && in.strides[axis] == 1 && out.strides[axis] == 1) return axis;
+    const bool are_few = in.extents[kSeqAxis] < kFewLanes && in.extents[kBatchAxis] < kFewLanes;
+    for (const Axis axis : {kSeqAxis, kBatchAxis})
+        if (!are_few && in.extents[axis] > 1 && (in.strides[axis] == 1 || out.strides[axis] == 1)) return axis;
+    return kFeatureAxis;
 }
 
 template <Layout layout, class Argument>

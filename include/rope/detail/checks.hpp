@@ -109,8 +109,8 @@ ROPE_COLD Status check_no_self_overlap(const AnyView& v) noexcept {
         const Index stride = magnitude(stride_of(v, next));
         if (stride <= reach)
             return invalid(v.name, " overlaps itself: ", kAxisNames[next], " has stride ", v.strides[next],
-                           ", and the axes inside it span ", reach + 1,
-                           " elements; a view that is written needs a stride at least that large there.");
+                           "; in a view that is written, its magnitude must be at least ", reach + 1,
+                           ", which is what the axes inside it span.");
         reach += stride * (v.extents[next] - 1);
     }
     return Status();
@@ -178,8 +178,8 @@ ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, con
     if (p.kind() == Positions::Kind::start) {
         if (batch == 0 || seq == 0) return Status();
         if (p.start() < low || p.start() > high || seq - 1 > high - p.start())
-            return out_of_range("positions start at ", p.start(), or_more(p.start()), " and there are ", seq,
-                                " tokens; this ", table.name, " holds positions ", low, " to ", high, ".");
+            return out_of_range("positions start at ", p.start(), or_more(p.start()), " and seq is ", seq, "; this ",
+                                table.name, " holds positions ", low, " to ", high, ".");
         return Status();
     }
     const bool starts = p.kind() == Positions::Kind::start_per_entry;

@@ -28,7 +28,10 @@ ROPE_NOINLINE Index heads_per_unit(const Order& order, const AnyView& v) noexcep
     if (all == 0 || head_dim == 0) return 1;
     constexpr Index unit_bytes = 16384;
     const Index heads = unit_bytes / (head_dim * v.element_size) + 1;
-    if (order.lanes == kSeqAxis) return (heads / (kLanes * all) + 1) * kLanes * all;
+    if (order.lanes == kSeqAxis || order.lanes == kBatchAxis) {
+        const Index neighbours = piece_of(v.extents[order.lanes], kFewLanes) * all;
+        return (heads / neighbours + 1) * neighbours;
+    }
     if (order.inner != kHeadAxis) return heads;
     if (heads >= all) return heads / all * all;
     return v.extents[kBatchAxis] * v.extents[kSeqAxis] >= 64 ? all : heads;

@@ -10,34 +10,74 @@ namespace ROPE_ISA {
 
 // ---- Features that are no neighbours, where tokens or heads are: kLanes of them at once ----
 
-/// `count` neighbours x[k], each turned with the one at x[x_distance + k] by its own cos and sin.
+/// Neighbours x[k], each to be turned with the one at x[x_distance + k] by its own cos and sin.
 template <class In, class Out, class T>
-ROPE_INLINE void turn_each(const In* x, Index x_distance, Out* y, Index y_distance, const T* cos, const T* sin,
-                           Index count) noexcept {
-    Index lane = 0;
-    if constexpr (Vector<T>::kWidth > 1) {
-        using V = Vector<T>;
-        for (; lane + V::kWidth <= count; lane += V::kWidth) {
-            const Pair<V> result = turned(Pair<V>{V::load(x + lane), V::load(x + x_distance + lane)},
-                                          Pair<V>{V::load(cos + lane), V::load(sin + lane)});
-            result.a.store(y + lane);
-            result.b.store(y + y_distance + lane);
-        }
+struct ROPE_ABI Neighbours {
+    using V = Vector<T>;
+    const In* x;
+    Index x_distance;
+    Out* y;
+    Index y_distance;
+    const T* cos;
+    const T* sin;
+
+    template <class Lanes>
+    ROPE_INLINE Pair<V> turned_from(Index k, Lanes lanes) const noexcept {
+        return turned(Pair<V>{load<V>(x + k, lanes), load<V>(x + x_distance + k, lanes)},
+                      Pair<V>{load<V>(cos + k, lanes), load<V>(sin + k, lanes)});
     }
-    for (Index k = lane; k < count; ++k) {
+    template <class Lanes>
+    ROPE_INLINE void put_from(Index k, const Pair<V>& result, Lanes lanes) const noexcept {
+        put(result.a, y + k, lanes);
+        put(result.b, y + y_distance + k, lanes);
+    }
+    ROPE_INLINE void turn_one(Index k) const noexcept {
         const Pair<T> pair = {Element<T, In>::load(x + k), Element<T, In>::load(x + x_distance + k)};
         const Pair<T> result = turned(pair, cos[k], sin[k]);
         Element<T, Out>::store(y + k, result.a);
         Element<T, Out>::store(y + y_distance + k, result.b);
     }
+};
+
+/// `count` of them. The last vector has as many lanes as there are neighbours left. Without masks it overlaps the one
+/// before it: then both are loaded before either is stored, because a load waits for a store of which it reads a part.
+template <class In, class Out, class T>
+ROPE_INLINE void turn_each(const Neighbours<In, Out, T>& of, Index count) noexcept {
+    Index k = 0;
+    if constexpr (Vector<T>::kWidth > 1) {
+        constexpr Index kWidth = Vector<T>::kWidth;
+        for (; count - k >= 2 * kWidth; k += kWidth) of.put_from(k, of.turned_from(k, All()), All());
+        if (count - k >= kWidth) {
+            const Pair<Vector<T>> result = of.turned_from(k, All());
+            if constexpr (!kHasMasks) {
+                const Index last = count - kWidth;
+                if (last != k) {
+                    const Pair<Vector<T>> last_result = of.turned_from(last, All());
+                    of.put_from(k, result, All());
+                    return of.put_from(last, last_result, All());
+                }
+            }
+            of.put_from(k, result, All());
+            k += kWidth;
+        }
+        if constexpr (kHasMasks) {
+            if (k < count) of.put_from(k, of.turned_from(k, First{count - k}), First{count - k});
+            return;
+        }
+    }
+    for (; k < count; ++k) of.turn_one(k);
 }
 
 template <class In, class Out, class T>
-ROPE_ABI void turn_lanes(const In* x, const PairShape& x_shape, Out* y, const PairShape& y_shape, const Tile<T>& tile,
-                         Index lanes, Index count) noexcept {
-    const PairShape from = x_shape, to = y_shape;
-    for (Index i = 0; i < count; ++i, x += from.step, y += to.step)
-        turn_each(x, from.distance, y, to.distance, tile.cos[i], tile.sin[i], lanes);
+ROPE_ABI void turn_lanes(const In* x, Out* y, const Tile<T>& tile, const HeadsShape& shape, Index heads,
+                         Index lanes) noexcept {
+    const HeadsShape of = shape;
+    for (Index i = 0; i < of.pairs; ++i)
+        for (Index h = 0; h < heads; ++h)
+            turn_each(Neighbours<In, Out, T>{x + i * of.x_pair.step + h * of.x_head, of.x_pair.distance,
+                                             y + i * of.y_pair.step + h * of.y_head, of.y_pair.distance, tile.cos[i],
+                                             tile.sin[i]},
+                      lanes);
 }
 
 // ---- Rows and features ----

@@ -75,7 +75,7 @@ struct ROPE_ABI Run {
 };
 
 /// cos and sin by pair and lane, for tokens or heads that are worked on at once.
-inline constexpr Index kTilePairs = 32;  // 4 KiB of float, 8 KiB of double
+inline constexpr Index kTilePairs = 8;  // 4 KiB of float, 8 KiB of double
 template <class T>
 struct ROPE_ABI Tile {
     T cos[kTilePairs][kLanes];
@@ -89,9 +89,9 @@ struct ROPE_ABI RotateKernels {
     void (*turn)(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape, Index heads) noexcept;
     /// Tokens of one head, whose rows may be one of two; null if `turn` does them.
     void (*turn_single_heads)(const Run<In, Out, T>& run) noexcept;
-    /// `lanes` tokens or heads that are neighbours in memory, and `count` pairs of them with x at the first pair's a.
-    void (*turn_lanes)(const In* x, const PairShape& x_shape, Out* y, const PairShape& y_shape, const Tile<T>& tile,
-                       Index lanes, Index count) noexcept;
+    /// `heads` heads, or groups of heads, of `lanes` neighbours in memory: tokens, or heads, or both.
+    void (*turn_lanes)(const In* x, Out* y, const Tile<T>& tile, const HeadsShape& shape, Index heads,
+                       Index lanes) noexcept;
     /// The first `count` pairs of a row, of two as one, times cos_scale and sin_scale.
     void (*write_row)(const Row<T>& row, Index count, T cos_scale, T sin_scale, T* cos, T* sin) noexcept;
     /// `count` features that do not turn.

@@ -78,13 +78,24 @@ ROPE_INLINE Order choose_order(const AnyView& v, Index bytes, Axis lanes) noexce
     Order order;
     order.lanes = lanes;
     const bool streams = bytes > kCachedBytes;
-    if (lanes != kSeqAxis && (streams || v.extents[kBatchAxis] != 1))
+    if (lanes == kBatchAxis) {
+        order.outer = kSeqAxis;
+        order.middle = kBatchAxis;
+    } else if (lanes != kSeqAxis && (streams || v.extents[kBatchAxis] != 1)) {
         sort(order, v, streams && v.strides[kFeatureAxis] == 1);
+    }
     return order;
 }
 
-/// How many tokens or heads that are neighbours in memory are worked on at once: a cache line of floats.
-inline constexpr Index kLanes = 16;
+/// How many tokens that are neighbours in memory are worked on at once, and how many at least, if there are as many:
+/// fewer are joined with those of the next head.
+inline constexpr Index kLanes = 64, kFewLanes = 16;
+
+/// The next of the pieces, of `most` at most, that `left` is cut into: half of what is left, rather than a last piece
+/// that no vector fits.
+ROPE_INLINE Index piece_of(Index left, Index most) noexcept {
+    return left <= most ? left : left < 2 * most ? (left + 1) / 2 : most;
+}
 
 /// A place in the numbering of heads that an Order makes.
 class ROPE_ABI HeadWalk {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// Tokens or heads that are neighbours in memory, of the input, of the output or of both, turned by vectors along them.
+#pragma once
+
+#include "any_view.hpp"
+#include "rotate_parts.hpp"
+#include "rotate_task.hpp"
+#include "walk.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// The input or the output of a part.
+template <class X>
+struct ROPE_ABI Side {
+    X* data;                     // the first feature of the first head
+    Index token, head, feature;  // the steps from one to the next
+    bool is_apart;               // what is worked on at once are no neighbours here
+};
+template <class X>
+ROPE_INLINE Side<X> side_of(const AnyView& v, const Part& part, Axis lanes) noexcept {
+    return {start_of<X>(v, part), token_step(v, part), v.strides[kHeadAxis], v.strides[kFeatureAxis],
+            v.strides[lanes] != 1};
+}
+
+/// Tokens or heads that are no neighbours are so here, a tile of them at a time: the first features of its pairs, then
+/// the second ones.
+template <class X>
+struct ROPE_ABI Stage {
+    static constexpr PairShape kShape = PairShape{1, kTilePairs} * kLanes;
+    alignas(64) X at[2 * kTilePairs][kLanes];
+
+    /// f(feature, its place here) for `pairs` pairs of some heads of some tokens, of which `first` is the first feature.
+    template <class Y, class F>
+    ROPE_INLINE void for_each(Y* first, const Side<Y>& side, PairShape shape, Index tokens, Index heads, Index pairs,
+                              F&& f) noexcept {
+        Index lane = 0;
+        for (Index h = 0; h < heads; ++h)
+            for (Index t = 0; t < tokens; ++t, ++lane) {
+                Y* const y = first + h * side.head + t * side.token;
+                for (Index i = 0; i < pairs; ++i) {
+                    f(y[i * shape.step], at[i][lane]);
+                    f(y[i * shape.step + shape.distance], at[kTilePairs + i][lane]);
+                }
+            }
+    }
+};
+
+/// A part of at most kLanes tokens, or of one token if heads are the neighbours. Lane h * tokens + t is head h of
+/// token t: of one head, or of several where all these are neighbours.
+template <class In, class Out, class T>
+ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Part& part, Room<T>& room) noexcept {
+    const Axis axis = task.order.lanes;
+    const Side<const In> in = side_of<const In>(task.in, part, axis);
+    const Side<Out> out = side_of<Out>(task.out, part, axis);
+    const Index count = part.heads, tokens = part.tokens;
+    const bool is_joined = (in.is_apart || in.head == tokens) && (out.is_apart || out.head == tokens);
+    const Index heads_at_once = is_joined ? limited(count, kFewLanes, tokens) : 1;
+    const PairShape shape = pair_shape(task.layout, task.pairs);
+    const PairShape in_shape = shape * in.feature, out_shape = shape * out.feature;
+
+    Tile<T> tile;
+    Stage<In> in_stage;
+    Stage<Out> out_stage;
+    for (Index i = 0; i < task.pairs; i += kTilePairs) {
+        const Index pairs = task.pairs - i < kTilePairs ? task.pairs - i : kTilePairs;
+        for (Index t = 0; t < tokens; ++t) {
+            const Row<T> row = pairs_of(task, row_number(task, part, t), i, pairs, room.cos, room.sin);
+            for (Index k = 0; k < pairs; ++k) {
+                const T c = row.cos[k], s = row.sin[k];
+                if (tokens == 1) {  // a constant number, for the compiler to vectorise
+                    for (Index lane = 0; lane < kFewLanes; ++lane) tile.cos[k][lane] = c;
+                    for (Index lane = 0; lane < kFewLanes; ++lane) tile.sin[k][lane] = s;
+                } else {
+                    for (Index lane = t; lane < tokens * heads_at_once; lane += tokens) {
+                        tile.cos[k][lane] = c;
+                        tile.sin[k][lane] = s;
+                    }
+                }
+            }
+        }
+        const Index feature = task.rotary_offset + i * shape.step;
+        const bool is_staged = in.is_apart || out.is_apart;
+        const HeadsShape here = {heads_at_once * in.head, heads_at_once * out.head,
+                                 in.is_apart ? Stage<In>::kShape : in_shape,
+                                 out.is_apart ? Stage<Out>::kShape : out_shape, pairs};
+        Index heads = heads_at_once;  // in a group
+        for (Index h = 0, groups; h < count; h += groups * heads) {
+            if (count - h < heads) heads = count - h;
+            groups = is_staged ? 1 : (count - h) / heads;
+            const In* const x = in.data + h * in.head + feature * in.feature;
+            Out* const y = out.data + h * out.head + feature * out.feature;
+            if (in.is_apart)
+                in_stage.for_each(x, in, in_shape, tokens, heads, pairs,
+                                  [](const In& element, In& staged) { staged = element; });
+            task.kernels.turn_lanes(in.is_apart ? &in_stage.at[0][0] : x, out.is_apart ? &out_stage.at[0][0] : y, tile,
+                                    here, groups, tokens * heads);
+            if (out.is_apart)
+                out_stage.for_each(y, out, out_shape, tokens, heads, pairs,
+                                   [](Out& element, const Out& staged) { element = staged; });
+        }
+    }
+    if (task.in_place) return;
+    for (Index i = 0; i < task.in.extents[kFeatureAxis]; ++i) {
+        if (i == task.rotary_offset) i += 2 * task.pairs;
+        if (i == task.in.extents[kFeatureAxis]) break;
+        const In* const x = in.data + i * in.feature;
+        Out* const y = out.data + i * out.feature;
+        if (axis == kHeadAxis)
+            task.kernels.copy(x, in.head, y, out.head, count);
+        else
+            for (Index h = 0; h < count; ++h)
+                task.kernels.copy(x + h * in.head, in.token, y + h * out.head, out.token, tokens);
+    }
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
