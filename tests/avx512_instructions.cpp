@@ -93,6 +93,7 @@ TEST_CASE("AVX-512 kernels are made of masked loads and stores, fma on whole reg
     const std::vector<Kernel> all = kernels();
     CHECK(all.size() == 8);
     const std::regex fma("vf(m|nm)(add|sub|addsub|subadd)[123]{3}p[sd].*%zmm");
+    const std::regex to_stack("%zmm[0-9]+,[^,]*\\(%rsp");
     const std::regex stack("%zmm.*\\(%rsp|\\(%rsp.*%zmm");
     for (const Kernel& kernel : all) {
         CAPTURE(kernel.name);
@@ -105,9 +106,11 @@ TEST_CASE("AVX-512 kernels are made of masked loads and stores, fma on whole reg
                 if (std::regex_search(line.text, fma)) ++products;
             if (products == 0) continue;
             ++turning;
+            // Sixteen blocks of doubled cosines and sines are as many as there are registers: some are read.
+            const bool is_full = products >= 16 && kernel.name.find("InterleavedBlock") != std::string::npos;
             for (const Line& line : loop) {
                 CAPTURE(line.text);
-                CHECK_FALSE(std::regex_search(line.text, stack));
+                CHECK_FALSE(std::regex_search(line.text, is_full ? to_stack : stack));
             }
         }
         CHECK(turning >= 2);  // all blocks of the widest group at once; one block

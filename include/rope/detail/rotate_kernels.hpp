@@ -102,21 +102,21 @@ ROPE_ABI void write_row(const Row<T>& row, Index count, T cos_scale, T sin_scale
     }
 }
 
+/// Of another type in the output.
 template <class In, class Out, class T>
-ROPE_ABI void copy_features(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept {
+ROPE_ABI void convert_features(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept {
     Index i = 0;
-    if constexpr (std::is_same_v<In, Out>) {  // as bits
-        if (x_stride == 1 && y_stride == 1) {
-            std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(In));
-            return;
-        }
-        for (; i < count; ++i) std::memcpy(y + i * y_stride, x + i * x_stride, sizeof(In));
-    } else {
-        if constexpr (Vector<T>::kWidth > 1)
-            if (x_stride == 1 && y_stride == 1)
-                for (; i + Vector<T>::kWidth <= count; i += Vector<T>::kWidth) Vector<T>::load(x + i).store(y + i);
-        for (; i < count; ++i) Element<T, Out>::store(y + i * y_stride, Element<T, In>::load(x + i * x_stride));
-    }
+    if constexpr (Vector<T>::kWidth > 1)
+        if (x_stride == 1 && y_stride == 1)
+            for (; i + Vector<T>::kWidth <= count; i += Vector<T>::kWidth) Vector<T>::load(x + i).store(y + i);
+    for (; i < count; ++i) Element<T, Out>::store(y + i * y_stride, Element<T, In>::load(x + i * x_stride));
+}
+template <class In, class Out, class T>
+ROPE_ABI constexpr CopyFeatures<In, Out>* copy_features() noexcept {
+    if constexpr (std::is_same_v<In, Out>)
+        return &copy_bits<In>;
+    else
+        return &convert_features<In, Out, T>;
 }
 
 // ---- Heads ----
@@ -200,11 +200,11 @@ ROPE_ABI void turn_by_pairs(const In* x, Out* y, const T* cos, const T* sin, con
 
 template <class In, class Out, class T>
 inline constexpr RotateKernels<In, Out, T> kByPairs = {&turn_by_pairs<In, Out, T>, nullptr, &turn_lanes<In, Out, T>,
-                                                       &write_row<T>, &copy_features<In, Out, T>};
+                                                       &write_row<T>, copy_features<In, Out, T>()};
 template <class Block, class In, class Out, class T>
 inline constexpr RotateKernels<In, Out, T> kByBlocks = {&turn_by_blocks<Block, In, Out, T>,
                                                         &turn_single_heads<Block, In, Out, T>, &turn_lanes<In, Out, T>,
-                                                        &write_row<T>, &copy_features<In, Out, T>};
+                                                        &write_row<T>, copy_features<In, Out, T>()};
 
 /// For heads of so many pairs.
 template <Layout layout, class In, class Out, class T>

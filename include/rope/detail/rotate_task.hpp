@@ -2,6 +2,9 @@
 // A rotation as data: its task, the runs of tokens that it is cut into, and what an instruction set has to turn them.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
+
 #include "../cos_sin_rows.hpp"
 #include "../positions.hpp"
 #include "../types.hpp"
@@ -82,6 +85,18 @@ struct ROPE_ABI Tile {
     T sin[kTilePairs][kLanes];
 };
 
+template <class In, class Out>
+using CopyFeatures = void(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept;
+
+template <class X>
+ROPE_ABI void copy_bits(const X* x, Index x_stride, X* y, Index y_stride, Index count) noexcept {
+    if (x_stride == 1 && y_stride == 1) {
+        std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(X));
+        return;
+    }
+    for (Index i = 0; i < count; ++i) std::memcpy(y + i * y_stride, x + i * x_stride, sizeof(X));
+}
+
 /// What an instruction set has for a call: everything that computes or converts.
 template <class In, class Out, class T>
 struct ROPE_ABI RotateKernels {
@@ -95,7 +110,7 @@ struct ROPE_ABI RotateKernels {
     /// The first `count` pairs of a row, of two as one, times cos_scale and sin_scale.
     void (*write_row)(const Row<T>& row, Index count, T cos_scale, T sin_scale, T* cos, T* sin) noexcept;
     /// `count` features that do not turn.
-    void (*copy)(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept;
+    CopyFeatures<In, Out>* copy;
 };
 
 /// The rotation of one tensor. In and Out are storage types, T is the table's type. References, because copying views

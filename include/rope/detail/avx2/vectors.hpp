@@ -8,6 +8,7 @@ namespace detail {
 namespace avx2 {
 
 inline constexpr bool kHasMasks = false;
+inline constexpr bool kHasManyRegisters = false;
 
 // ---- scalars ----
 

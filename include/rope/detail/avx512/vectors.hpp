@@ -11,6 +11,7 @@ namespace detail {
 namespace ROPE_ISA {
 
 inline constexpr bool kHasMasks = true;
+inline constexpr bool kHasManyRegisters = true;
 
 // ---- scalars ----
 

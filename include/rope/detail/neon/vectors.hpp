@@ -9,6 +9,7 @@ namespace detail {
 namespace neon {
 
 inline constexpr bool kHasMasks = false;
+inline constexpr bool kHasManyRegisters = false;
 
 // ---- scalars ----
 

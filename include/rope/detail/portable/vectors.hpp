@@ -9,6 +9,7 @@ namespace detail {
 namespace portable {
 
 inline constexpr bool kHasMasks = false;
+inline constexpr bool kHasManyRegisters = false;
 
 /// a * b + c: rounded once where the machine can, else the product and the sum are rounded, and a machine without fma
 /// gives the compiler nothing to contract them to.

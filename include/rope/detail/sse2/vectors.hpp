@@ -9,6 +9,7 @@ namespace detail {
 namespace sse2 {
 
 inline constexpr bool kHasMasks = false;
+inline constexpr bool kHasManyRegisters = false;
 
 // ---- scalars ----
 
