@@ -61,11 +61,11 @@ struct Calls {
     }();
     rope::CosSinCache<float> cache{config, 8};
     rope::CosSinCache<double> cache_of_double{config, 8};
-    rope::SinusoidalEmbedding<float> embedding{kDim, 8};
+    rope::SinusoidalEmbedding<float> embedding{2 * kDim, 8};
 
     template <class T>
-    rope::TensorView<T> view(Index first_token = 0) const {
-        return rope::view(page.data<T>() + first_token * kDim, 1, 2, 1, kDim);
+    rope::TensorView<T> view(Index first_head = 0) const {
+        return rope::view(page.data<T>() + first_head * kDim, 1, 1, 2, kDim);
     }
     std::uintptr_t apply(Layout layout) {
         return page.first_access([&] { rope::apply(layout, view<float>(), cache); });

@@ -30,6 +30,8 @@ class Status {
     // Not `= default`: that would fill the whole message with zeros, and ok is what nearly every check answers.
     ROPE_ABI Status() noexcept {}
     ROPE_ABI Status(StatusCode code, const detail::Message& message) noexcept : message_(message), code_(code) {}
+    ROPE_COLD Status(StatusCode code, const detail::Piece* pieces, std::size_t count) noexcept
+        : message_(pieces, count), code_(code) {}
 
     ROPE_ABI bool ok() const noexcept { return code_ == StatusCode::ok; }
     ROPE_ABI StatusCode code() const noexcept { return code_; }
@@ -89,11 +91,13 @@ ROPE_ABI inline bool proceed(const Status& status) { return status.ok() || refus
 /// Status from the pieces of a sentence: text, integers and doubles.
 template <class... Parts>
 ROPE_INLINE Status invalid(const Parts&... parts) noexcept {
-    return Status(StatusCode::invalid_argument, make_message(parts...));
+    const Piece pieces[] = {parts...};
+    return Status(StatusCode::invalid_argument, pieces, sizeof...(Parts));
 }
 template <class... Parts>
 ROPE_INLINE Status out_of_range(const Parts&... parts) noexcept {
-    return Status(StatusCode::out_of_range, make_message(parts...));
+    const Piece pieces[] = {parts...};
+    return Status(StatusCode::out_of_range, pieces, sizeof...(Parts));
 }
 
 }  // namespace detail

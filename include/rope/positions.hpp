@@ -99,21 +99,16 @@ class Positions {
 
     /// The first entry of the list below `low` or above `high`, or count() when there is none.
     ROPE_ABI Index find_outside(Index low, Index high) const noexcept {
-        switch (type_) {
-            case Type::i8: return find_outside_as<std::int8_t>(low, high);
-            case Type::i16: return find_outside_as<std::int16_t>(low, high);
-            case Type::i32: return find_outside_as<std::int32_t>(low, high);
-            case Type::i64: return find_outside_as<std::int64_t>(low, high);
-            case Type::u8: return find_outside_as<std::uint8_t>(low, high);
-            case Type::u16: return find_outside_as<std::uint16_t>(low, high);
-            case Type::u32: return find_outside_as<std::uint32_t>(low, high);
-            default: return find_outside_as<std::uint64_t>(low, high);
-        }
+        if (type_ == Type::i32) return find_outside_as<std::int32_t>(low, high);
+        if (type_ == Type::i64) return find_outside_as<std::int64_t>(low, high);
+        Index i = 0;  // the rarer ones, without a loop of their own
+        while (i < count_ && (*this)[i] >= low && (*this)[i] <= high) ++i;
+        return i;
     }
 
     /// Entry i of the list. Unsigned entries above the largest Index come back as the largest Index, which no table
     /// holds.
-    ROPE_ABI Index operator[](Index i) const noexcept {
+    ROPE_NOINLINE Index operator[](Index i) const noexcept {
         switch (type_) {
             case Type::i8: return entry<std::int8_t>(i);
             case Type::i16: return entry<std::int16_t>(i);

@@ -51,11 +51,20 @@ class Message {
     ROPE_COLD void append(const Piece& piece) noexcept {
         switch (piece.kind) {
             case Piece::Kind::text: return append_text(piece.text);
-            case Piece::Kind::whole: return append_number(piece.whole);
+            case Piece::Kind::whole: {
+                const std::uint64_t bits = static_cast<std::uint64_t>(piece.whole);
+                if (piece.whole >= 0) return append_number(bits);
+                append_text("-");
+                return append_number(0 - bits);
+            }
             case Piece::Kind::natural: return append_number(piece.natural);
             case Piece::Kind::real: break;
         }
-        if (is_finite(piece.real)) return append_number(piece.real);
+        if (is_finite(piece.real)) {
+            char digits[40];  // the longest shortest double has 24 characters
+            *std::to_chars(digits, digits + sizeof(digits) - 1, piece.real).ptr = '\0';
+            return append_text(digits);
+        }
         const std::uint64_t bits = bit_cast<std::uint64_t>(piece.real);
         append_text(bits << 12 != 0 ? "nan" : bits >> 63 != 0 ? "-inf" : "inf");
     }
@@ -67,11 +76,14 @@ class Message {
         while (*text != '\0' && size_ + 1 < kSize) text_[size_++] = *text++;
         text_[size_] = '\0';
     }
-    template <class Number>
-    ROPE_ABI void append_number(Number value) noexcept {
-        char digits[40];  // the longest shortest double has 24 characters
-        *std::to_chars(digits, digits + sizeof(digits) - 1, value).ptr = '\0';
-        append_text(digits);
+    // Not by to_chars, whose code for any base takes as long to compile as all this.
+    ROPE_ABI void append_number(std::uint64_t value) noexcept {
+        char digits[24];
+        char* first = digits + sizeof(digits) - 1;
+        *first = '\0';
+        do *--first = static_cast<char>('0' + value % 10);
+        while ((value /= 10) != 0);
+        append_text(first);
     }
 
     char text_[kSize];

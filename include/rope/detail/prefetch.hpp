@@ -26,12 +26,6 @@ ROPE_INLINE void prefetch(T* p, Index count) noexcept {
     constexpr bool to_write = !std::is_const_v<T>;
     std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(p) + kPrefetchDistance;
     const std::uintptr_t end = ahead + static_cast<std::uintptr_t>(count) * sizeof(T);
-    for (; ahead + 192 < end; ahead += 256) {  // by four, because it may stand beside very little work
-        prefetch_line<to_write>(ahead);
-        prefetch_line<to_write>(ahead + 64);
-        prefetch_line<to_write>(ahead + 128);
-        prefetch_line<to_write>(ahead + 192);
-    }
     for (; ahead < end; ahead += 64) prefetch_line<to_write>(ahead);
 }
 

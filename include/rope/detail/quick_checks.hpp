@@ -24,35 +24,34 @@ ROPE_INLINE bool is_moderate(const AnyView& v) noexcept {
            (step(0) | step(1) | step(2) | step(3)) >> 34 == 0;
 }
 
-/// An axis of a view.
-struct ROPE_ABI Steps {
-    Index extent, stride;
-    /// The distance in elements from the first to the last.
-    ROPE_INLINE Index reach() const noexcept { return stride * (extent - 1); }
-    ROPE_INLINE bool over(Index distance) const noexcept { return extent == 1 || stride > distance; }
+/// The distance in elements from the first to the last along an axis.
+ROPE_INLINE Index reach_of(const AnyView& v, int axis) noexcept { return v.strides[axis] * (v.extents[axis] - 1); }
+
+/// The usual orders of memory: the axes from the innermost to the outermost.
+inline constexpr unsigned char kUsualOrders[][4] = {
+    {3, 2, 1, 0},  // [batch, seq, heads, head_dim]
+    {3, 1, 2, 0},  // [batch, heads, seq, head_dim]
+    {3, 2, 0, 1},  // [seq, batch, heads, head_dim]
+    {1, 3, 2, 0},  // an Eigen matrix, features in columns
+    {0, 1, 2, 3},  // an Eigen tensor, the first index the fastest
 };
-ROPE_INLINE Steps steps_of(const AnyView& v, int axis) noexcept { return {v.extents[axis], v.strides[axis]}; }
-ROPE_INLINE Index reach_of(const AnyView& v, int axis) noexcept { return steps_of(v, axis).reach(); }
 
-/// Whether each of these axes, the innermost first, steps over all that the ones before it reach.
-ROPE_INLINE bool is_nested(Steps a, Steps b, Steps c, Steps d) noexcept {
-    return a.over(0) && b.over(a.reach()) && c.over(a.reach() + b.reach()) && d.over(a.reach() + b.reach() + c.reach());
+/// Whether in one of them each axis steps over all that the ones before it reach.
+ROPE_NOINLINE bool is_in_usual_order(const AnyView& v) noexcept {
+    for (const unsigned char(&order)[4] : kUsualOrders) {
+        Index reach = 0;
+        bool is_nested = true;
+        for (const unsigned char axis : order) {
+            is_nested = is_nested && (v.extents[axis] == 1 || v.strides[axis] > reach);
+            reach += reach_of(v, axis);
+        }
+        if (is_nested) return true;
+    }
+    return false;
 }
 
-/// In a usual order of memory, but not the most usual.
-ROPE_NOINLINE bool is_in_another_order(Steps batch, Steps seq, Steps heads, Steps head_dim) noexcept {
-    return is_nested(head_dim, seq, heads, batch) ||  // [batch, heads, seq, head_dim]
-           is_nested(head_dim, heads, batch, seq) ||  // [seq, batch, heads, head_dim]
-           is_nested(seq, head_dim, heads, batch) ||  // an Eigen matrix, features in columns
-           is_nested(batch, seq, heads, head_dim);    // an Eigen tensor, the first index the fastest
-}
-
-/// A view that may be written, in one of the usual orders of memory.
-ROPE_INLINE bool is_plain(const AnyView& v) noexcept {
-    const Steps batch = steps_of(v, 0), seq = steps_of(v, 1), heads = steps_of(v, 2), head_dim = steps_of(v, 3);
-    return is_moderate(v) &&
-           (is_nested(head_dim, heads, seq, batch) || is_in_another_order(batch, seq, heads, head_dim));
-}
+/// A view that may be written.
+ROPE_INLINE bool is_plain(const AnyView& v) noexcept { return is_moderate(v) && is_in_usual_order(v); }
 
 ROPE_INLINE bool are_equal(const Index (&a)[4], const Index (&b)[4]) noexcept {
     return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];

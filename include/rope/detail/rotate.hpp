@@ -15,6 +15,22 @@
 #include "rotate_task.hpp"
 #include "rotate_walk.hpp"
 
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+// What an instruction set has for heads of so many pairs. Declared first, because a set may have it of another.
+#define ROPE_ISA_ENTRY(name)                                                                                      \
+    namespace name {                                                                                              \
+    template <Layout layout, class In, class Out, class T>                                                        \
+    ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept; \
+    }
+#include "isa_list.hpp"
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
 #define ROPE_FOR_EACH_ISA "../rotate_kernels.hpp"
 #include "isa_list.hpp"
 
@@ -22,7 +38,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// What an instruction set has for heads of so many pairs.
+/// The same of a set that is named by a number.
 template <Layout layout, class In, class Out, class T>
 ROPE_INLINE const RotateKernels<In, Out, T>& rotate_kernels(IsaId isa, Index pairs, bool is_contiguous) noexcept {
 #define ROPE_ISA_ENTRY(name) \

@@ -27,6 +27,13 @@ ROPE_INLINE void turn_pair(const In* x, PairShape x_shape, Out* y, PairShape y_s
     Element<T, Out>::store(y + i * y_shape.step + y_shape.distance, result.b);
 }
 
+/// A set that leaves much to a narrower one has no rows to join, and no last block that overlaps another.
+#if defined(ROPE_NARROWER_ISA)
+inline constexpr bool kHasWholeBlocksOnly = true;
+#else
+inline constexpr bool kHasWholeBlocksOnly = false;
+#endif
+
 // ---- Blocks: kPairs pairs of a head at once. prepare holds cos and sin in registers, turn uses them for one head. A
 //      block begins at feature i * kStep / kPairs of its head for pair i. kTogether blocks are worked on at once, or
 //      kTogetherOverHeads if several heads share them. ----
@@ -39,11 +46,13 @@ inline constexpr int kDoublesOverHeads = kHasManyRegisters && sizeof(T) == 8 ? 2
 
 /// cos and sin of neighbouring pairs from pair i on. A row of two is joined: for one head that costs less than to write
 /// it down and read it. For several heads it has been joined before.
-template <class V, class T, class Lanes>
-ROPE_INLINE Pair<V> entries(const Row<T>& row, Index i, Lanes lanes) noexcept {
-    const Pair<V> of_row = {load<V>(row.cos + i, lanes), load<V>(row.sin + i, lanes)};
-    if (row.fine == nullptr) return of_row;
-    return turned(of_row, {load<V>(row.fine + i, lanes).held(), load<V>(row.fine + row.pairs + i, lanes).held()});
+template <class V, class T>
+ROPE_INLINE Pair<V> entries(const Row<T>& row, Index i) noexcept {
+    const Pair<V> of_row = {V::load(row.cos + i), V::load(row.sin + i)};
+    if constexpr (!kHasWholeBlocksOnly)
+        if (row.fine != nullptr)
+            return turned(of_row, {V::load(row.fine + i).held(), V::load(row.fine + row.pairs + i).held()});
+    return of_row;
 }
 
 /// (x[i], x[i + distance]). V is a Vector, or EvenOdd for bfloat16 on both sides.
@@ -55,14 +64,11 @@ struct ROPE_ABI HalfSplitBlock {
     static constexpr int kTogetherOverHeads = kTogether * kDoublesOverHeads<T>;
     Pair<V> cos_sin;
 
-    template <class Lanes>
-    ROPE_INLINE void prepare(const Row<T>& row, Index i, Lanes lanes) noexcept {
-        cos_sin = entries<V>(row, i, lanes);
-    }
+    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept { cos_sin = entries<V>(row, i); }
     using Result = Pair<V>;
-    template <class In, class Lanes>
-    ROPE_INLINE Result turn(const In* x, Index distance, Lanes lanes) const noexcept {
-        return turned({load<V>(x, lanes).held(), load<V>(x + distance, lanes).held()}, cos_sin);
+    template <class In>
+    ROPE_INLINE Result turn(const In* x, Index distance) const noexcept {
+        return turned({V::load(x).held(), V::load(x + distance).held()}, cos_sin);
     }
     template <class Out, class Lanes>
     ROPE_INLINE static void put_first(const Result& r, Out* y, Lanes lanes) noexcept {
@@ -100,16 +106,16 @@ struct ROPE_ABI InterleavedBlock : NeighboursBlock<Vector<T>, T> {
     // With AVX2, a fourth of cos and sin is in memory then.
     static constexpr int kTogetherOverHeads = 8 * kDoublesOverHeads<T>;
 
-    template <class Lanes>
-    ROPE_INLINE void prepare(const Row<T>& row, Index i, Lanes lanes) noexcept {
-        this->cos_sin = {load_twice<V>(row.cos + i, lanes), load_twice<V>(row.sin + i, lanes)};
-        if (row.fine != nullptr)
-            this->cos_sin = turned(
-                this->cos_sin, {load_twice<V>(row.fine + i, lanes), load_twice<V>(row.fine + row.pairs + i, lanes)});
+    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
+        this->cos_sin = {V::load_twice(row.cos + i), V::load_twice(row.sin + i)};
+        if constexpr (!kHasWholeBlocksOnly)
+            if (row.fine != nullptr)
+                this->cos_sin =
+                    turned(this->cos_sin, {V::load_twice(row.fine + i), V::load_twice(row.fine + row.pairs + i)});
     }
-    template <class In, class Lanes>
-    ROPE_INLINE V turn(const In* x, Index, Lanes lanes) const noexcept {
-        const V v = load<V>(x, lanes.twice()).held();
+    template <class In>
+    ROPE_INLINE V turn(const In* x, Index) const noexcept {
+        const V v = V::load(x).held();
         return multiply_subtract_add(v, this->cos_sin.a, v.swapped() * this->cos_sin.b);
     }
 };
@@ -119,14 +125,12 @@ template <class X, class T>
 struct ROPE_ABI EvenOddInterleavedBlock : NeighboursBlock<EvenOdd<X>, T> {
     using V = Vector<T>;
 
-    template <class Lanes>
-    ROPE_INLINE void prepare(const Row<T>& row, Index i, Lanes lanes) noexcept {
-        const Pair<V> of_row = entries<V>(row, i, lanes);
+    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
+        const Pair<V> of_row = entries<V>(row, i);
         this->cos_sin = {of_row.a.with_short_nans(), of_row.b.with_short_nans()};
     }
-    template <class Lanes>
-    ROPE_INLINE EvenOdd<X> turn(const X* x, Index, Lanes lanes) const noexcept {
-        const EvenOdd<X> v = load<EvenOdd<X>>(x, lanes.twice());
+    ROPE_INLINE EvenOdd<X> turn(const X* x, Index) const noexcept {
+        const EvenOdd<X> v = EvenOdd<X>::load(x);
         const Pair<V> result = turned({v.even, v.odd}, this->cos_sin);
         return {result.a, result.b};
     }
@@ -135,30 +139,31 @@ struct ROPE_ABI EvenOddInterleavedBlock : NeighboursBlock<EvenOdd<X>, T> {
 /// Two blocks that follow one another.
 template <class Block, class T>
 ROPE_INLINE void prepare_two(Block& first, Block& second, const Row<T>& row, Index i) noexcept {
-    first.prepare(row, i, All());
-    second.prepare(row, i + Block::kPairs, All());
+    first.prepare(row, i);
+    second.prepare(row, i + Block::kPairs);
 }
 /// A row of two is joined before its numbers are doubled. Those of another one are doubled on their way from memory: a
-/// token of one head, in L1 of a Zen 3 with AVX2, then takes 14 ns in place of 19. Not measured with AVX-512.
+/// token of one head, in L1 of a Zen 3 with AVX2, then takes 14 ns in place of 19.
 template <class T>
 ROPE_INLINE void prepare_two(InterleavedBlock<T>& first, InterleavedBlock<T>& second, const Row<T>& row,
                              Index i) noexcept {
-    if (row.fine == nullptr) {
-        first.prepare(row, i, All());
-        second.prepare(row, i + InterleavedBlock<T>::kPairs, All());
-        return;
-    }
-    const Pair<Vector<T>> both = entries<Vector<T>>(row, i, All());
-    first.cos_sin = {both.a.lower_twice(), both.b.lower_twice()};
-    second.cos_sin = {both.a.upper_twice(), both.b.upper_twice()};
+    if constexpr (!kHasWholeBlocksOnly)
+        if (row.fine != nullptr) {
+            const Pair<Vector<T>> both = entries<Vector<T>>(row, i);
+            first.cos_sin = {both.a.lower_twice(), both.b.lower_twice()};
+            second.cos_sin = {both.a.upper_twice(), both.b.upper_twice()};
+            return;
+        }
+    first.prepare(row, i);
+    second.prepare(row, i + InterleavedBlock<T>::kPairs);
 }
 
 /// One head's features of two blocks that follow one another: stored as two vectors next to one another each time,
 /// because machines that can store twice in a cycle do so when both go to the same cache line.
 template <class Block, class In, class Out>
 ROPE_INLINE void turn_two(const Block& first, const Block& second, const In* x, Out* y, Index distance) noexcept {
-    const typename Block::Result a = first.turn(x, distance, All());
-    const typename Block::Result b = second.turn(x + Block::kStep, distance, All());
+    const typename Block::Result a = first.turn(x, distance);
+    const typename Block::Result b = second.turn(x + Block::kStep, distance);
     Block::put_first(a, y, All());
     Block::put_first(b, y + Block::kStep, All());
     Block::put_second(a, y, distance, All());
@@ -275,16 +280,16 @@ struct ROPE_ABI Heads {
     Index count;
 };
 
-/// One block of every head, or some of its lanes, from pair i on.
+/// One block of every head from pair i on, and of that the lanes that are to be stored.
 template <class Block, class Lanes, class In, class Out, class T>
 ROPE_INLINE void turn_block(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance,
                             Lanes lanes) noexcept {
     Block block;
-    block.prepare(row, i, lanes);
+    block.prepare(row, i);
     const In* x = heads.x + i * (Block::kStep / Block::kPairs);
     Out* y = heads.y + i * (Block::kStep / Block::kPairs);
     for (Index h = 0; h < heads.count; ++h) {
-        const typename Block::Result result = block.turn(x, distance, lanes);
+        const typename Block::Result result = block.turn(x, distance);
         Block::put_first(result, y, lanes);
         Block::put_second(result, y, distance, lanes);
         x += heads.x_stride;
@@ -306,9 +311,9 @@ ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Ind
     }
 }
 
-/// `pairs` pairs of the heads, whose features lie `distance` apart. The last block has as many lanes as there are pairs
-/// left; without masks it overlaps the one before it, and leaves what that has turned, so there must be at least one
-/// block's pairs.
+/// `pairs` pairs of the heads, whose features lie `distance` apart. The last block overlaps the one before it, and leaves
+/// what that has turned, so there must be at least one block's pairs; and whole blocks where a narrower set does all
+/// else.
 template <class Block, class In, class Out, class T>
 ROPE_INLINE void turn_heads(const Heads<In, Out>& heads, const Row<T>& row, Index pairs, Index distance) noexcept {
     constexpr int kMost = Block::kTogetherOverHeads, kTogether = Block::kTogether;
@@ -323,10 +328,8 @@ ROPE_INLINE void turn_heads(const Heads<In, Out>& heads, const Row<T>& row, Inde
     for (; i + kTogether * Block::kPairs <= pairs; i += kTogether * Block::kPairs)
         turn_blocks<Block, kTogether>(heads, row, i, distance);
     for (; i + Block::kPairs <= pairs; i += Block::kPairs) turn_block<Block>(heads, row, i, distance, All());
-    if (i == pairs) return;
-    if constexpr (kHasMasks) {
-        turn_block<Block>(heads, row, i, distance, First{pairs - i});
-    } else {
+    if constexpr (!kHasWholeBlocksOnly) {
+        if (i == pairs) return;
         const Index begin = pairs - Block::kPairs;
         turn_block<Block>(heads, row, begin, distance, Kept{i - begin});
     }

@@ -8,122 +8,39 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace ROPE_ISA {
 
-// ---- Features that are no neighbours, where tokens or heads are: kLanes of them at once ----
-
-/// Neighbours x[k], each to be turned with the one at x[x_distance + k] by its own cos and sin.
-template <class In, class Out, class T>
-struct ROPE_ABI Neighbours {
-    using V = Vector<T>;
-    const In* x;
-    Index x_distance;
-    Out* y;
-    Index y_distance;
-    const T* cos;
-    const T* sin;
-
-    template <class Lanes>
-    ROPE_INLINE Pair<V> turned_from(Index k, Lanes lanes) const noexcept {
-        return turned(Pair<V>{load<V>(x + k, lanes), load<V>(x + x_distance + k, lanes)},
-                      Pair<V>{load<V>(cos + k, lanes), load<V>(sin + k, lanes)});
-    }
-    template <class Lanes>
-    ROPE_INLINE void put_from(Index k, const Pair<V>& result, Lanes lanes) const noexcept {
-        put(result.a, y + k, lanes);
-        put(result.b, y + y_distance + k, lanes);
-    }
-    ROPE_INLINE void turn_one(Index k) const noexcept {
-        const Pair<T> pair = {Element<T, In>::load(x + k), Element<T, In>::load(x + x_distance + k)};
-        const Pair<T> result = turned(pair, cos[k], sin[k]);
-        Element<T, Out>::store(y + k, result.a);
-        Element<T, Out>::store(y + y_distance + k, result.b);
-    }
-};
-
-/// `count` of them. The last vector has as many lanes as there are neighbours left. Without masks it overlaps the one
-/// before it: then both are loaded before either is stored, because a load waits for a store of which it reads a part.
-template <class In, class Out, class T>
-ROPE_INLINE void turn_each(const Neighbours<In, Out, T>& of, Index count) noexcept {
-    Index k = 0;
-    if constexpr (Vector<T>::kWidth > 1) {
-        constexpr Index kWidth = Vector<T>::kWidth;
-        for (; count - k >= 2 * kWidth; k += kWidth) of.put_from(k, of.turned_from(k, All()), All());
-        if (count - k >= kWidth) {
-            const Pair<Vector<T>> result = of.turned_from(k, All());
-            if constexpr (!kHasMasks) {
-                const Index last = count - kWidth;
-                if (last != k) {
-                    const Pair<Vector<T>> last_result = of.turned_from(last, All());
-                    of.put_from(k, result, All());
-                    return of.put_from(last, last_result, All());
-                }
-            }
-            of.put_from(k, result, All());
-            k += kWidth;
-        }
-        if constexpr (kHasMasks) {
-            if (k < count) of.put_from(k, of.turned_from(k, First{count - k}), First{count - k});
-            return;
-        }
-    }
-    for (; k < count; ++k) of.turn_one(k);
-}
-
-template <class In, class Out, class T>
-ROPE_ABI void turn_lanes(const In* x, Out* y, const Tile<T>& tile, const HeadsShape& shape, Index heads,
-                         Index lanes) noexcept {
-    const HeadsShape of = shape;
-    for (Index i = 0; i < of.pairs; ++i)
-        for (Index h = 0; h < heads; ++h)
-            turn_each(Neighbours<In, Out, T>{x + i * of.x_pair.step + h * of.x_head, of.x_pair.distance,
-                                             y + i * of.y_pair.step + h * of.y_head, of.y_pair.distance, tile.cos[i],
-                                             tile.sin[i]},
-                      lanes);
-}
-
-// ---- Rows and features ----
-
-template <class T>
-ROPE_ABI void write_row(const Row<T>& row, Index count, T cos_scale, T sin_scale, T* cos, T* sin) noexcept {
-    const Row<T> from = row;
-    Index i = 0;
-    if constexpr (Vector<T>::kWidth > 1) {
-        using V = Vector<T>;
-        for (; i + V::kWidth <= count; i += V::kWidth) {
-            const Pair<V> both = entries<V>(from, i, All());
-            (both.a * V::all(cos_scale)).store(cos + i);
-            (both.b * V::all(sin_scale)).store(sin + i);
-        }
-    }
-    for (; i < count; ++i) {
-        Pair<T> both = {from.cos[i], from.sin[i]};
-        if (from.fine != nullptr) both = turned(both, from.fine[i], from.fine[from.pairs + i]);
-        cos[i] = both.a * cos_scale;
-        sin[i] = both.b * sin_scale;
-    }
-}
-
-/// Of another type in the output.
-template <class In, class Out, class T>
-ROPE_ABI void convert_features(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept {
-    Index i = 0;
-    if constexpr (Vector<T>::kWidth > 1)
-        if (x_stride == 1 && y_stride == 1)
-            for (; i + Vector<T>::kWidth <= count; i += Vector<T>::kWidth) Vector<T>::load(x + i).store(y + i);
-    for (; i < count; ++i) Element<T, Out>::store(y + i * y_stride, Element<T, In>::load(x + i * x_stride));
-}
-template <class In, class Out, class T>
-ROPE_ABI constexpr CopyFeatures<In, Out>* copy_features() noexcept {
-    if constexpr (std::is_same_v<In, Out>)
-        return &copy_bits<In>;
-    else
-        return &convert_features<In, Out, T>;
-}
-
-// ---- Heads ----
-
 // What inner loops need is copied, because a compiler must think that a store of a vector could change it.
 
-// 1. Features are neighbours, and there is at least one block of pairs.
+// ---- Features are neighbours, and there is at least one block of pairs ----
+
+/// Heads of one token, which share a row.
+template <class Block, class In, class Out, class T>
+ROPE_KERNEL void turn_by_blocks(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
+                                Index heads) noexcept {
+    turn_heads<Block>(Heads<In, Out>{x, shape.x_head, y, shape.y_head, heads}, Row<T>{cos, sin, nullptr, shape.pairs},
+                      shape.pairs, shape.x_pair.distance);
+}
+
+#if defined(ROPE_NARROWER_ISA)
+
+// ---- What this set has: heads of whole blocks that share a row. All else a narrower one does as fast or faster ----
+
+template <class Block, class In, class Out, class T>
+ROPE_ABI constexpr RotateKernels<In, Out, T> with_blocks(RotateKernels<In, Out, T> narrower) noexcept {
+    narrower.turn = &turn_by_blocks<Block, In, Out, T>;
+    return narrower;
+}
+template <Layout layout, class Block, class In, class Out, class T>
+inline constexpr RotateKernels<In, Out, T> kByBlocks =
+    with_blocks<Block>(ROPE_NARROWER_ISA::rotate_kernels<layout, In, Out, T>(Block::kPairs, true));
+
+template <Layout layout, class In, class Out, class T>
+ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {
+    using Block = typename BlockFor<layout, true, In, Out, T>::type;
+    if (is_contiguous && pairs % Block::kPairs == 0) return kByBlocks<layout, Block, In, Out, T>;
+    return ROPE_NARROWER_ISA::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
+}
+
+#else
 
 /// Tokens of one head each, which share nothing: a row is read where it is used, and may be joined there.
 template <class Block, class In, class Out, class T>
@@ -151,15 +68,16 @@ ROPE_KERNEL void turn_single_heads(const Run<In, Out, T>& run) noexcept {
     }
 }
 
-/// Heads of one token, which share a row.
+/// Sets without fma, those of old machines, do without: a unit takes a twentieth less to compile.
 template <class Block, class In, class Out, class T>
-ROPE_KERNEL void turn_by_blocks(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
-                                Index heads) noexcept {
-    turn_heads<Block>(Heads<In, Out>{x, shape.x_head, y, shape.y_head, heads}, Row<T>{cos, sin, nullptr, shape.pairs},
-                      shape.pairs, shape.x_pair.distance);
+ROPE_ABI constexpr TurnSingleHeads<In, Out, T>* single_heads() noexcept {
+    if constexpr (kHasFma)
+        return &turn_single_heads<Block, In, Out, T>;
+    else
+        return nullptr;
 }
 
-// 2. Anything: pair by pair.
+// ---- Anything: pair by pair ----
 
 template <class In, class Out, class T>
 ROPE_INLINE void turn_contiguous_pairs(const In* x, Out* y, PairShape shape, const Row<T>& row, Index pairs) noexcept {
@@ -194,6 +112,108 @@ ROPE_ABI void turn_by_pairs(const In* x, Out* y, const T* cos, const T* sin, con
     }
 }
 
+// ---- Features that are no neighbours, where tokens or heads are: kLanes of them at once ----
+
+/// Neighbours x[k], each to be turned with the one at x[x_distance + k] by its own cos and sin.
+template <class In, class Out, class T>
+struct ROPE_ABI Neighbours {
+    using V = Vector<T>;
+    const In* x;
+    Index x_distance;
+    Out* y;
+    Index y_distance;
+    const T* cos;
+    const T* sin;
+
+    ROPE_INLINE Pair<V> turned_from(Index k) const noexcept {
+        return turned(Pair<V>{V::load(x + k), V::load(x + x_distance + k)},
+                      Pair<V>{V::load(cos + k), V::load(sin + k)});
+    }
+    ROPE_INLINE void put_from(Index k, const Pair<V>& result) const noexcept {
+        result.a.store(y + k);
+        result.b.store(y + y_distance + k);
+    }
+    ROPE_INLINE void turn_one(Index k) const noexcept {
+        const Pair<T> pair = {Element<T, In>::load(x + k), Element<T, In>::load(x + x_distance + k)};
+        const Pair<T> result = turned(pair, cos[k], sin[k]);
+        Element<T, Out>::store(y + k, result.a);
+        Element<T, Out>::store(y + y_distance + k, result.b);
+    }
+};
+
+/// `count` of them. The last vector overlaps the one before it: then both are loaded before either is stored, because a
+/// load waits for a store of which it reads a part.
+template <class In, class Out, class T>
+ROPE_INLINE void turn_each(const Neighbours<In, Out, T>& of, Index count) noexcept {
+    Index k = 0;
+    if constexpr (Vector<T>::kWidth > 1) {
+        constexpr Index kWidth = Vector<T>::kWidth;
+        for (; count - k >= 2 * kWidth; k += kWidth) of.put_from(k, of.turned_from(k));
+        if (count - k >= kWidth) {
+            const Pair<Vector<T>> result = of.turned_from(k);
+            const Index last = count - kWidth;
+            if (last != k) {
+                const Pair<Vector<T>> last_result = of.turned_from(last);
+                of.put_from(k, result);
+                return of.put_from(last, last_result);
+            }
+            return of.put_from(k, result);
+        }
+    }
+    for (; k < count; ++k) of.turn_one(k);
+}
+
+template <class In, class Out, class T>
+ROPE_ABI void turn_lanes(const In* x, Out* y, const Tile<T>& tile, const HeadsShape& shape, Index heads,
+                         Index lanes) noexcept {
+    const HeadsShape of = shape;
+    for (Index i = 0; i < of.pairs; ++i)
+        for (Index h = 0; h < heads; ++h)
+            turn_each(Neighbours<In, Out, T>{x + i * of.x_pair.step + h * of.x_head, of.x_pair.distance,
+                                             y + i * of.y_pair.step + h * of.y_head, of.y_pair.distance, tile.cos[i],
+                                             tile.sin[i]},
+                      lanes);
+}
+
+// ---- Rows and features ----
+
+template <class T>
+ROPE_ABI void write_row(const Row<T>& row, Index count, T cos_scale, T sin_scale, T* cos, T* sin) noexcept {
+    const Row<T> from = row;
+    Index i = 0;
+    if constexpr (Vector<T>::kWidth > 1) {
+        using V = Vector<T>;
+        for (; i + V::kWidth <= count; i += V::kWidth) {
+            const Pair<V> both = entries<V>(from, i);
+            (both.a * V::all(cos_scale)).store(cos + i);
+            (both.b * V::all(sin_scale)).store(sin + i);
+        }
+    }
+    for (; i < count; ++i) {
+        Pair<T> both = {from.cos[i], from.sin[i]};
+        if (from.fine != nullptr) both = turned(both, from.fine[i], from.fine[from.pairs + i]);
+        cos[i] = both.a * cos_scale;
+        sin[i] = both.b * sin_scale;
+    }
+}
+
+/// Of another type in the output.
+template <class In, class Out, class T>
+ROPE_ABI void convert_features(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept {
+    Index i = 0;
+    if constexpr (Vector<T>::kWidth > 1)
+        if (x_stride == 1 && y_stride == 1)
+            for (; i + Vector<T>::kWidth <= count; i += Vector<T>::kWidth) Vector<T>::load(x + i).store(y + i);
+    for (; i < count; ++i) Element<T, Out>::store(y + i * y_stride, Element<T, In>::load(x + i * x_stride));
+}
+template <class In, class Out, class T>
+ROPE_ABI constexpr CopyFeatures<In, Out>* copy_features() noexcept {
+    if constexpr (std::is_same_v<In, Out>)
+        return &copy_bits<In>;
+    else
+        return &convert_features<In, Out, T>;
+}
+
 // ---- What this set has ----
 
 // Only what turns contiguous features by vectors depends on the layout; the rest exists once for both.
@@ -203,21 +223,22 @@ inline constexpr RotateKernels<In, Out, T> kByPairs = {&turn_by_pairs<In, Out, T
                                                        &write_row<T>, copy_features<In, Out, T>()};
 template <class Block, class In, class Out, class T>
 inline constexpr RotateKernels<In, Out, T> kByBlocks = {&turn_by_blocks<Block, In, Out, T>,
-                                                        &turn_single_heads<Block, In, Out, T>, &turn_lanes<In, Out, T>,
+                                                        single_heads<Block, In, Out, T>(), &turn_lanes<In, Out, T>,
                                                         &write_row<T>, copy_features<In, Out, T>()};
 
-/// For heads of so many pairs.
 template <Layout layout, class In, class Out, class T>
-ROPE_ABI const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {
+ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {
     if constexpr (Vector<T>::kWidth > 1) {
         using Wide = typename BlockFor<layout, true, In, Out, T>::type;
         using Plain = typename BlockFor<layout, false, In, Out, T>::type;
-        if (is_contiguous && (kHasMasks || pairs >= Wide::kPairs)) return kByBlocks<Wide, In, Out, T>;
+        if (is_contiguous && pairs >= Wide::kPairs) return kByBlocks<Wide, In, Out, T>;
         if constexpr (Plain::kPairs < Wide::kPairs)
             if (is_contiguous && pairs >= Plain::kPairs) return kByBlocks<Plain, In, Out, T>;
     }
     return kByPairs<In, Out, T>;
 }
+
+#endif
 
 }  // namespace ROPE_ISA
 }  // namespace detail

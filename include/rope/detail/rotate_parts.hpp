@@ -41,7 +41,7 @@ ROPE_INLINE Index head_step(const AnyView& v, Index heads) noexcept { return hea
 
 /// Which row of the table is that of token t.
 template <class In, class Out, class T>
-ROPE_INLINE Index row_number(const RotateTask<In, Out, T>& task, const Part& part, Index t) noexcept {
+ROPE_NOINLINE Index row_number(const RotateTask<In, Out, T>& task, const Part& part, Index t) noexcept {
     const Index b = part.along_batch ? part.b + t : part.b;
     const Index s = part.along_batch ? part.s : part.s + t;
     return task.positions.at(b, s, task.in.extents[kSeqAxis]) - task.rows.first + b * task.rows.entry;

@@ -85,6 +85,8 @@ struct ROPE_ABI Tile {
     T sin[kTilePairs][kLanes];
 };
 
+template <class In, class Out, class T>
+using TurnSingleHeads = void(const Run<In, Out, T>& run) noexcept;
 template <class In, class Out>
 using CopyFeatures = void(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept;
 
@@ -103,7 +105,7 @@ struct ROPE_ABI RotateKernels {
     /// Heads of one token, the first at x and y, by its cosines and sines.
     void (*turn)(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape, Index heads) noexcept;
     /// Tokens of one head, whose rows may be one of two; null if `turn` does them.
-    void (*turn_single_heads)(const Run<In, Out, T>& run) noexcept;
+    TurnSingleHeads<In, Out, T>* turn_single_heads;
     /// `heads` heads, or groups of heads, of `lanes` neighbours in memory: tokens, or heads, or both.
     void (*turn_lanes)(const In* x, Out* y, const Tile<T>& tile, const HeadsShape& shape, Index heads,
                        Index lanes) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a rotation does to vectors: some of their lanes loaded and stored, two of them as one, pairs of them turned. No
+// What a rotation does to vectors: some of their lanes stored, two of them as one, pairs of them turned. No
 // include guard: see isa_list.hpp.
 
 namespace rope {
@@ -12,7 +12,7 @@ ROPE_INLINE Pair<V> turned(Pair<V> x, Pair<V> by) noexcept {
     return {multiply_subtract(x.a, by.a, x.b * by.b), multiply_add(x.b, by.a, x.a * by.b)};
 }
 
-// Which lanes of a vector: all; all, but the first are not stored; or, where a set has masks, only the first.
+// Which lanes of a vector are stored: all, or all but the first.
 struct ROPE_ABI All {
     ROPE_INLINE All twice() const noexcept { return {}; }
 };
@@ -20,28 +20,7 @@ struct ROPE_ABI Kept {
     Index count;
     ROPE_INLINE Kept twice() const noexcept { return {2 * count}; }
 };
-struct ROPE_ABI First {
-    Index count;
-    ROPE_INLINE First twice() const noexcept { return {2 * count}; }
-};
 
-template <class V, class Lanes, class P>
-ROPE_INLINE V load(const P* p, Lanes) noexcept {
-    return V::load(p);
-}
-template <class V, class P>
-ROPE_INLINE V load(const P* p, First first) noexcept {
-    return V::load_first(p, first.count);
-}
-/// Each number twice; lanes are those of the numbers.
-template <class V, class Lanes, class P>
-ROPE_INLINE V load_twice(const P* p, Lanes) noexcept {
-    return V::load_twice(p);
-}
-template <class V, class P>
-ROPE_INLINE V load_twice(const P* p, First first) noexcept {
-    return V::load_first_twice(p, first.count);
-}
 template <class V, class P>
 ROPE_INLINE void put(V v, P* p, All) noexcept {
     v.store(p);
@@ -49,10 +28,6 @@ ROPE_INLINE void put(V v, P* p, All) noexcept {
 template <class V, class P>
 ROPE_INLINE void put(V v, P* p, Kept kept) noexcept {
     v.store_after(p, kept.count);
-}
-template <class V, class P>
-ROPE_INLINE void put(V v, P* p, First first) noexcept {
-    v.store_first(p, first.count);
 }
 
 /// Two vectors, as one. What uses a result waits for both of it, so that compilers keep the order that is written here:

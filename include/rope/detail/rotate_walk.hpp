@@ -61,6 +61,9 @@ ROPE_NOINLINE void turn_run(const RotateKernels<In, Out, T>& kernels, const Run<
 
 // ---- Parts ----
 
+/// Pieces of a head begin at multiples of this: blocks of every set fit in.
+inline constexpr Index kPiecePairs = 64;
+
 /// The tokens of a run, from token t of its part on, whose rows are written first: for one token, in pieces that there
 /// is room for.
 template <class In, class Out, class T>
@@ -68,7 +71,9 @@ ROPE_NOINLINE void turn_written(Run<In, Out, T> run, const RotateTask<In, Out, T
                                 Room<T>& room) noexcept {
     Index& pairs = run.shape.pairs;
     for (Index begin = 0; begin < task.pairs; begin += pairs) {
-        pairs = piece_of(task.pairs - begin, kMostJoinedPairs);
+        const Index left = task.pairs - begin;
+        pairs = piece_of(left, kMostJoinedPairs);
+        if (pairs < left) pairs = (pairs + kPiecePairs - 1) / kPiecePairs * kPiecePairs;
         for (Index i = 0; i < run.tokens; ++i)
             pairs_of(task, row_number(task, part, t + i), begin, pairs, room.cos + i * pairs, room.sin + i * pairs);
         run.row = {room.cos, room.sin, nullptr, pairs};

@@ -7,7 +7,6 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace avx2 {
 
-inline constexpr bool kHasMasks = false;
 inline constexpr bool kHasManyRegisters = false;
 
 // ---- scalars ----

@@ -20,23 +20,21 @@ using Mask32 = __mmask32;
 inline constexpr Mask8 kAll8 = 0xff;
 inline constexpr Mask16 kAll16 = 0xffff;
 
-// ---- load and store: what a mask leaves out is neither read nor written, and 0 in the register ----
+// ---- load and store: what a mask leaves out is not written ----
 
 ROPE_INLINE Floats load_floats(const float* p) noexcept { return _mm512_loadu_ps(p); }
-ROPE_INLINE Floats load_floats(const float* p, Mask16 m) noexcept { return _mm512_maskz_loadu_ps(m, p); }
+/// A lower half; the upper one may be anything.
+ROPE_INLINE Floats load_lower(const float* p) noexcept { return _mm512_castps256_ps512(_mm256_loadu_ps(p)); }
 ROPE_INLINE Doubles load_doubles(const double* p) noexcept { return _mm512_loadu_pd(p); }
-ROPE_INLINE Doubles load_doubles(const double* p, Mask8 m) noexcept { return _mm512_maskz_loadu_pd(m, p); }
+ROPE_INLINE Doubles load_lower(const double* p) noexcept { return _mm512_castpd256_pd512(_mm256_loadu_pd(p)); }
 ROPE_INLINE Words load_words(const void* p) noexcept { return _mm512_loadu_si512(p); }
-ROPE_INLINE Words load_words(const void* p, Mask32 m) noexcept { return _mm512_maskz_loadu_epi16(m, p); }
 ROPE_INLINE Shorts load_shorts(const void* p) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
-ROPE_INLINE Shorts load_shorts(const void* p, Mask16 m) noexcept { return _mm256_maskz_loadu_epi16(m, p); }
 
 ROPE_INLINE void store(float* p, Floats x) noexcept { _mm512_storeu_ps(p, x); }
 ROPE_INLINE void store(float* p, Floats x, Mask16 m) noexcept { _mm512_mask_storeu_ps(p, m, x); }
 ROPE_INLINE void store(double* p, Doubles x) noexcept { _mm512_storeu_pd(p, x); }
 ROPE_INLINE void store(double* p, Doubles x, Mask8 m) noexcept { _mm512_mask_storeu_pd(p, m, x); }
 ROPE_INLINE void store_words(void* p, Words x) noexcept { _mm512_storeu_si512(p, x); }
-ROPE_INLINE void store_words(void* p, Words x, Mask32 m) noexcept { _mm512_mask_storeu_epi16(p, m, x); }
 ROPE_INLINE void store_shorts(void* p, Shorts x) noexcept { _mm256_storeu_si256(static_cast<__m256i*>(p), x); }
 ROPE_INLINE void store_shorts(void* p, Shorts x, Mask16 m) noexcept { _mm256_mask_storeu_epi16(p, m, x); }
 ROPE_INLINE void store_as_floats(float* p, Doubles x) noexcept { _mm256_storeu_ps(p, _mm512_maskz_cvtpd_ps(kAll8, x)); }
@@ -90,12 +88,9 @@ ROPE_INLINE Doubles fused_add(Doubles a, Doubles b, Doubles c) noexcept { return
 ROPE_INLINE Doubles fused_subtract(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmsub_pd(a, b, c); }
 ROPE_INLINE Doubles fused_subtract_add(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmaddsub_pd(a, b, c); }
 ROPE_INLINE Doubles swapped(Doubles x) noexcept { return _mm512_maskz_permute_pd(kAll8, x, 0x55); }
-/// Lanes 0, 0, 1, 1, 2, 2, 3, 3, and lanes 4, 4, 5, 5, 6, 6, 7, 7.
+/// Lanes 0, 0, 1, 1, 2, 2, 3, 3.
 ROPE_INLINE Doubles lower_twice(Doubles x) noexcept {
     return _mm512_maskz_permutexvar_pd(kAll8, _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), x);
-}
-ROPE_INLINE Doubles upper_twice(Doubles x) noexcept {
-    return _mm512_maskz_permutexvar_pd(kAll8, _mm512_setr_epi64(4, 4, 5, 5, 6, 6, 7, 7), x);
 }
 
 // ---- words ----

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Vectors of 512 bits and masks, in the words of registers.hpp: of AVX-512, and of ../emulated, which has the same in
+// Vectors of 512 bits, in the words of registers.hpp: of AVX-512, and of ../emulated, which has the same in
 // plain C++. No include guard: it is included once by each of the two. What a set supplies is listed in ../README.md.
 //
 // bfloat16 is rounded by integers: the instruction for it (AVX512_BF16) makes subnormal numbers zero, and would give
@@ -10,7 +10,6 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace ROPE_ISA {
 
-inline constexpr bool kHasMasks = true;
 inline constexpr bool kHasManyRegisters = true;
 
 // ---- scalars ----
@@ -19,11 +18,10 @@ ROPE_INLINE float multiply_add(float a, float b, float c) noexcept { return __bu
 ROPE_INLINE double product(double a, double b) noexcept { return opaque(a * b); }
 ROPE_INLINE double multiply_add(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
 
-// ---- masks: the first n lanes ----
+// ---- masks: all lanes but the first n ----
 
-ROPE_INLINE Mask8 first_8(Index n) noexcept { return static_cast<Mask8>((1u << n) - 1); }
-ROPE_INLINE Mask16 first_16(Index n) noexcept { return static_cast<Mask16>((1u << n) - 1); }
-ROPE_INLINE Mask32 first_32(Index n) noexcept { return static_cast<Mask32>((std::uint64_t(1) << n) - 1); }
+ROPE_INLINE Mask8 after_8(Index n) noexcept { return static_cast<Mask8>(~0u << n); }
+ROPE_INLINE Mask16 after_16(Index n) noexcept { return static_cast<Mask16>(~0u << n); }
 
 // ---- floats to bfloat16: 16 bits with the rest of the sum still below ----
 
@@ -42,7 +40,6 @@ ROPE_INLINE Floats with_short_nan(Floats x) noexcept {
 
 // Which lane comes where. Of 32 lanes, those of the second register follow those of the first.
 inline constexpr int kLowerTwice[16] = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7};
-inline constexpr int kUpperTwice[16] = {8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15};
 inline constexpr int kEven[16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
 inline constexpr int kOdd[16] = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
 
@@ -64,17 +61,9 @@ struct Vector<float> {
     ROPE_INLINE static Vector load(const float* p) noexcept { return {load_floats(p)}; }
     ROPE_INLINE static Vector load(const half* p) noexcept { return {from_half(load_shorts(p))}; }
     ROPE_INLINE static Vector load(const bfloat16* p) noexcept { return {floats(up_16(widened(load_shorts(p))))}; }
-    ROPE_INLINE static Vector load_first(const float* p, Index n) noexcept { return {load_floats(p, first_16(n))}; }
-    ROPE_INLINE static Vector load_first(const half* p, Index n) noexcept {
-        return {from_half(load_shorts(p, first_16(n)))};
-    }
-    ROPE_INLINE static Vector load_first(const bfloat16* p, Index n) noexcept {
-        return {floats(up_16(widened(load_shorts(p, first_16(n)))))};
-    }
     /// p[0], p[0], p[1], p[1], ...
-    ROPE_INLINE static Vector load_twice(const float* p) noexcept { return load_first_twice(p, kWidth / 2); }
-    ROPE_INLINE static Vector load_first_twice(const float* p, Index n) noexcept {
-        return {permuted(load_floats(p, first_16(n)), load_order(kLowerTwice))};
+    ROPE_INLINE static Vector load_twice(const float* p) noexcept {
+        return {permuted(load_lower(p), load_order(kLowerTwice))};
     }
 
     ROPE_INLINE Shorts bits(const half*) const noexcept { return to_half(v); }
@@ -86,24 +75,13 @@ struct Vector<float> {
     ROPE_INLINE void store(T* p) const noexcept {
         store_shorts(p, bits(p));
     }
-    ROPE_INLINE void store_masked(float* p, Mask16 m) const noexcept { ROPE_ISA::store(p, v, m); }
-    template <class T>
-    ROPE_INLINE void store_masked(T* p, Mask16 m) const noexcept {
-        store_shorts(p, bits(p), m);
-    }
-    template <class T>
-    ROPE_INLINE void store_first(T* p, Index n) const noexcept {
-        store_masked(p, first_16(n));
-    }
+    ROPE_INLINE void store_after(float* p, Index kept) const noexcept { ROPE_ISA::store(p, v, after_16(kept)); }
     template <class T>
     ROPE_INLINE void store_after(T* p, Index kept) const noexcept {
-        store_masked(p, static_cast<Mask16>(~first_16(kept)));
+        store_shorts(p, bits(p), after_16(kept));
     }
     /// The two elements of each pair of neighbours exchanged.
     ROPE_INLINE Vector swapped() const noexcept { return {ROPE_ISA::swapped(v)}; }
-    /// Each element of the lower half twice, and of the upper one.
-    ROPE_INLINE Vector lower_twice() const noexcept { return {permuted(v, load_order(kLowerTwice))}; }
-    ROPE_INLINE Vector upper_twice() const noexcept { return {permuted(v, load_order(kUpperTwice))}; }
 };
 
 template <>
@@ -115,20 +93,11 @@ struct Vector<double> {
     ROPE_INLINE static Vector all(double x) noexcept { return {ROPE_ISA::all(x)}; }
 
     ROPE_INLINE static Vector load(const double* p) noexcept { return {load_doubles(p)}; }
-    ROPE_INLINE static Vector load_first(const double* p, Index n) noexcept { return {load_doubles(p, first_8(n))}; }
-    ROPE_INLINE static Vector load_twice(const double* p) noexcept { return load_first_twice(p, kWidth / 2); }
-    ROPE_INLINE static Vector load_first_twice(const double* p, Index n) noexcept {
-        return {ROPE_ISA::lower_twice(load_doubles(p, first_8(n)))};
-    }
+    ROPE_INLINE static Vector load_twice(const double* p) noexcept { return {ROPE_ISA::lower_twice(load_lower(p))}; }
     ROPE_INLINE void store(double* p) const noexcept { ROPE_ISA::store(p, v); }
     ROPE_INLINE void store(float* p) const noexcept { store_as_floats(p, v); }
-    ROPE_INLINE void store_first(double* p, Index n) const noexcept { ROPE_ISA::store(p, v, first_8(n)); }
-    ROPE_INLINE void store_after(double* p, Index kept) const noexcept {
-        ROPE_ISA::store(p, v, static_cast<Mask8>(~first_8(kept)));
-    }
+    ROPE_INLINE void store_after(double* p, Index kept) const noexcept { ROPE_ISA::store(p, v, after_8(kept)); }
     ROPE_INLINE Vector swapped() const noexcept { return {ROPE_ISA::swapped(v)}; }
-    ROPE_INLINE Vector lower_twice() const noexcept { return {ROPE_ISA::lower_twice(v)}; }
-    ROPE_INLINE Vector upper_twice() const noexcept { return {ROPE_ISA::upper_twice(v)}; }
 };
 
 template <class T>
@@ -178,19 +147,11 @@ struct EvenOdd<bfloat16> {
     }
     ROPE_INLINE static EvenOdd load(const bfloat16* p) noexcept { return apart(load_words(p)); }
     ROPE_INLINE static EvenOdd load(const float* p) noexcept { return apart(load_floats(p), load_floats(p + 16)); }
-    ROPE_INLINE static EvenOdd load_first(const bfloat16* p, Index n) noexcept {
-        return apart(load_words(p, first_32(n)));
-    }
-    ROPE_INLINE static EvenOdd load_first(const float* p, Index n) noexcept {
-        const Mask32 m = first_32(n);
-        return apart(load_floats(p, static_cast<Mask16>(m)), load_floats(p + 16, static_cast<Mask16>(m >> 16)));
-    }
     /// A NaN among them has zeros in its lower 16 bits, as those have that were loaded.
     ROPE_INLINE Words bits() const noexcept {
         return chosen_16(0xaaaaaaaa, down_16(rounded_at_16_bits(even.v)), rounded_at_16_bits(odd.v));
     }
     ROPE_INLINE void store(bfloat16* p) const noexcept { store_words(p, bits()); }
-    ROPE_INLINE void store_first(bfloat16* p, Index n) const noexcept { store_words(p, bits(), first_32(n)); }
 };
 
 }  // namespace ROPE_ISA

@@ -10,7 +10,7 @@ namespace emulated {
 
 inline constexpr bool kHasFma = true;
 
-ROPE_ABI inline bool is_available() noexcept { return true; }
+ROPE_ABI inline bool is_available() noexcept { return avx2::is_available(); }
 
 }  // namespace emulated
 }  // namespace detail

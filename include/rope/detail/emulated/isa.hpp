@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The vectors and masks of AVX-512 in plain C++, slow on every machine: so that their logic is tested anywhere. Only
-// where ROPE_EMULATED is defined, in all units of a program. See ../isa_list.hpp.
-#if defined(ROPE_EMULATED)
+// The vectors of AVX-512 in plain C++, slow on every machine: so that their logic is tested on those without. Only where
+// ROPE_EMULATED is defined, in all units of a program. See ../isa_list.hpp.
+#if defined(ROPE_EMULATED) && defined(__x86_64__) && defined(__GNUC__)
 #    if defined(ROPE_ISA_ENTRY)
 ROPE_ISA_ENTRY(emulated)
 #    elif !defined(ROPE_FOR_EACH_ISA)
 #        include "cpu.hpp"
 #    else
 #        define ROPE_ISA emulated
+#        define ROPE_NARROWER_ISA avx2
 #        ifndef ROPE_EMULATED_VECTORS
 #            define ROPE_EMULATED_VECTORS
 #            include "registers.hpp"
@@ -15,6 +16,7 @@ ROPE_ISA_ENTRY(emulated)
 #            include "../avx512/vectors.hpp"
 #        endif
 #        include ROPE_FOR_EACH_ISA
+#        undef ROPE_NARROWER_ISA
 #        undef ROPE_ISA
 #    endif
 #endif

@@ -34,11 +34,10 @@ ROPE_ABI inline bool has(Mask m, int i) noexcept {
 
 // ---- load and store ----
 
-template <class R, class E, class Mask>
-ROPE_ABI inline R load_lanes(const E* p, Mask m, int count) noexcept {
+template <class R, class E>
+ROPE_ABI inline R load_lanes(const E* p, int count) noexcept {
     E lanes[32] = {};
-    for (int i = 0; i < count; ++i)
-        if (has(m, i)) std::memcpy(lanes + i, p + i, sizeof(E));
+    for (int i = 0; i < count; ++i) std::memcpy(lanes + i, p + i, sizeof(E));
     R result;
     std::memcpy(&result, lanes, sizeof(R));
     return result;
@@ -51,18 +50,20 @@ ROPE_ABI inline void store_lanes(E* p, const R& x, Mask m, int count) noexcept {
         if (has(m, i)) std::memcpy(p + i, lanes + i, sizeof(E));
 }
 
-ROPE_ABI inline Floats load_floats(const float* p, Mask16 m = kAll16) noexcept { return load_lanes<Floats>(p, m, 16); }
-ROPE_ABI inline Doubles load_doubles(const double* p, Mask8 m = kAll8) noexcept { return load_lanes<Doubles>(p, m, 8); }
-ROPE_ABI inline Words load_words(const void* p, Mask32 m = ~Mask32(0)) noexcept {
-    return load_lanes<Words>(static_cast<const std::uint16_t*>(p), m, 32);
+ROPE_ABI inline Floats load_floats(const float* p) noexcept { return load_lanes<Floats>(p, 16); }
+ROPE_ABI inline Floats load_lower(const float* p) noexcept { return load_lanes<Floats>(p, 8); }
+ROPE_ABI inline Doubles load_doubles(const double* p) noexcept { return load_lanes<Doubles>(p, 8); }
+ROPE_ABI inline Doubles load_lower(const double* p) noexcept { return load_lanes<Doubles>(p, 4); }
+ROPE_ABI inline Words load_words(const void* p) noexcept {
+    return load_lanes<Words>(static_cast<const std::uint16_t*>(p), 32);
 }
-ROPE_ABI inline Shorts load_shorts(const void* p, Mask16 m = kAll16) noexcept {
-    return load_lanes<Shorts>(static_cast<const std::uint16_t*>(p), m, 16);
+ROPE_ABI inline Shorts load_shorts(const void* p) noexcept {
+    return load_lanes<Shorts>(static_cast<const std::uint16_t*>(p), 16);
 }
 ROPE_ABI inline void store(float* p, Floats x, Mask16 m = kAll16) noexcept { store_lanes(p, x, m, 16); }
 ROPE_ABI inline void store(double* p, Doubles x, Mask8 m = kAll8) noexcept { store_lanes(p, x, m, 8); }
-ROPE_ABI inline void store_words(void* p, Words x, Mask32 m = ~Mask32(0)) noexcept {
-    store_lanes(static_cast<std::uint16_t*>(p), x, m, 32);
+ROPE_ABI inline void store_words(void* p, Words x) noexcept {
+    store_lanes(static_cast<std::uint16_t*>(p), x, ~Mask32(0), 32);
 }
 ROPE_ABI inline void store_shorts(void* p, Shorts x, Mask16 m = kAll16) noexcept {
     store_lanes(static_cast<std::uint16_t*>(p), x, m, 16);
@@ -138,11 +139,6 @@ ROPE_ABI inline Register<E, n> swapped(const Register<E, n>& x) noexcept {
 ROPE_ABI inline Doubles lower_twice(const Doubles& x) noexcept {
     Doubles r;
     for (int i = 0; i < 8; ++i) r.lane[i] = x.lane[i / 2];
-    return r;
-}
-ROPE_ABI inline Doubles upper_twice(const Doubles& x) noexcept {
-    Doubles r;
-    for (int i = 0; i < 8; ++i) r.lane[i] = x.lane[4 + i / 2];
     return r;
 }
 ROPE_ABI inline Floats permuted(const Floats& x, const Words& order) noexcept {

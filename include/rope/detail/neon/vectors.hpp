@@ -8,7 +8,6 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace neon {
 
-inline constexpr bool kHasMasks = false;
 inline constexpr bool kHasManyRegisters = false;
 
 // ---- scalars ----

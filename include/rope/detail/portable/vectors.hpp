@@ -8,7 +8,6 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace portable {
 
-inline constexpr bool kHasMasks = false;
 inline constexpr bool kHasManyRegisters = false;
 
 /// a * b + c: rounded once where the machine can, else the product and the sum are rounded, and a machine without fma
