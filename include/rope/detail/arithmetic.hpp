@@ -61,6 +61,13 @@ ROPE_INLINE Index alone(Index x) noexcept {
     return x;
 }
 
+/// The compiler moves nothing that reads or writes memory over this.
+ROPE_INLINE void keep_order() noexcept {
+#if defined(__GNUC__)
+    __asm__ volatile("" ::: "memory");
+#endif
+}
+
 // ---- 16-bit elements, without branches so that loops over them vectorise ----
 
 /// Exact.
