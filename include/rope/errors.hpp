@@ -30,8 +30,9 @@ class Status {
     // Not `= default`: that would fill the whole message with zeros, and ok is what nearly every check answers.
     ROPE_ABI Status() noexcept {}
     ROPE_ABI Status(StatusCode code, const detail::Message& message) noexcept : message_(message), code_(code) {}
-    ROPE_COLD Status(StatusCode code, const detail::Piece* pieces, std::size_t count) noexcept
-        : message_(pieces, count), code_(code) {}
+    ROPE_COLD Status(StatusCode code, const detail::PieceKind* kinds, const detail::Piece* pieces,
+                     std::size_t count) noexcept
+        : message_(kinds, pieces, count), code_(code) {}
 
     ROPE_ABI bool ok() const noexcept { return code_ == StatusCode::ok; }
     ROPE_ABI StatusCode code() const noexcept { return code_; }
@@ -92,12 +93,12 @@ ROPE_ABI inline bool proceed(const Status& status) { return status.ok() || refus
 template <class... Parts>
 ROPE_INLINE Status invalid(const Parts&... parts) noexcept {
     const Piece pieces[] = {parts...};
-    return Status(StatusCode::invalid_argument, pieces, sizeof...(Parts));
+    return Status(StatusCode::invalid_argument, kPieceKinds<Parts...>, pieces, sizeof...(Parts));
 }
 template <class... Parts>
 ROPE_INLINE Status out_of_range(const Parts&... parts) noexcept {
     const Piece pieces[] = {parts...};
-    return Status(StatusCode::out_of_range, pieces, sizeof...(Parts));
+    return Status(StatusCode::out_of_range, kPieceKinds<Parts...>, pieces, sizeof...(Parts));
 }
 
 }  // namespace detail

@@ -260,24 +260,6 @@ struct FirstFeatures<T, 0> {
     ROPE_INLINE void turn(const Blocks<HalfSplitBlock<Vector<T>, T>, 0>&, const In*, Out*, Index) const noexcept {}
 };
 
-/// One head by n blocks.
-template <class Block, int n, class In, class Out>
-ROPE_INLINE void turn_head(const Blocks<Block, n>& by, const In* x, Out* y, Index distance) noexcept {
-    by.turn(x, y, distance);
-}
-template <class T, int n, class In, class Out>
-ROPE_INLINE void turn_head(const Blocks<HalfSplitBlock<Vector<T>, T>, n>& by, const In* x, Out* y,
-                           Index distance) noexcept {
-    if constexpr (n > HalfSplitBlock<Vector<T>, T>::kTogether) {
-        FirstFeatures<T, n> first;
-        first.load(x);
-        keep_order();
-        first.turn(by, x, y, distance);
-    } else {
-        by.turn(x, y, distance);
-    }
-}
-
 /// Heads of one token whose rotated slices begin at x and y, x_stride and y_stride apart.
 template <class In, class Out>
 struct ROPE_ABI Heads {
@@ -314,7 +296,14 @@ ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Ind
     const In* x = heads.x + i * (Block::kStep / Block::kPairs);
     Out* y = heads.y + i * (Block::kStep / Block::kPairs);
     for (Index h = 0; h < heads.count; ++h) {
-        turn_head(blocks, x, y, distance);
+        if constexpr (n > Block::kTogether && std::is_same_v<Block, HalfSplitBlock<Vector<T>, T>>) {
+            FirstFeatures<T, n> first;
+            first.load(x);
+            keep_order();
+            first.turn(blocks, x, y, distance);
+        } else {
+            blocks.turn(x, y, distance);
+        }
         x += heads.x_stride;
         y += heads.y_stride;
     }
