@@ -24,38 +24,40 @@ ROPE_INLINE Side<X> side_of(const AnyView& v, const Part& part, Axis lanes) noex
             v.strides[lanes] != 1};
 }
 
-/// How some pairs of some heads of some tokens lie.
-struct ROPE_ABI Grid {
-    Index head, token;  // the steps from one to the next
-    PairShape pair;
-};
-
 /// Tokens or heads that are no neighbours are so here, a tile of them at a time: the first features of its pairs, then
 /// the second ones.
 template <class X>
 struct ROPE_ABI Stage {
+    static constexpr PairShape kShape = PairShape{1, kTilePairs} * kLanes;
     alignas(64) X at[2 * kTilePairs][kLanes];
 
-    static constexpr PairShape kPair = PairShape{1, kTilePairs} * kLanes;
-    ROPE_ABI static Grid grid(Index tokens) noexcept { return {tokens, 1, kPair}; }
-};
-
-/// `first` is the first feature on each side.
-template <class X>
-ROPE_NOINLINE void copy_pairs(const X* first, const Grid& from, X* first_out, const Grid& to, Index heads, Index tokens,
-                              Index pairs) noexcept {
-    const Index step = from.pair.step, distance = from.pair.distance;
-    const Index step_out = to.pair.step, distance_out = to.pair.distance;
-    for (Index h = 0; h < heads; ++h)
-        for (Index t = 0; t < tokens; ++t) {
-            const X* const x = first + h * from.head + t * from.token;
-            X* const y = first_out + h * to.head + t * to.token;
-            for (Index i = 0; i < pairs; ++i) {
-                y[i * step_out] = x[i * step];
-                y[i * step_out + distance_out] = x[i * step + distance];
+    /// Takes `pairs` pairs of some heads of some tokens, of which `first` is the first feature.
+    ROPE_NOINLINE void take(const X* first, Index head, Index token, PairShape shape, Index heads, Index tokens,
+                            Index pairs) noexcept {
+        Index lane = 0;
+        for (Index h = 0; h < heads; ++h)
+            for (Index t = 0; t < tokens; ++t, ++lane) {
+                const X* const x = first + h * head + t * token;
+                for (Index i = 0; i < pairs; ++i) {
+                    at[i][lane] = x[i * shape.step];
+                    at[kTilePairs + i][lane] = x[i * shape.step + shape.distance];
+                }
             }
-        }
-}
+    }
+    /// Gives them back.
+    ROPE_NOINLINE void give(X* first, Index head, Index token, PairShape shape, Index heads, Index tokens,
+                            Index pairs) const noexcept {
+        Index lane = 0;
+        for (Index h = 0; h < heads; ++h)
+            for (Index t = 0; t < tokens; ++t, ++lane) {
+                X* const x = first + h * head + t * token;
+                for (Index i = 0; i < pairs; ++i) {
+                    x[i * shape.step] = at[i][lane];
+                    x[i * shape.step + shape.distance] = at[kTilePairs + i][lane];
+                }
+            }
+    }
+};
 
 /// A part of at most kLanes tokens, or of one token if heads are the neighbours. Lane h * tokens + t is head h of
 /// token t: of one head, or of several where all these are neighbours.
@@ -93,22 +95,18 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
         const Index feature = task.rotary_offset + i * shape.step;
         const bool is_staged = in.is_apart || out.is_apart;
         const HeadsShape here = {heads_at_once * in.head, heads_at_once * out.head,
-                                 in.is_apart ? Stage<In>::kPair : in_shape,
-                                 out.is_apart ? Stage<Out>::kPair : out_shape, pairs};
+                                 in.is_apart ? Stage<In>::kShape : in_shape,
+                                 out.is_apart ? Stage<Out>::kShape : out_shape, pairs};
         Index heads = heads_at_once;  // in a group
         for (Index h = 0, groups; h < count; h += groups * heads) {
             if (count - h < heads) heads = count - h;
             groups = is_staged ? 1 : (count - h) / heads;
             const In* const x = in.data + h * in.head + feature * in.feature;
             Out* const y = out.data + h * out.head + feature * out.feature;
-            if (in.is_apart)
-                copy_pairs(x, {in.head, in.token, in_shape}, &in_stage.at[0][0], in_stage.grid(tokens), heads, tokens,
-                           pairs);
+            if (in.is_apart) in_stage.take(x, in.head, in.token, in_shape, heads, tokens, pairs);
             task.kernels.turn_lanes(in.is_apart ? &in_stage.at[0][0] : x, out.is_apart ? &out_stage.at[0][0] : y, tile,
                                     here, groups, tokens * heads);
-            if (out.is_apart)
-                copy_pairs(&out_stage.at[0][0], out_stage.grid(tokens), y, {out.head, out.token, out_shape}, heads,
-                           tokens, pairs);
+            if (out.is_apart) out_stage.give(y, out.head, out.token, out_shape, heads, tokens, pairs);
         }
     }
     if (task.in_place) return;
