@@ -38,10 +38,16 @@ inline constexpr bool kHasWholeBlocksOnly = false;
 //      block begins at feature i * kStep / kPairs of its head for pair i. kTogether blocks are worked on at once, or
 //      kTogetherOverHeads if several heads share them. ----
 
-/// With registers for it, as many doubles as floats. A Zen 5 reads L2 ahead where lines follow one another: when a head
-/// of 64 pairs is turned at once, and the first features of all blocks are read before the second ones, [16, 32, 128]
-/// with AVX-512 takes 1.32 (half-split) and 1.13 (interleaved) of the time of `scale`; by half heads 1.93 and 1.95;
-/// half-split in orders that compilers choose, without keep_order, 1.36 to 1.84.
+/// With registers for it, as many doubles as floats, and half-split the first features of all blocks before the second
+/// ones, and those in the order of memory: a Zen 5 reads ahead where lines follow one another. With AVX-512, times over
+/// that of `scale`, half-split and interleaved:
+///
+///                                                    [16, 32, 128]    [2048, 32, 128]    [8192, 32, 128]
+///     double, by half heads                             1.93  1.95
+///     double, by heads, in a compiler's order           1.41  1.23         1.21  1.34         1.17  1.26
+///     double, as it is                                  1.28  1.13         1.23  1.19         1.18  1.15
+///     float, two blocks after two, in a compiler's order                   1.26  1.33         1.14  1.22
+///     float, as it is                                                      1.22  1.13         1.11  1.07
 template <class T>
 inline constexpr int kDoublesOverHeads = kHasManyRegisters && sizeof(T) == 8 ? 2 : 1;
 
@@ -296,7 +302,7 @@ ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Ind
     const In* x = heads.x + i * (Block::kStep / Block::kPairs);
     Out* y = heads.y + i * (Block::kStep / Block::kPairs);
     for (Index h = 0; h < heads.count; ++h) {
-        if constexpr (n > Block::kTogether && std::is_same_v<Block, HalfSplitBlock<Vector<T>, T>>) {
+        if constexpr (kHasManyRegisters && std::is_same_v<Block, HalfSplitBlock<Vector<T>, T>>) {
             FirstFeatures<T, n> first;
             first.load(x);
             keep_order();

@@ -51,8 +51,9 @@ ROPE_NOINLINE void turn_run(const RotateKernels<In, Out, T>& kernels, const Run<
         else
             for (Index h = 0; h < heads; h += at_once) {
                 const Index here = heads - h < at_once ? heads - h : at_once;
-                if (ahead > 0)
-                    for (Index k = h; k < h + here; ++k) prefetch(y + k * shape.y_head, ahead);
+                if (ahead >
+                    0)  // by four, because it stands beside very little work: [8192, 32, 128] 1.25 to 1.13 of scale
+                    for (Index k = h; k < h + here; ++k) prefetch<4>(y + k * shape.y_head, ahead);
                 kernels.turn(x + h * shape.x_head, y + h * shape.y_head, cos, sin, shape, here);
             }
         if (--t == 0) return;
