@@ -17,7 +17,7 @@
 // is set and not empty, else the best set that the machine has. A name that is not available is no choice: tables
 // are built by plain loops, with the same bits, and calls throw. The sets, best first, and exactly so spelled:
 //
-//     avx512      x86-64 with AVX-512 F, BW, DQ and VL
+//     avx512      x86-64 with AVX-512 F, BW, DQ and VL; what is no whole vectors of pairs, and single heads, by avx2
 //     avx2        x86-64 with AVX2, FMA and F16C
 //     sse2        every x86-64
 //     neon        every aarch64 with bytes in little-endian order

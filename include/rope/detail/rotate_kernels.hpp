@@ -22,7 +22,7 @@ ROPE_KERNEL void turn_by_blocks(const In* x, Out* y, const T* cos, const T* sin,
 
 #if defined(ROPE_NARROWER_ISA)
 
-// ---- What this set has: heads of whole blocks that share a row. All else a narrower one does as fast or faster ----
+// ---- What this set has: heads of whole blocks that share a row. The rest a narrower one does: see README.md ----
 
 template <class Block, class In, class Out, class T>
 ROPE_ABI constexpr RotateKernels<In, Out, T> with_blocks(RotateKernels<In, Out, T> narrower) noexcept {
