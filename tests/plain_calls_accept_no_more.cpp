@@ -101,9 +101,8 @@ TEST_CASE("what is taken for a plain call, the checks accept, and the run is wit
         const auto erased = rope::detail::in_place("x", x, table).erased();
         const auto erased_2 = rope::detail::in_place("y", y, table).erased();
         const CheckedTensor tensors[] = {erased.checked(), erased_2.checked()};
-        const CheckedTensor* const pointers[] = {&tensors[0], &tensors[1]};
-        const bool one = check_call(pointers, 1, positions, uses).ok();
-        const bool both = check_call(pointers, 2, positions, uses).ok();
+        const bool one = check_call(positions, uses, tensors[0]).ok();
+        const bool both = check_call(positions, uses, tensors[0], tensors[1]).ok();
         if (one_plain > one || both_plain > both || one_view_plain > both) {
             CAPTURE(round, one_plain, one, both_plain, one_view_plain, both);
             FAIL("what the checks refuse is taken for a plain call");

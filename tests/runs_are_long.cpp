@@ -35,16 +35,15 @@ void note_heads(const float*, float*, const float*, const float*, const rope::de
     heads_left -= heads;
 }
 void no_rows(const rope::detail::Row<float>&, Index, float, float, float*, float*) noexcept {}
-void no_copy(const float*, Index, float*, Index, Index) noexcept {}
 
 /// The runs of heads begin .. end - 1 of a job; end -1 is the last.
 template <class Task>
 std::vector<Index> runs_of(const rope::detail::Job<Task>& job, Index begin = 0, Index end = -1) {
     const rope::detail::RotateKernels<float, float, float> kernels = {&note_heads, &note_run, nullptr, &no_rows,
-                                                                      &no_copy};
+                                                                      nullptr};
     const Task& t = job.task;
-    const Task task = {t.in,        t.out,       t.rows,   t.pairs,    t.rotary_offset, t.positions,
-                       t.cos_scale, t.sin_scale, t.layout, t.in_place, t.order,         kernels};
+    const Task task = {t.in,        t.out,    t.rows,  t.pairs, t.rotary_offset,   t.positions, t.cos_scale,
+                       t.sin_scale, t.layout, t.order, kernels, t.turn_neighbours, t.copy_rest};
     runs.clear();
     heads_left = 0;
     rope::detail::turn_all(task, begin, end < 0 ? job.heads : end);

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <variant>
 
 #include "config.hpp"
 #include "errors.hpp"
@@ -93,14 +92,14 @@ ROPE_ABI inline Status check_seq_len(Index seq_len) noexcept {
 
 /// The longest sequence that frequencies(config, seq_len) are for.
 ROPE_ABI inline Index longest_sequence(const Config& config, Index seq_len) noexcept {
-    return std::visit(LongestSequence{seq_len}, config.schedule);
+    return longest_sequence(config.schedule, seq_len);
 }
 
 /// Makes the frequencies of a Config, or says why there are none.
 ROPE_ABI inline Status make_frequencies(const Config& config, Index seq_len, Frequencies& result) {
     if (const Status s = check(config); !s.ok()) return s;
     if (const Status s = check_seq_len(seq_len); !s.ok()) return s;
-    const Scheduled made = std::visit(MakeSchedule{rotary_dim(config), config.base, seq_len}, config.schedule);
+    const Scheduled made = detail::visit(MakeSchedule{rotary_dim(config), config.base, seq_len}, config.schedule);
     // Divided by the factor's mantissa, then scaled: a quotient of extreme numbers would overflow on the way.
     int factor_exponent = 0;
     const DoubleDouble factor = {std::frexp(config.interpolation_factor, &factor_exponent), 0.0};

@@ -17,7 +17,7 @@
 // rope::apply and never see it.
 #define ROPE_VERSION_NAMESPACE v0_1
 
-// Every function and every class that the library defines carries ROPE_ABI. Programs link translation units that were
+// Every class that the library defines, and every function that can be called, carries ROPE_ABI. Programs link translation units that were
 // compiled with different -m flags; an inline function or a template then becomes one weak symbol with several bodies,
 // and the linker may keep the one that the oldest machine cannot run. The tag makes the instruction set (and the way
 // errors leave a function) part of the symbol's name; that of a class is in the names of all that compilers and the
@@ -27,10 +27,10 @@
 // told (destruction, copies) is declared and tagged. (A std::vector of them is one for all units, as any
 // std::vector<float> is: it is not the library's. With -flto g++ warns of Rows, Moves and RotaryEmbedding, whose insides
 // are tagged.)
-// ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls; ROPE_NOINLINE for what would be
-// repeated in every kernel or call; ROPE_COLD for what runs once, or when a call is refused; ROPE_KERNEL for the loops
-// that most of the time goes into: how fast they are depends on where in a cache line they stand, so the function
-// begins with a line.
+// ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls. They are never called, so their names meet
+// nobody's and need no tag. ROPE_NOINLINE is for what would be repeated in every kernel or call; ROPE_COLD for what runs
+// once, or when a call is refused; ROPE_KERNEL for the loops that most of the time goes into: how fast they are depends on
+// where in a cache line they stand, so the function begins with a line.
 #if defined(__cpp_exceptions)
 #    define ROPE_EXCEPTIONS 1
 #    define ROPE_ABI_ERRORS ""
@@ -44,7 +44,7 @@
 #if defined(__GNUC__)
 #    define ROPE_ABI [[gnu::abi_tag(ROPE_STRING(ROPE_MACHINE) ROPE_ABI_ERRORS)]]
 #    define ROPE_VISIBLE [[gnu::visibility("default")]]
-#    define ROPE_INLINE ROPE_ABI [[gnu::always_inline]] inline
+#    define ROPE_INLINE [[gnu::always_inline]] inline
 #    define ROPE_NOINLINE ROPE_ABI [[gnu::noinline]] inline
 #    define ROPE_COLD ROPE_ABI [[gnu::noinline]] [[gnu::cold]] inline
 #    define ROPE_KERNEL ROPE_ABI [[gnu::aligned(64)]]

@@ -29,22 +29,24 @@ struct ROPE_ABI ErasedInPlace {
     using In = Storage;
     using Out = Storage;
     using Table = T;
+    static constexpr bool kElsewhere = false;
     AnyView out;
     const CosSinRows<T>& rows;
 
     ROPE_INLINE const AnyView& in() const noexcept { return out; }
-    ROPE_INLINE CheckedTensor checked() const noexcept { return {out, out, shape_of(rows)}; }
+    ROPE_INLINE CheckedTensor checked() const noexcept { return {out, out, shape_of(rows), nullptr}; }
 };
 template <class In_, class Out_, class T>
 struct ROPE_ABI ErasedOutOfPlace {
     using In = In_;
     using Out = Out_;
     using Table = T;
+    static constexpr bool kElsewhere = true;
     AnyView source, out;
     const CosSinRows<T>& rows;
 
     ROPE_INLINE const AnyView& in() const noexcept { return source; }
-    ROPE_INLINE CheckedTensor checked() const noexcept { return {source, out, shape_of(rows)}; }
+    ROPE_INLINE CheckedTensor checked() const noexcept { return {source, out, shape_of(rows), &kDisjointTests}; }
 };
 
 /// One tensor of a call with its table, as given. A View is a TensorView, or a reference to the caller's own.
@@ -129,8 +131,7 @@ ROPE_INLINE constexpr Uses uses_of_any() noexcept {
 template <class... Tensors>
 ROPE_INLINE Status check_erased(const Positions& positions, Uses uses, const Tensors&... checked) noexcept {
     if (isa_is_chosen() && is_plainly_fine(positions, uses, checked...)) return Status();
-    const CheckedTensor* const tensors[] = {&checked...};
-    return check_call(tensors, static_cast<int>(sizeof...(Tensors)), positions, uses);
+    return check_call(positions, uses, checked...);
 }
 
 /// Whether a call with these tensors would be accepted.
@@ -168,10 +169,13 @@ ROPE_INLINE auto rotate_job(Direction direction, const Positions& positions, Isa
     const Index heads = count_heads(out), pairs = a.rows.pairs();
     const Index bytes = bytes_of(out, heads);
     const bool is_contiguous = in.strides[kFeatureAxis] == 1 && out.strides[kFeatureAxis] == 1;
+    CopyRest<In, Out, T>* copy = nullptr;
+    if constexpr (Argument::kElsewhere)
+        if (in.data != out.data) copy = &copy_rest<In, Out, T>;
     return Job<RotateTask<In, Out, T>>{
         {in, out, RowsAccess::source(a.rows), pairs, a.rows.rotary_offset(), positions, cos_scale, sin_scale, layout,
-         in.data == out.data, choose_order(out, bytes, lanes_of(in, out)),
-         rotate_kernels<layout, In, Out, T>(isa, pairs, is_contiguous)},
+         choose_order(out, bytes, lanes_of(in, out)), rotate_kernels<layout, In, Out, T>(isa, pairs, is_contiguous),
+         &turn_neighbours<Argument::kElsewhere, In, Out, T>, copy},
         &turn_all<In, Out, T>,
         heads,
         bytes};

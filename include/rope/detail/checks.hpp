@@ -41,13 +41,20 @@ ROPE_INLINE TableShape shape_of(const CosSinRows<T>& r) noexcept {
             RowsAccess::batch(r)};
 }
 
+/// Tests that show of two views that they share no element.
+struct ROPE_ABI DisjointTests {
+    bool (*plainly)(const AnyView&, const AnyView&) noexcept;  // quick
+    bool (*at_all)(const AnyView&, const AnyView&) noexcept;   // whatever can be shown
+};
+
 /// One tensor of a call: where it is read, where it is written, and its table.
 struct ROPE_ABI CheckedTensor {
     const AnyView& in;
     const AnyView& out;
     TableShape table;
+    const DisjointTests* disjoint;  // of in and out; null in place, where a unit need not compile them
 
-    ROPE_INLINE bool in_place() const noexcept { return &in == &out; }
+    ROPE_INLINE bool in_place() const noexcept { return disjoint == nullptr; }
 };
 
 /// The bytes that a view touches, as offsets [begin, end) from its data pointer, over the axes whose stride in bytes
@@ -215,44 +222,50 @@ ROPE_COLD Status check_uses(const AnyView& v, const TableShape& table, Uses uses
     return Status();
 }
 
-/// All checks of one call on one or two tensors, in the order in which a reader would want to hear of them.
-ROPE_COLD Status check_call(const CheckedTensor* const* tensors, int count, const Positions& positions,
-                            Uses uses) noexcept {
-    const CheckedTensor& first = *tensors[0];
-    for (int i = 0; i < count; ++i) {
-        const CheckedTensor& t = *tensors[i];
-        if (const Status s = check_uses(t.out, t.table, uses); !s.ok()) return s;
-        if (const Status s = check_extents(t.in); !s.ok()) return s;
-        if (const Status s = t.in_place() ? Status() : check_extents(t.out); !s.ok()) return s;
-        if (t.in.extents[3] != t.table.head_dim)
-            return invalid(t.in.name, ".head_dim is ", t.in.extents[3], "; its ", t.table.name,
-                           " was made for a head_dim of ", t.table.head_dim, ".");
-        if (t.table.batch != 0 && t.table.batch != t.in.extents[0])
-            return invalid(t.in.name, ".batch is ", t.in.extents[0], "; its ", t.table.name,
-                           " was made for the tokens of ", t.table.batch, " batch entries.");
-        for (int axis = 0; axis < 4; ++axis)
-            if (t.out.extents[axis] != t.in.extents[axis])
-                return invalid(t.out.name, ".", kAxisNames[axis], " is ", t.out.extents[axis], "; it must be that of ",
-                               t.in.name, " (", t.in.extents[axis], ").");
-        for (int axis = 0; axis < 2; ++axis)
-            if (t.in.extents[axis] != first.in.extents[axis])
-                return invalid(t.in.name, ".", kAxisNames[axis], " is ", t.in.extents[axis], "; it must be that of ",
-                               first.in.name, " (", first.in.extents[axis], ").");
-        if (const Status s = check_no_self_overlap(t.out); !s.ok()) return s;
-        if (!t.in_place() && !is_same_view(t.in, t.out) && !is_disjoint(t.in, t.out))
-            return invalid(t.in.name, " and ", t.out.name,
-                           " are different views that may share elements; they must be the same view (pointer, type, "
-                           "extents and strides) or be shown to share none by their strides.");
-    }
-    if (count == 2 && !is_disjoint(first.out, tensors[1]->out))
-        return invalid(first.out.name, " and ", tensors[1]->out.name,
+/// All checks of one tensor of a call, whose first tensor is read at `first`.
+ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Uses uses) noexcept {
+    if (const Status s = check_uses(t.out, t.table, uses); !s.ok()) return s;
+    if (const Status s = check_extents(t.in); !s.ok()) return s;
+    if (const Status s = t.in_place() ? Status() : check_extents(t.out); !s.ok()) return s;
+    if (t.in.extents[3] != t.table.head_dim)
+        return invalid(t.in.name, ".head_dim is ", t.in.extents[3], "; its ", t.table.name,
+                       " was made for a head_dim of ", t.table.head_dim, ".");
+    if (t.table.batch != 0 && t.table.batch != t.in.extents[0])
+        return invalid(t.in.name, ".batch is ", t.in.extents[0], "; its ", t.table.name, " was made for the tokens of ",
+                       t.table.batch, " batch entries.");
+    for (int axis = 0; axis < 4; ++axis)
+        if (t.out.extents[axis] != t.in.extents[axis])
+            return invalid(t.out.name, ".", kAxisNames[axis], " is ", t.out.extents[axis], "; it must be that of ",
+                           t.in.name, " (", t.in.extents[axis], ").");
+    for (int axis = 0; axis < 2; ++axis)
+        if (t.in.extents[axis] != first.extents[axis])
+            return invalid(t.in.name, ".", kAxisNames[axis], " is ", t.in.extents[axis], "; it must be that of ",
+                           first.name, " (", first.extents[axis], ").");
+    if (const Status s = check_no_self_overlap(t.out); !s.ok()) return s;
+    if (!t.in_place() && !is_same_view(t.in, t.out) && !t.disjoint->at_all(t.in, t.out))
+        return invalid(t.in.name, " and ", t.out.name,
+                       " are different views that may share elements; they must be the same view (pointer, type, "
+                       "extents and strides) or be shown to share none by their strides.");
+    return Status();
+}
+
+/// All checks of a call on one tensor or two, in the order in which a reader would want to hear of them.
+ROPE_COLD Status check_call(const Positions& positions, Uses uses, const CheckedTensor& x) noexcept {
+    if (const Status s = check_tensor(x, x.in, uses); !s.ok()) return s;
+    const Status s = check_positions(positions, x.in.extents[0], x.in.extents[1], x.table);
+    return !s.ok() || isa_is_chosen() ? s : choose_isa();
+}
+ROPE_COLD Status check_call(const Positions& positions, Uses uses, const CheckedTensor& q,
+                            const CheckedTensor& k) noexcept {
+    if (const Status s = check_tensor(q, q.in, uses); !s.ok()) return s;
+    if (const Status s = check_tensor(k, q.in, uses); !s.ok()) return s;
+    if (!is_disjoint(q.out, k.out))
+        return invalid(q.out.name, " and ", k.out.name,
                        " may share elements, which would turn twice; two views that are written must be shown to share "
                        "none by their strides.");
-    for (int i = 0; i < count; ++i)
-        if (const Status s = check_positions(positions, first.in.extents[0], first.in.extents[1], tensors[i]->table);
-            !s.ok())
-            return s;
-    return isa_is_chosen() ? Status() : choose_isa();
+    if (const Status s = check_positions(positions, q.in.extents[0], q.in.extents[1], q.table); !s.ok()) return s;
+    const Status s = check_positions(positions, q.in.extents[0], q.in.extents[1], k.table);
+    return !s.ok() || isa_is_chosen() ? s : choose_isa();
 }
 
 }  // namespace detail

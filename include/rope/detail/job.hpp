@@ -2,6 +2,8 @@
 // How the work of a call is cut and handed to an executor.
 #pragma once
 
+#include <type_traits>
+
 #include "../types.hpp"
 #include "any_view.hpp"
 #include "walk.hpp"
@@ -76,14 +78,12 @@ ROPE_NOINLINE void execute_in_units(Executor& executor, const Jobs&... jobs) {
     });
 }
 
-/// The same, unless all is done on the calling thread before another one has begun.
+/// The same, unless there is none, or all is done before another thread has begun.
 template <class Executor, class... Jobs>
 ROPE_INLINE void execute(Executor& executor, const Jobs&... jobs) {
-    if ((jobs.bytes + ...) < kSplitBytes) {
-        (jobs.kernel(jobs.task, 0, jobs.heads), ...);
-        return;
-    }
-    execute_in_units(executor, jobs...);
+    if constexpr (!std::is_same_v<Executor, CallingThread>)
+        if ((jobs.bytes + ...) >= kSplitBytes) return execute_in_units(executor, jobs...);
+    (jobs.kernel(jobs.task, 0, jobs.heads), ...);
 }
 
 }  // namespace detail

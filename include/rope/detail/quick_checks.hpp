@@ -59,7 +59,7 @@ ROPE_INLINE bool are_equal(const Index (&a)[4], const Index (&b)[4]) noexcept {
 
 /// Spans that do not meet, or tokens that lie apart within a common stride. Sizes and addresses are unsigned: a
 /// negative distance is a large one.
-ROPE_INLINE bool is_plainly_disjoint(const AnyView& a, const AnyView& b) noexcept {
+ROPE_NOINLINE bool is_plainly_disjoint(const AnyView& a, const AnyView& b) noexcept {
     const auto bytes = [](const AnyView& v, Index elements) {
         return static_cast<std::uintptr_t>(elements * v.element_size);
     };
@@ -85,7 +85,7 @@ ROPE_INLINE bool is_plain(const CheckedTensor& t) noexcept {
     if (t.table.batch != 0 && t.table.batch != t.out.extents[0]) return false;
     if (t.in_place()) return true;
     if (!is_moderate(t.in) || !are_equal(t.in.extents, t.out.extents)) return false;
-    return is_plainly_disjoint(t.in, t.out) ||
+    return t.disjoint->plainly(t.in, t.out) ||
            (t.in.data == t.out.data && t.in.type == t.out.type && are_equal(t.in.strides, t.out.strides));
 }
 
@@ -120,6 +120,8 @@ ROPE_NOINLINE bool is_plainly_fine(const Positions& p, Uses uses, const CheckedT
            is_plainly_held(p, q.out.extents[0], q.out.extents[1],
                            {w.first > v.first ? w.first : v.first, w.last < v.last ? w.last : v.last});
 }
+
+inline constexpr DisjointTests kDisjointTests = {&is_plainly_disjoint, &is_disjoint};
 
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -141,23 +141,18 @@ struct ROPE_ABI Neighbours {
     }
 };
 
-/// `count` of them. The last vector overlaps the one before it: then both are loaded before either is stored, because a
-/// load waits for a store of which it reads a part.
+/// `count` of them. The last vector may overlap the one before it: it is loaded before any is stored, because a load waits
+/// for a store of which it reads a part.
 template <class In, class Out, class T>
 ROPE_INLINE void turn_each(const Neighbours<In, Out, T>& of, Index count) noexcept {
+    constexpr Index kWidth = Vector<T>::kWidth;
     Index k = 0;
-    if constexpr (Vector<T>::kWidth > 1) {
-        constexpr Index kWidth = Vector<T>::kWidth;
-        for (; count - k >= 2 * kWidth; k += kWidth) of.put_from(k, of.turned_from(k));
-        if (count - k >= kWidth) {
-            const Pair<Vector<T>> result = of.turned_from(k);
+    if constexpr (kWidth > 1) {
+        if (count >= kWidth) {
             const Index last = count - kWidth;
-            if (last != k) {
-                const Pair<Vector<T>> last_result = of.turned_from(last);
-                of.put_from(k, result);
-                return of.put_from(last, last_result);
-            }
-            return of.put_from(k, result);
+            const Pair<Vector<T>> last_result = of.turned_from(last);
+            for (; k < last; k += kWidth) of.put_from(k, of.turned_from(k));
+            return of.put_from(last, last_result);
         }
     }
     for (; k < count; ++k) of.turn_one(k);
@@ -209,7 +204,7 @@ ROPE_ABI void convert_features(const In* x, Index x_stride, Out* y, Index y_stri
 template <class In, class Out, class T>
 ROPE_ABI constexpr CopyFeatures<In, Out>* copy_features() noexcept {
     if constexpr (std::is_same_v<In, Out>)
-        return &copy_bits<In>;
+        return nullptr;
     else
         return &convert_features<In, Out, T>;
 }

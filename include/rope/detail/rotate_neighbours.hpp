@@ -59,9 +59,26 @@ struct ROPE_ABI Stage {
     }
 };
 
-/// A part of at most kLanes tokens, or of one token if heads are the neighbours. Lane h * tokens + t is head h of
-/// token t: of one head, or of several where all these are neighbours.
+/// Features that do not turn.
 template <class In, class Out, class T>
+ROPE_NOINLINE void copy_neighbours(const RotateTask<In, Out, T>& task, const Part& part, const Side<const In>& in,
+                                   const Side<Out>& out) noexcept {
+    const Index turned = 2 * task.pairs, count = task.in.extents[kFeatureAxis] - turned;
+    for (Index k = 0; k < count; ++k) {
+        const Index i = k < task.rotary_offset ? k : k + turned;
+        const In* const x = in.data + i * in.feature;
+        Out* const y = out.data + i * out.feature;
+        if (task.order.lanes == kHeadAxis)
+            copy_features(task, x, in.head, y, out.head, part.heads);
+        else
+            for (Index h = 0; h < part.heads; ++h)
+                copy_features(task, x + h * in.head, in.token, y + h * out.head, out.token, part.tokens);
+    }
+}
+
+/// A part of at most kLanes tokens, or of one token if heads are the neighbours. Lane h * tokens + t is head h of
+/// token t: of one head, or of several where all these are neighbours. In place, they are so on both sides.
+template <bool elsewhere, class In, class Out, class T>
 ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Part& part, Room<T>& room) noexcept {
     const Axis axis = task.order.lanes;
     const Side<const In> in = side_of<const In>(task.in, part, axis);
@@ -73,8 +90,6 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
     const PairShape in_shape = shape * in.feature, out_shape = shape * out.feature;
 
     Tile<T> tile;
-    Stage<In> in_stage;
-    Stage<Out> out_stage;
     for (Index i = 0; i < task.pairs; i += kTilePairs) {
         const Index pairs = task.pairs - i < kTilePairs ? task.pairs - i : kTilePairs;
         for (Index t = 0; t < tokens; ++t) {
@@ -93,34 +108,32 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
             }
         }
         const Index feature = task.rotary_offset + i * shape.step;
-        const bool is_staged = in.is_apart || out.is_apart;
-        const HeadsShape here = {heads_at_once * in.head, heads_at_once * out.head,
-                                 in.is_apart ? Stage<In>::kShape : in_shape,
-                                 out.is_apart ? Stage<Out>::kShape : out_shape, pairs};
+        HeadsShape here = {heads_at_once * in.head, heads_at_once * out.head, in_shape, out_shape, pairs};
         Index heads = heads_at_once;  // in a group
         for (Index h = 0, groups; h < count; h += groups * heads) {
             if (count - h < heads) heads = count - h;
-            groups = is_staged ? 1 : (count - h) / heads;
+            groups = (count - h) / heads;
             const In* const x = in.data + h * in.head + feature * in.feature;
             Out* const y = out.data + h * out.head + feature * out.feature;
-            if (in.is_apart) in_stage.take(x, in.head, in.token, in_shape, heads, tokens, pairs);
-            task.kernels.turn_lanes(in.is_apart ? &in_stage.at[0][0] : x, out.is_apart ? &out_stage.at[0][0] : y, tile,
-                                    here, groups, tokens * heads);
-            if (out.is_apart) out_stage.give(y, out.head, out.token, out_shape, heads, tokens, pairs);
+            if constexpr (elsewhere) {
+                if (in.is_apart || out.is_apart) {
+                    Stage<In> in_stage;
+                    Stage<Out> out_stage;
+                    groups = 1;
+                    here.x_pair = in.is_apart ? Stage<In>::kShape : in_shape;
+                    here.y_pair = out.is_apart ? Stage<Out>::kShape : out_shape;
+                    if (in.is_apart) in_stage.take(x, in.head, in.token, in_shape, heads, tokens, pairs);
+                    task.kernels.turn_lanes(in.is_apart ? &in_stage.at[0][0] : x,
+                                            out.is_apart ? &out_stage.at[0][0] : y, tile, here, 1, tokens * heads);
+                    if (out.is_apart) out_stage.give(y, out.head, out.token, out_shape, heads, tokens, pairs);
+                    continue;
+                }
+            }
+            task.kernels.turn_lanes(x, y, tile, here, groups, tokens * heads);
         }
     }
-    if (task.in_place) return;
-    for (Index i = 0; i < task.in.extents[kFeatureAxis]; ++i) {
-        if (i == task.rotary_offset) i += 2 * task.pairs;
-        if (i == task.in.extents[kFeatureAxis]) break;
-        const In* const x = in.data + i * in.feature;
-        Out* const y = out.data + i * out.feature;
-        if (axis == kHeadAxis)
-            task.kernels.copy(x, in.head, y, out.head, count);
-        else
-            for (Index h = 0; h < count; ++h)
-                task.kernels.copy(x + h * in.head, in.token, y + h * out.head, out.token, tokens);
-    }
+    if constexpr (elsewhere)
+        if (task.copy_rest != nullptr) copy_neighbours(task, part, in, out);
 }
 
 }  // namespace detail

@@ -2,6 +2,10 @@
 // The parts that a rotation is cut into, and the rows of the table that belong to their tokens.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
 #include "../positions.hpp"
 #include "../types.hpp"
 #include "any_view.hpp"
@@ -17,14 +21,7 @@ ROPE_INLINE Index limited(Index most, Index room, Index of_one) noexcept {
     return fit < most ? fit : most;
 }
 
-/// Part of a tensor: heads first .. first + heads - 1 of `tokens` tokens, from token s of batch entry b on, along the
-/// axis of batch entries or of tokens.
-struct ROPE_ABI Part {
-    Index b, s, tokens, first, heads;
-    bool along_batch;
-};
-
-/// Where it begins; T is the tensor's storage type.
+/// Where a part begins; T is the tensor's storage type.
 template <class T>
 ROPE_INLINE T* start_of(const AnyView& v, const Part& part) noexcept {
     return v.elements<T>() + part.b * v.strides[kBatchAxis] + part.s * v.strides[kSeqAxis] +
@@ -91,13 +88,6 @@ ROPE_INLINE bool is_scaled(const RotateTask<In, Out, T>& task) noexcept {
     return task.sin_scale != T(1);
 }
 
-/// Room for pairs of one row.
-template <class T>
-struct ROPE_ABI Room {
-    alignas(64) T cos[kMostJoinedPairs];
-    alignas(64) T sin[kMostJoinedPairs];
-};
-
 /// Pairs begin .. begin + count - 1 of row k as they multiply: `cos` and `sin` take those of a row of two and what is
 /// scaled.
 template <class In, class Out, class T>
@@ -110,6 +100,26 @@ ROPE_NOINLINE Row<T> pairs_of(const RotateTask<In, Out, T>& task, Index k, Index
     if (row.fine != nullptr) row.fine += begin;
     task.kernels.write_row(row, count, task.cos_scale, task.sin_scale, cos, sin);
     return {cos, sin, nullptr, count};
+}
+
+// ---- Features that do not turn, out of place ----
+
+template <class X>
+ROPE_ABI void copy_bits(const X* x, Index x_stride, X* y, Index y_stride, Index count) noexcept {
+    if (x_stride == 1 && y_stride == 1) {
+        std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(X));
+        return;
+    }
+    for (Index i = 0; i < count; ++i) std::memcpy(y + i * y_stride, x + i * x_stride, sizeof(X));
+}
+
+template <class In, class Out, class T>
+ROPE_INLINE void copy_features(const RotateTask<In, Out, T>& task, const In* x, Index x_stride, Out* y, Index y_stride,
+                               Index count) noexcept {
+    if constexpr (std::is_same_v<In, Out>)
+        copy_bits(x, x_stride, y, y_stride, count);
+    else
+        task.kernels.copy(x, x_stride, y, y_stride, count);
 }
 
 }  // namespace detail

@@ -2,9 +2,6 @@
 // A rotation as data: its task, the runs of tokens that it is cut into, and what an instruction set has to turn them.
 #pragma once
 
-#include <cstddef>
-#include <cstring>
-
 #include "../cos_sin_rows.hpp"
 #include "../positions.hpp"
 #include "../types.hpp"
@@ -90,15 +87,6 @@ using TurnSingleHeads = void(const Run<In, Out, T>& run) noexcept;
 template <class In, class Out>
 using CopyFeatures = void(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept;
 
-template <class X>
-ROPE_ABI void copy_bits(const X* x, Index x_stride, X* y, Index y_stride, Index count) noexcept {
-    if (x_stride == 1 && y_stride == 1) {
-        std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(X));
-        return;
-    }
-    for (Index i = 0; i < count; ++i) std::memcpy(y + i * y_stride, x + i * x_stride, sizeof(X));
-}
-
 /// What an instruction set has for a call: everything that computes or converts.
 template <class In, class Out, class T>
 struct ROPE_ABI RotateKernels {
@@ -111,9 +99,32 @@ struct ROPE_ABI RotateKernels {
                        Index lanes) noexcept;
     /// The first `count` pairs of a row, of two as one, times cos_scale and sin_scale.
     void (*write_row)(const Row<T>& row, Index count, T cos_scale, T sin_scale, T* cos, T* sin) noexcept;
-    /// `count` features that do not turn.
+    /// `count` features that do not turn; null for those of one type, which copy_bits copies.
     CopyFeatures<In, Out>* copy;
 };
+
+/// Part of a tensor: heads first .. first + heads - 1 of `tokens` tokens, from token s of batch entry b on, along the
+/// axis of batch entries or of tokens.
+struct ROPE_ABI Part {
+    Index b, s, tokens, first, heads;
+    bool along_batch;
+};
+
+/// Room for pairs of one row.
+template <class T>
+struct ROPE_ABI Room {
+    alignas(64) T cos[kMostJoinedPairs];
+    alignas(64) T sin[kMostJoinedPairs];
+};
+
+template <class In, class Out, class T>
+struct ROPE_ABI RotateTask;
+/// A part whose tokens or heads are neighbours in memory.
+template <class In, class Out, class T>
+using TurnNeighbours = void(const RotateTask<In, Out, T>& task, const Part& part, Room<T>& room) noexcept;
+/// The features of a run's tokens that do not turn.
+template <class In, class Out, class T>
+using CopyRest = void(const RotateTask<In, Out, T>& task, const Run<In, Out, T>& run) noexcept;
 
 /// The rotation of one tensor. In and Out are storage types, T is the table's type. References, because copying views
 /// costs more than a small rotation.
@@ -128,9 +139,11 @@ struct ROPE_ABI RotateTask {
     T cos_scale;  // what makes the inverse or the transpose of the table's rotation:
     T sin_scale;  // (1, 1) forward, (1, -1) transpose, (1/m^2, -1/m^2) inverse
     Layout layout;
-    bool in_place;
     Order order;
     const RotateKernels<In, Out, T>& kernels;
+    // What differs where the output is elsewhere. As pointers, so that units which turn in place do not compile it.
+    TurnNeighbours<In, Out, T>* turn_neighbours;
+    CopyRest<In, Out, T>* copy_rest;  // null in place
 };
 
 }  // namespace detail

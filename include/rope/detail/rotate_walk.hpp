@@ -14,9 +14,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-// ---- Features that do not turn, out of place ----
-
-/// Those of the tokens of a run.
+/// The features of a run's tokens that do not turn, out of place.
 template <class In, class Out, class T>
 ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const Run<In, Out, T>& run) noexcept {
     const Index x_stride = task.in.strides[kFeatureAxis], y_stride = task.out.strides[kFeatureAxis];
@@ -26,8 +24,9 @@ ROPE_NOINLINE void copy_rest(const RotateTask<In, Out, T>& task, const Run<In, O
         for (Index h = 0; h < run.heads; ++h) {
             const In* const x = run.x + t * run.x_token + h * run.shape.x_head;
             Out* const y = run.y + t * run.y_token + h * run.shape.y_head;
-            if (before > 0) task.kernels.copy(x - before * x_stride, x_stride, y - before * y_stride, y_stride, before);
-            if (after > 0) task.kernels.copy(x + turned * x_stride, x_stride, y + turned * y_stride, y_stride, after);
+            if (before > 0)
+                copy_features(task, x - before * x_stride, x_stride, y - before * y_stride, y_stride, before);
+            if (after > 0) copy_features(task, x + turned * x_stride, x_stride, y + turned * y_stride, y_stride, after);
         }
 }
 
@@ -97,7 +96,7 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
     const Index x_stride = in.strides[kFeatureAxis], y_stride = out.strides[kFeatureAxis];
     const bool single = part.heads == 1 && task.kernels.turn_single_heads != nullptr;
     const bool written = is_scaled(task) || (task.rows.fine != nullptr && !single);
-    const bool copied = !task.in_place && 2 * task.pairs != head_dim;
+    const bool copied = task.copy_rest != nullptr && 2 * task.pairs != head_dim;
     const bool streams = task.order.heads_at_once != kAllHeads;
     Index most = part.tokens;  // of a run
     if (written) most = limited(most, kMostJoinedPairs, task.pairs);
@@ -127,7 +126,7 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
             run.to_next = 0;
             turn_written(run, task, part, t, room);
         }
-        if (copied) copy_rest(task, run);
+        if (copied) task.copy_rest(task, run);
         if ((t += run.tokens) == part.tokens) return;
         run.x += run.tokens * run.x_token;
         run.y += run.tokens * run.y_token;
@@ -150,7 +149,7 @@ ROPE_ABI void turn_all(const RotateTask<In, Out, T>& task, Index begin, Index en
             Part some = part;
             for (Index left = tokens; left > 0; left -= some.tokens) {
                 some.tokens = lanes == kHeadAxis ? 1 : piece_of(left, kLanes);
-                turn_neighbours(task, some, room);
+                task.turn_neighbours(task, some, room);
                 (some.along_batch ? some.b : some.s) += some.tokens;
             }
         } else {

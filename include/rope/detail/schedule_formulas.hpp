@@ -64,8 +64,7 @@ struct ROPE_ABI MakeSchedule {
     ROPE_ABI Scheduled operator()(const schedule::Ntk& s) const { return {powers_with_base_times(exact(s.factor))}; }
     ROPE_ABI Scheduled operator()(const schedule::DynamicNtk& s) const {
         // factor * L / max - (factor - 1), and exactly 1 for L = max
-        const LongestSequence longest = {seq_len};
-        const Index beyond = longest(s) - s.max_position_embeddings;
+        const Index beyond = longest_sequence(s, seq_len) - s.max_position_embeddings;
         const DoubleDouble growth = exact(s.factor) * (exact(beyond) / exact(s.max_position_embeddings));
         return {powers_with_base_times(exact(1.0) + growth)};
     }
@@ -110,7 +109,8 @@ struct ROPE_ABI MakeSchedule {
     ROPE_ABI Scheduled operator()(const schedule::Axial& s) const {
         const std::vector<DoubleDouble> axis = powers(log(exact(base)), d / s.axes);
         Scheduled result;
-        for (Index i = 0; i < s.axes; ++i) result.inv_freq.insert(result.inv_freq.end(), axis.begin(), axis.end());
+        for (Index i = 0; i < s.axes; ++i)
+            for (const DoubleDouble& w : axis) result.inv_freq.push_back(w);
         return result;
     }
     ROPE_ABI Scheduled operator()(const schedule::Xpos& s) const {
