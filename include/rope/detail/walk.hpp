@@ -38,7 +38,16 @@ struct ROPE_ABI Order {
 ///
 /// One head for each row of cos and sin is no other case, though half of what is read is table then: asking ahead from
 /// 512 KiB on made [2048, 1, 128] take 1.2 times as long on the Zen 3, medians of eight processes, and 0.9 on the Xeon.
-inline constexpr Index kCachedBytes = Index(4) << 20;
+///
+/// Where a large call begins: time over that of `scale` on a Zen 5 with 32 MiB of L3, as a stream and not, half-split and
+/// interleaved. (On the Xeon, as streams, 8 MiB of float took 0.67 and 0.69; not, 1.01.)
+///
+///                         8 MiB                       16 MiB                      32 MiB
+///     float, AVX-512  1.33 1.37  1.00 1.00        1.47 1.40  1.19 1.06        1.16 1.09  1.06 0.98
+///     float, AVX2     1.79 2.18  1.13 1.21        1.67 1.77  1.83 1.46        1.28 1.42  1.80 1.56
+///     double, AVX2    1.88 2.36  1.19 1.35        1.71 1.87  1.43 1.64        1.39 1.36  2.07 2.23
+///     half, AVX2      1.43 1.84  1.23 1.51
+inline constexpr Index kCachedBytes = Index(8) << 20;
 inline constexpr Index kStreamedBytes = Index(1) << 10;
 
 /// By the steps from batch entry to batch entry, from token to token and from head to head: entries before tokens or
