@@ -243,7 +243,7 @@ class CosSinCache : public CosSinRows<T> {
         if (memory == nullptr) return detail::proceed(no_memory(max_positions, pairs));
         if (!detail::proceed(detail::check_first_position(max_positions, first_position))) return false;
         table_ = std::move(memory);
-        source_ = {table_.get(), table_.get() + pairs, 2 * pairs, first_position};
+        source_ = {table_.get(), table_.get() + pairs, 2 * pairs, first_position, 0, nullptr, 0};
         count_ = max_positions;
         pairs_ = pairs;
         head_dim_ = slice.head_dim;

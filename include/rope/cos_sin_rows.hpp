@@ -15,13 +15,13 @@ namespace detail {
 /// Where the row of a position lies. A row is one cosine and one sine per pair, each multiplied by the magnitude.
 template <class T>
 struct RowSource {
-    const T* cos = nullptr;   // of row 0
-    const T* sin = nullptr;   // of row 0
-    Index stride = 0;         // numbers from a row to the next; 0 when all positions have the same
-    Index first = 0;          // the position of row 0
-    Index entry = 0;          // rows from a batch entry to the next; 0 when they share
-    const T* fine = nullptr;  // not null: row k is row k >> fine_bits above, turned by this row k % 2^fine_bits
-    int fine_bits = 0;        // 0 if fine is null
+    const T* cos;   // of row 0
+    const T* sin;   // of row 0
+    Index stride;   // numbers from a row to the next; 0 when all positions have the same
+    Index first;    // the position of row 0
+    Index entry;    // rows from a batch entry to the next; 0 when they share
+    const T* fine;  // not null: row k is row k >> fine_bits above, turned by this row k % 2^fine_bits
+    int fine_bits;  // 0 if fine is null
 };
 
 /// The most pairs of a table whose rows are joined from two, and of those that are written before they are used.
@@ -56,7 +56,7 @@ class CosSinRows {
     ROPE_ABI CosSinRows(const CosSinRows&) noexcept = default;
     ROPE_ABI CosSinRows& operator=(const CosSinRows&) noexcept = default;
 
-    detail::RowSource<T> source_;
+    detail::RowSource<T> source_ = {};
     Index count_ = 0;  // positions, from source_.first on; with source_.entry, of each batch entry
     Index batch_ = 0;  // entries that a call must have; 0: any
     Index pairs_ = 0;

@@ -24,7 +24,8 @@
 // standard library make for it. tests/linking looks for what has none.
 // These classes carry none and may cross units, as arguments and members: tensors, positions, statuses, tables, rows and
 // moves, RotaryEmbedding, additive embeddings, and what tables and statuses hold by value. What they do without being
-// told (destruction, copies) is declared and tagged. (A std::vector of them is one for all units, as any
+// told (destruction, copies) is declared and tagged, but for the default constructor of an aggregate, which is a function
+// only with -fno-inline. (A std::vector of them is one for all units, as any
 // std::vector<float> is: it is not the library's. With -flto g++ warns of Rows, Moves and RotaryEmbedding, whose insides
 // are tagged.)
 // ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls. They are never called, so their names meet

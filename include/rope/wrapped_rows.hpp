@@ -132,7 +132,7 @@ class WrappedRows : public CosSinRows<T> {
         if (!detail::proceed(detail::check_slice(slice.head_dim, 2 * view.pairs, slice.rotary_offset))) return;
         if (!detail::proceed(detail::check_attention_factor(attention_factor))) return;
         const bool is_shared = view.batch == 1;
-        this->source_ = {view.cos, view.sin, detail::row_stride(view), 0, is_shared ? 0 : view.rows};
+        this->source_ = {view.cos, view.sin, detail::row_stride(view), 0, is_shared ? 0 : view.rows, nullptr, 0};
         this->count_ = view.rows;
         this->batch_ = is_shared ? 0 : view.batch;
         this->pairs_ = view.pairs;

@@ -100,7 +100,8 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
             provide(t, move_of);
         }
         write_rows(to, begin, tokens, is_slow, executor, move_of);
-        if (tokens > 0) this->source_ = {to, to + this->pairs_, 2 * this->pairs_, 0, batch > 1 ? seq : 0};
+        const Index entry = batch > 1 ? seq : 0;
+        if (tokens > 0) this->source_ = {to, to + this->pairs_, 2 * this->pairs_, 0, entry, nullptr, 0};
         this->count_ = batch > 0 ? seq : 0;
         this->batch_ = batch > 1 ? batch : 0;
         rows_ = tokens;
