@@ -39,7 +39,7 @@ class Expanded : public rope::CosSinRows<T> {
             for (Index i = 0; i < pairs; ++i) rows_.push_back(entry(true, i));
             for (Index i = 0; i < pairs; ++i) rows_.push_back(entry(false, i));
         }
-        this->source_ = {rows_.data(), rows_.data() + pairs, 2 * pairs, from.first};
+        this->source_ = {rows_.data(), rows_.data() + pairs, 2 * pairs, from.first, 0, nullptr, 0};
     }
     const std::vector<T>& rows() const { return rows_; }
 
