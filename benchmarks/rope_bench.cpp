@@ -35,7 +35,7 @@ using rope::Layout;
 constexpr Index kHeads = 32, kHeadDim = 128, kToken = kHeads * kHeadDim, kMaxSeq = 8192;
 constexpr double kMicroseconds = 1e6;
 
-constexpr Index kPage = 4096, kPages = 64;
+constexpr Index kPage = 4096, kPages = 64;  // bytes; where a tensor may begin
 
 /// What every contest works on, over and over.
 struct Data {
@@ -72,9 +72,9 @@ void add_rotations(Contest& contest, X* x, Index seq, const std::string& prefix 
     add_rotations_of(contest, view, prefix);
 }
 
-/// A contest on a tensor that begins another page further on in each repetition: a Zen's L1 finds a line by a hash of the
-/// address above the page, and where lines of data and of a table have the same one, calls take up to 1.3 times as long.
-/// first is what rotations are compared with, and takes the tensor.
+/// A contest on a tensor that begins another page further on in each repetition: a Zen's L1 finds a line by a hash of
+/// the address above the page, and where lines of data and of a table have the same one, calls take up to 1.3 times as
+/// long. `first` is what rotations are compared with, and takes the tensor.
 template <class X, class First>
 Contest& contest_on_other_pages(Suite& suite, const std::string& name, X* x, Index seq, Index heads,
                                 const std::string& first_name, First first) {

@@ -62,4 +62,21 @@ foreach(compiler IN LISTS COMPILERS)
     endif()
   endforeach()
 endforeach()
+
+# A unit that turns one tensor in place compiles nothing that only copies, two tensors or executors need.
+file(WRITE ${WORK}/in_place.cpp "#include <rope/core.hpp>
+void turn(float* x, const rope::CosSinCache<float>& cache, rope::Index position) {
+    rope::apply<rope::Layout::half_split>(rope::view(x, 1, 32, 128), cache, rope::start_at(position));
+}\n")
+list(GET COMPILERS 0 compiler)
+execute_process(COMMAND ${compiler} -std=c++17 -O2 -I${INCLUDE} -c ${WORK}/in_place.cpp -o ${WORK}/in_place.o
+                COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND nm -C ${WORK}/in_place.o OUTPUT_VARIABLE functions COMMAND_ERROR_IS_FATAL ANY)
+if(NOT functions MATCHES "turn_neighbours" OR NOT functions MATCHES "check_tensor")
+  message(FATAL_ERROR "${compiler}: nm does not show what a call needs:\n${functions}")
+endif()
+string(REGEX MATCHALL "[^\n]*(copy_rest|copy_bits|copy_neighbours|Stage|disjoint|units|std::variant)[^\n]*" found "${functions}")
+if(found)
+  message(FATAL_ERROR "${compiler}: a unit that turns in place has\n${found}")
+endif()
 message(STATUS "${count} builds")

@@ -17,21 +17,21 @@
 // rope::apply and never see it.
 #define ROPE_VERSION_NAMESPACE v0_1
 
-// Every class that the library defines, and every function that can be called, carries ROPE_ABI. Programs link translation units that were
-// compiled with different -m flags; an inline function or a template then becomes one weak symbol with several bodies,
-// and the linker may keep the one that the oldest machine cannot run. The tag makes the instruction set (and the way
-// errors leave a function) part of the symbol's name; that of a class is in the names of all that compilers and the
-// standard library make for it. tests/linking looks for what has none.
-// These classes carry none and may cross units, as arguments and members: tensors, positions, statuses, tables, rows and
-// moves, RotaryEmbedding, additive embeddings, and what tables and statuses hold by value. What they do without being
-// told (destruction, copies) is declared and tagged, but for the default constructor of an aggregate, which is a function
-// only with -fno-inline. (A std::vector of them is one for all units, as any
-// std::vector<float> is: it is not the library's. With -flto g++ warns of Rows, Moves and RotaryEmbedding, whose insides
-// are tagged.)
-// ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls. They are never called, so their names meet
-// nobody's and need no tag. ROPE_NOINLINE is for what would be repeated in every kernel or call; ROPE_COLD for what runs
-// once, or when a call is refused; ROPE_KERNEL for the loops that most of the time goes into: how fast they are depends on
-// where in a cache line they stand, so the function begins with a line.
+// Every class that the library defines, and every function that can be called, carries ROPE_ABI. Programs link
+// translation units that were compiled with different -m flags; an inline function or a template then becomes one weak
+// symbol with several bodies, and the linker may keep the one that the oldest machine cannot run. The tag makes the
+// instruction set (and the way errors leave a function) part of the symbol's name; that of a class is in the names of
+// all that compilers and the standard library make for it. tests/linking looks for what has none.
+// These classes carry none and may cross units, as arguments and members: tensors, positions, statuses, tables, rows
+// and moves, RotaryEmbedding, additive embeddings, and what tables and statuses hold by value. What they do without
+// being told (destruction, copies) is declared and tagged, but for the default constructor of TensorView, an aggregate:
+// where nothing is inlined (-O0, -fno-inline) it is one function for all units. (So is a std::vector of them, as any
+// std::vector<float> is: it is not the library's. With -flto g++ warns of Rows, Moves and RotaryEmbedding, whose
+// insides are tagged.)
+// ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls. They are never called, so their names
+// meet nobody's and need no tag. ROPE_NOINLINE is for what would be repeated in every kernel or call; ROPE_COLD for
+// what runs once, or when a call is refused; ROPE_KERNEL for the loops that most of the time goes into: how fast they
+// are depends on where in a cache line they stand, so the function begins with a line.
 #if defined(__cpp_exceptions)
 #    define ROPE_EXCEPTIONS 1
 #    define ROPE_ABI_ERRORS ""

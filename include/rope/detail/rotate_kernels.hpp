@@ -141,8 +141,8 @@ struct ROPE_ABI Neighbours {
     }
 };
 
-/// `count` of them. The last vector may overlap the one before it: it is loaded before any is stored, because in place it
-/// would turn twice, and elsewhere wait for the store of which it reads a part.
+/// `count` of them. The last vector may overlap the one before it: it is loaded before any is stored, because in place
+/// what both have would turn twice.
 template <class In, class Out, class T>
 ROPE_INLINE void turn_each(const Neighbours<In, Out, T>& of, Index count) noexcept {
     constexpr Index kWidth = Vector<T>::kWidth;

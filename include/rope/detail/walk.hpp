@@ -39,8 +39,8 @@ struct ROPE_ABI Order {
 /// One head for each row of cos and sin is no other case, though half of what is read is table then: asking ahead from
 /// 512 KiB on made [2048, 1, 128] take 1.2 times as long on the Zen 3, medians of eight processes, and 0.9 on the Xeon.
 ///
-/// Where a large call begins: time over that of `scale` on a Zen 5 with 32 MiB of L3, as a stream and not, half-split and
-/// interleaved. (On the Xeon, as streams, 8 MiB of float took 0.67 and 0.69; not, 1.01.)
+/// Where a large call begins: time over that of `scale` on a Zen 5 with 32 MiB of L3, as a stream and not, half-split
+/// and interleaved. (On the Xeon, as streams, 8 MiB of float took 0.67 and 0.69; not, 1.01.)
 ///
 ///                         8 MiB                       16 MiB                      32 MiB
 ///     float, AVX-512  1.33 1.37  1.00 1.00        1.47 1.40  1.19 1.06        1.16 1.09  1.06 0.98
