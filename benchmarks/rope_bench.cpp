@@ -250,7 +250,7 @@ void add_two_threads(Suite& suite, const Data& data) {
         for (Index i = 0; i < 2; ++i) f(count * i / 2, count * (i + 1) / 2);
     };
     Section& section = suite.section("5. How many times as fast with two threads, float", kMicroseconds,
-                                     {"one thread, us", "half_split", "interleaved"});
+                                     {"one thread, us", "half_split", "interleaved", "scale"});
     float* const x = data.floats.data();
     const auto table = cache<float>();
     for (const Index seq : {1, 16, 64, 128, 512}) {
@@ -263,13 +263,19 @@ void add_two_threads(Suite& suite, const Data& data) {
                     [=] { rope::apply<Layout::half_split>(view, table, rope::start_at(start), two_threads); });
         contest.add("two, interleaved",
                     [=] { rope::apply<Layout::interleaved>(view, table, rope::start_at(start), two_threads); });
+        // What the memory allows.
+        contest.add("one, scale", [=] { bench::scale(x, seq * kToken); });
+        contest.add("two, scale", [=] {
+            two_threads(seq, [=](Index begin, Index end) { bench::scale(x + begin * kToken, (end - begin) * kToken); });
+        });
         // Not slower, but for what two timings of the same code differ by.
         const double least = seq == 512 ? 1.70 : 0.97;
         section.rows.push_back({&contest,
                                 shape_name({seq, kHeads, kHeadDim}),
                                 "one, half_split",
                                 {{"one, half_split", "two, half_split", Cell::at_least, least},
-                                 {"one, interleaved", "two, interleaved", Cell::at_least, least}}});
+                                 {"one, interleaved", "two, interleaved", Cell::at_least, least},
+                                 {"one, scale", "two, scale"}}});
     }
 }
 #else

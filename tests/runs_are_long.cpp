@@ -42,11 +42,11 @@ std::vector<Index> runs_of(const rope::detail::Job<Task>& job, Index begin = 0, 
     const rope::detail::RotateKernels<float, float, float> kernels = {&note_heads, &note_run, nullptr, &no_rows,
                                                                       nullptr};
     const Task& t = job.task;
-    const Task task = {t.in,        t.out,    t.rows,  t.pairs, t.rotary_offset,   t.positions, t.cos_scale,
-                       t.sin_scale, t.layout, t.order, kernels, t.turn_neighbours, t.copy_rest};
+    const Task task = {t.in,        t.out,       t.rows,   t.pairs, t.rotary_offset, t.positions,
+                       t.cos_scale, t.sin_scale, t.layout, t.order, kernels};
     runs.clear();
     heads_left = 0;
-    rope::detail::turn_all(task, begin, end < 0 ? job.heads : end);
+    job.kernel(task, begin, end < 0 ? job.heads : end);
     CHECK(heads_left == 0);
     return runs;
 }

@@ -103,8 +103,8 @@ class AdditiveEmbedding {
     /// does not hold the position.
     ROPE_ABI const T* row(Index position) const {
         if (position >= 0 && position < max_positions_) return table_.get() + position * d_model_;
-        detail::proceed(detail::out_of_range("position is ", position, "; this embedding holds positions 0 to ",
-                                             max_positions_ - 1, "."));
+        detail::proceed(detail::out_of_range("position is {}; this embedding holds positions 0 to {}.",
+                                             {position, max_positions_ - 1}));
         return nullptr;
     }
 
@@ -126,9 +126,9 @@ class AdditiveEmbedding {
     ROPE_ABI bool allocate(Index max_positions, Index d_model) {
         if (d_model < 1 || d_model > detail::kMaxHeadDim)
             return detail::proceed(
-                detail::invalid("d_model is ", d_model, "; it must be from 1 to ", detail::kMaxHeadDim, "."));
+                detail::invalid("d_model is {}; it must be from 1 to {}.", {d_model, detail::kMaxHeadDim}));
         if (max_positions < 1)
-            return detail::proceed(detail::invalid("max_positions is ", max_positions, "; it must be at least 1."));
+            return detail::proceed(detail::invalid("max_positions is {}; it must be at least 1.", {max_positions}));
         table_ = detail::table_memory<T>(max_positions, d_model);
         if (table_ == nullptr) return refuse_memory(max_positions, d_model);
         max_positions_ = max_positions;
@@ -138,9 +138,10 @@ class AdditiveEmbedding {
 
     ROPE_ABI bool refuse_memory(Index max_positions, Index d_model) {
         *this = AdditiveEmbedding();
-        return detail::proceed(detail::invalid("max_positions is ", max_positions, "; a table of ", max_positions,
-                                               " positions times ", d_model, " entries of ", sizeof(T),
-                                               " bytes must fit into the memory that can be had here."));
+        return detail::proceed(
+            detail::invalid("max_positions is {}; a table of {} positions times {} entries of {} bytes must fit into "
+                            "the memory that can be had here.",
+                            {max_positions, max_positions, d_model, sizeof(T)}));
     }
 
     ROPE_ABI T* table() const noexcept { return table_.get(); }
@@ -176,12 +177,15 @@ class AdditiveEmbedding {
         if (const Status s = detail::check_extents(x); !s.ok()) return s;
         const Index heads = x.extents[2], head_dim = x.extents[3];
         if (detail::clamped_product(heads, head_dim) != d_model_)
-            return detail::invalid("x has ", heads, " heads of head_dim ", head_dim,
-                                   "; together they must be the d_model of this embedding (", d_model_, ").");
+            return detail::invalid(
+                "x has {} heads of head_dim {}; together they must be the d_model of this embedding ({}).",
+                {heads, head_dim, d_model_});
         if (const Status s = detail::check_no_self_overlap(x); !s.ok()) return s;
         if (!detail::is_disjoint(x, rows))
-            return detail::invalid("x may share elements with the table of ", max_positions_, " positions times ",
-                                   d_model_, " entries that is added to it; it must not.");
+            return detail::invalid(
+                "x may share elements with the table of {} positions times {} entries that is added to it; it must "
+                "not.",
+                {max_positions_, d_model_});
         if (const Status s = detail::check_positions(positions, x.extents[0], x.extents[1], shape); !s.ok()) return s;
         return detail::isa_is_chosen() ? Status() : detail::choose_isa();
     }
@@ -217,7 +221,7 @@ class SinusoidalEmbedding : public AdditiveEmbedding<T> {
                                  double base = 10000.0) {
         if (d_model < 2 || d_model % 2 != 0 || d_model > detail::kMaxHeadDim) {
             detail::proceed(
-                detail::invalid("d_model is ", d_model, "; it must be even and from 2 to ", detail::kMaxHeadDim, "."));
+                detail::invalid("d_model is {}; it must be even and from 2 to {}.", {d_model, detail::kMaxHeadDim}));
             return;
         }
         Config config;
@@ -254,8 +258,9 @@ class LearnedEmbedding : public AdditiveEmbedding<T> {
     /// either number is below 1, when d_model is above 2^20, or when the table needs more memory than there is.
     ROPE_ABI LearnedEmbedding(const T* weights, Index max_positions, Index d_model) {
         if (weights == nullptr) {
-            detail::proceed(detail::invalid("weights is a null pointer; it must point to max_positions * d_model (",
-                                            max_positions, " * ", d_model, ") numbers."));
+            detail::proceed(detail::invalid(
+                "weights is a null pointer; it must point to max_positions * d_model ({} * {}) numbers.",
+                {max_positions, d_model}));
             return;
         }
         if (this->allocate(max_positions, d_model)) std::memcpy(this->table(), weights, this->bytes());

@@ -84,17 +84,17 @@ inline constexpr Index kMostPairs = kMaxHeadDim / 2;
 
 ROPE_ABI inline Status check_axis_count(Index axes) noexcept {
     if (axes >= 1 && axes <= kMostAxes) return Status();
-    return invalid("axes is ", axes, "; it must be from 1 to ", kMostAxes, ".");
+    return invalid("axes is {}; it must be from 1 to {}.", {axes, kMostAxes});
 }
 
 ROPE_ABI inline Status check_sections(const List<Index>& sections, std::size_t least, std::size_t most) noexcept {
     if (sections.size() < least || sections.size() > most)
-        return invalid("sections has ", sections.size(), " entries; it must have from ", least, " to ", most, ".");
+        return invalid("sections has {} entries; it must have from {} to {}.", {sections.size(), least, most});
     Index sum = 0;
     for (std::size_t i = 0; i < sections.size(); ++i) {
         if (sections[i] < 0 || sections[i] > kMostPairs - sum)
-            return invalid("sections[", i, "] is ", sections[i],
-                           "; sections must not be negative, and there are at most ", kMostPairs, " pairs in all.");
+            return invalid("sections[{}] is {}; sections must not be negative, and there are at most {} pairs in all.",
+                           {i, sections[i], kMostPairs});
         sum += sections[i];
     }
     return sum > 0 ? Status() : invalid("sections are all 0; there must be at least one pair.");
@@ -169,8 +169,8 @@ ROPE_ABI inline AxisMap mrope_interleaved(const List<Index>& sections, LeftOver 
 ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections) {
     if (!detail::proceed(detail::check_sections(sections, 3, 3))) return {0};
     if (sections[0] != sections[1]) {
-        detail::proceed(detail::invalid("sections[1] is ", sections[1],
-                                        "; h and w alternate, so it must be sections[0] (", sections[0], ")."));
+        detail::proceed(detail::invalid("sections[1] is {}; h and w alternate, so it must be sections[0] ({}).",
+                                        {sections[1], sections[0]}));
         return {0};
     }
     AxisMap map = {3};
@@ -188,19 +188,17 @@ ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept {
     if (const Status s = detail::check_axis_count(map.axes); !s.ok()) return s;
     const Index count = static_cast<Index>(map.axis_of.size());
     if (map.is_mixed && count != 0)
-        return detail::invalid("axis_of has ", count, " entries; with mixed axes it must be empty.");
+        return detail::invalid("axis_of has {} entries; with mixed axes it must be empty.", {count});
     if (map.is_mixed && frequencies % map.axes != 0)
-        return detail::invalid("inv_freq has ", frequencies,
-                               " entries; with mixed axes it must have as many for each "
-                               "of the ",
-                               map.axes, " axes.");
+        return detail::invalid("inv_freq has {} entries; with mixed axes it must have as many for each of the {} axes.",
+                               {frequencies, map.axes});
     if (count != 0 && count != frequencies)
-        return detail::invalid("axis_of has ", count, " entries; it must have one per entry of inv_freq (", frequencies,
-                               ").");
+        return detail::invalid("axis_of has {} entries; it must have one per entry of inv_freq ({}).",
+                               {count, frequencies});
     for (Index i = 0; i < count; ++i) {
         const Index axis = map.axis_of[static_cast<std::size_t>(i)];
         if (axis >= map.axes)
-            return detail::invalid("axis_of[", i, "] is ", axis, "; it must be below axes (", map.axes, ").");
+            return detail::invalid("axis_of[{}] is {}; it must be below axes ({}).", {i, axis, map.axes});
     }
     return Status();
 }

@@ -65,8 +65,9 @@ class AxisPositions {
         : AxisPositions(list.data(), axes, axes > 0 ? static_cast<Index>(list.size()) / axes : 0) {
         const Index count = static_cast<Index>(list.size());
         if (axes > 0 && count % axes == 0) return;
-        detail::proceed(detail::invalid("The list has ", count, " positions; there must be as many for each of ", axes,
-                                        " axes, of which there is at least one."));
+        detail::proceed(detail::invalid(
+            "The list has {} positions; there must be as many for each of {} axes, of which there is at least one.",
+            {count, axes}));
         tokens_ = 0;
     }
 

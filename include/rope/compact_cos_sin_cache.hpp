@@ -79,8 +79,8 @@ class CompactCosSinCache : public CosSinRows<T> {
     ROPE_ABI void row(Index position, T* cos, T* sin) const {
         const Index first = first_position(), last = first + max_positions() - 1;
         if (position < first || position > last) {
-            detail::proceed(detail::out_of_range("position is ", position, "; this cache holds positions ", first,
-                                                 " to ", last, "."));
+            detail::proceed(
+                detail::out_of_range("position is {}; this cache holds positions {} to {}.", {position, first, last}));
             return;
         }
         const detail::RowSource<T>& rows = this->source_;
@@ -122,9 +122,10 @@ class CompactCosSinCache : public CosSinRows<T> {
         T* const to = memory.get();
         if (memory == nullptr || !detail::fill_cos_sin_table(of_fine, first_position, fine, to) ||
             !detail::fill_cos_sin_table(of_coarse, 0, coarse, to + fine * 2 * pairs)) {
-            detail::proceed(detail::invalid("max_positions is ", max_positions, "; a compact table of ", fine + coarse,
-                                            " rows times ", 2 * pairs, " entries of ", sizeof(T),
-                                            " bytes must fit into the memory that can be had here."));
+            detail::proceed(
+                detail::invalid("max_positions is {}; a compact table of {} rows times {} entries of {} bytes must fit "
+                                "into the memory that can be had here.",
+                                {max_positions, fine + coarse, 2 * pairs, sizeof(T)}));
             return;
         }
         table_ = std::move(memory);
@@ -143,12 +144,13 @@ class CompactCosSinCache : public CosSinRows<T> {
         const Index pairs = static_cast<Index>(f.inv_freq.size());
         if (const Status s = detail::check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset); !s.ok()) return s;
         if (pairs > detail::kMostJoinedPairs)
-            return detail::invalid("inv_freq has ", pairs, " entries; a compact table has at most ",
-                                   detail::kMostJoinedPairs, " pairs.");
+            return detail::invalid("inv_freq has {} entries; a compact table has at most {} pairs.",
+                                   {pairs, detail::kMostJoinedPairs});
         if (!f.log_growth.empty())
-            return detail::invalid("log_growth has ", f.log_growth.size(),
-                                   " entries; a compact table has no magnitude that grows with the position (xPos), so "
-                                   "it must be empty.");
+            return detail::invalid(
+                "log_growth has {} entries; a compact table has no magnitude that grows with the position (xPos), so "
+                "it must be empty.",
+                {f.log_growth.size()});
         if (const Status s = detail::check_max_positions(max_positions); !s.ok()) return s;
         return detail::check_first_position(max_positions, first_position);
     }

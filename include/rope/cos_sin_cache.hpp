@@ -31,13 +31,13 @@ inline constexpr Index kLastPosition = std::numeric_limits<Index>::max() / 2 + 1
 
 ROPE_ABI inline Status check_max_positions(Index max_positions) noexcept {
     if (max_positions >= 1) return Status();
-    return invalid("max_positions is ", max_positions, "; it must be at least 1.");
+    return invalid("max_positions is {}; it must be at least 1.", {max_positions});
 }
 /// For at least one position.
 ROPE_ABI inline Status check_first_position(Index max_positions, Index first_position) noexcept {
     if (first_position >= -kLastPosition && first_position <= kLastPosition - max_positions) return Status();
-    return invalid("first_position is ", first_position, "; the ", max_positions,
-                   " positions from there must lie between -2^62 and 2^62.");
+    return invalid("first_position is {}; the {} positions from there must lie between -2^62 and 2^62.",
+                   {first_position, max_positions});
 }
 
 /// Whether frequencies(config, seq_len) are for the last position of a table.
@@ -46,10 +46,10 @@ ROPE_ABI inline Status check_last_position(const Config& config, Index max_posit
     const Index longest = longest_sequence(config, seq_len);
     if (max_positions < 1 || first_position > kLastPosition - max_positions) return Status();  // refused later
     if (first_position + max_positions <= longest) return Status();
-    return invalid("seq_len is ", seq_len, "; with this schedule (", schedule_name(config.schedule),
-                   ") its frequencies are for sequences of at most ", longest,
-                   " tokens, and the table is to hold positions up to ", first_position + max_positions - 1,
-                   ": name the longest sequence as seq_len.");
+    return invalid(
+        "seq_len is {}; with this schedule ({}) its frequencies are for sequences of at most {} tokens, and the table "
+        "is to hold positions up to {}: name the longest sequence as seq_len.",
+        {seq_len, schedule_name(config.schedule), longest, first_position + max_positions - 1});
 }
 
 }  // namespace detail
@@ -134,8 +134,8 @@ class CosSinCache : public CosSinRows<T> {
             if (same.pairs_ == pairs_ &&
                 std::memcmp(same.table_.get(), table_.get() + row * 2 * pairs_, row_bytes) == 0)
                 continue;
-            detail::proceed(detail::invalid("frequencies are not those that this table was made of: row ", row,
-                                            " would be another."));
+            detail::proceed(detail::invalid(
+                "frequencies are not those that this table was made of: row {} would be another.", {row}));
             return *this;
         }
         if (!detail::proceed(check_growth(frequencies, max_positions, source_.first))) return *this;
@@ -179,8 +179,8 @@ class CosSinCache : public CosSinRows<T> {
 
     ROPE_ABI const T* row(Index position) const {
         if (position < source_.first || position > source_.first + count_ - 1) {
-            detail::proceed(detail::out_of_range("position is ", position, "; this cache holds positions ",
-                                                 source_.first, " to ", source_.first + count_ - 1, "."));
+            detail::proceed(detail::out_of_range("position is {}; this cache holds positions {} to {}.",
+                                                 {position, source_.first, source_.first + count_ - 1}));
             return nullptr;
         }
         return table_.get() + (position - source_.first) * 2 * pairs_;
@@ -188,13 +188,15 @@ class CosSinCache : public CosSinRows<T> {
 
     ROPE_ABI Status check_extension(Index max_positions) const noexcept {
         if (is_chain_)
-            return detail::invalid("max_positions is ", max_positions, "; a table of the float32 chain has ", count_,
-                                   " for good, because its rows do not follow from frequencies alone.");
+            return detail::invalid(
+                "max_positions is {}; a table of the float32 chain has {} for good, because its rows do not follow "
+                "from frequencies alone.",
+                {max_positions, count_});
         if (longest_ == kNoLongest || max_positions <= longest_ - source_.first) return Status();
-        return detail::invalid("max_positions is ", max_positions,
-                               "; the frequencies of this table are for sequences "
-                               "of at most ",
-                               longest_, " tokens: longer ones need a table made for their seq_len.");
+        return detail::invalid(
+            "max_positions is {}; the frequencies of this table are for sequences of at most {} tokens: longer ones "
+            "need a table made for their seq_len.",
+            {max_positions, longest_});
     }
 
     ROPE_ABI void build(const Frequencies& f, Index max_positions, HeadSlice slice, Index first_position) {
@@ -223,16 +225,18 @@ class CosSinCache : public CosSinRows<T> {
         const double farthest = std::max(std::fabs(first), std::fabs(last));
         for (std::size_t i = 0; i < f.log_growth.size(); ++i)
             if (std::fabs(f.log_growth[i]) * farthest > 64.0)
-                return detail::invalid("log_growth[", i, "] is ", f.log_growth[i], "; at ", farthest,
-                                       " positions from the centre the magnitude would leave e^-64 .. e^64, so a table "
-                                       "must stay nearer to it.");
+                return detail::invalid(
+                    "log_growth[{}] is {}; at {} positions from the centre the magnitude would leave e^-64 .. e^64, so "
+                    "a table must stay nearer to it.",
+                    {i, f.log_growth[i], farthest});
         return Status();
     }
 
     ROPE_ABI static Status no_memory(Index max_positions, Index pairs) noexcept {
-        return detail::invalid("max_positions is ", max_positions, "; a table of ", max_positions, " positions times ",
-                               2 * pairs, " entries of ", sizeof(T),
-                               " bytes must fit into the memory that can be had here.");
+        return detail::invalid(
+            "max_positions is {}; a table of {} positions times {} entries of {} bytes must fit into the memory that "
+            "can be had here.",
+            {max_positions, max_positions, 2 * pairs, sizeof(T)});
     }
 
     /// Checks and sets the shape and gets the memory; false when refused and the handler returned.

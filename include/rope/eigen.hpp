@@ -52,8 +52,8 @@ ROPE_ABI inline auto view(Derived&& matrix, Index heads) {
     using Element = std::remove_reference_t<decltype(*matrix.data())>;
     TensorView<Element> v;
     if (heads < 1 || matrix.cols() % heads != 0) {
-        detail::proceed(detail::invalid("heads is ", heads, "; it must be at least 1 and divide the ", matrix.cols(),
-                                        " columns of the matrix."));
+        detail::proceed(detail::invalid("heads is {}; it must be at least 1 and divide the {} columns of the matrix.",
+                                        {heads, matrix.cols()}));
         return v;
     }
     v.data = matrix.data();

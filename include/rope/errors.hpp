@@ -30,9 +30,8 @@ class Status {
     // Not `= default`: that would fill the whole message with zeros, and ok is what nearly every check answers.
     ROPE_ABI Status() noexcept {}
     ROPE_ABI Status(StatusCode code, const detail::Message& message) noexcept : message_(message), code_(code) {}
-    ROPE_COLD Status(StatusCode code, const detail::PieceKind* kinds, const detail::Piece* pieces,
-                     std::size_t count) noexcept
-        : message_(kinds, pieces, count), code_(code) {}
+    ROPE_COLD Status(StatusCode code, const char* sentence, detail::Pieces pieces) noexcept
+        : message_(sentence, pieces), code_(code) {}
 
     ROPE_ABI bool ok() const noexcept { return code_ == StatusCode::ok; }
     ROPE_ABI StatusCode code() const noexcept { return code_; }
@@ -89,16 +88,12 @@ ROPE_COLD bool refuse(const Status& status) {
 /// True when the call may go on. Otherwise refuses it.
 ROPE_ABI inline bool proceed(const Status& status) { return status.ok() || refuse(status); }
 
-/// Status from the pieces of a sentence: text, integers and doubles.
-template <class... Parts>
-ROPE_INLINE Status invalid(const Parts&... parts) noexcept {
-    const Piece pieces[] = {parts...};
-    return Status(StatusCode::invalid_argument, kPieceKinds<Parts...>, pieces, sizeof...(Parts));
+/// A refusal with the sentence that says why, where text, integers and doubles stand for each "{}".
+ROPE_INLINE Status invalid(const char* sentence, Pieces pieces = {}) noexcept {
+    return Status(StatusCode::invalid_argument, sentence, pieces);
 }
-template <class... Parts>
-ROPE_INLINE Status out_of_range(const Parts&... parts) noexcept {
-    const Piece pieces[] = {parts...};
-    return Status(StatusCode::out_of_range, kPieceKinds<Parts...>, pieces, sizeof...(Parts));
+ROPE_INLINE Status out_of_range(const char* sentence, Pieces pieces = {}) noexcept {
+    return Status(StatusCode::out_of_range, sentence, pieces);
 }
 
 }  // namespace detail

@@ -44,14 +44,15 @@ constexpr double kMaxInvFreq = 4294967296.0;  // 2^32 radians: hundreds of milli
 ROPE_ABI inline Status check_inv_freq(const char* name, const double* values, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i)
         if (!is_finite(values[i]) || std::fabs(values[i]) > kMaxInvFreq)
-            return invalid(name, "[", i, "] is ", values[i],
-                           "; a frequency must be finite and of magnitude at most 2^32 radians per position.");
+            return invalid(
+                "{}[{}] is {}; a frequency must be finite and of magnitude at most 2^32 radians per position.",
+                {name, i, values[i]});
     return Status();
 }
 ROPE_ABI inline Status check_growth(const char* name, const List<double>& values) noexcept {
     for (std::size_t i = 0; i < values.size(); ++i)
         if (!is_finite(values[i]) || std::fabs(values[i]) > 1.0)
-            return invalid(name, "[", i, "] is ", values[i], "; it must be from -1 to 1.");
+            return invalid("{}[{}] is {}; it must be from -1 to 1.", {name, i, values[i]});
     return Status();
 }
 
@@ -61,25 +62,25 @@ ROPE_ABI inline Status check_growth(const char* name, const List<double>& values
 ROPE_ABI inline Status check(const Frequencies& f) noexcept {
     const std::size_t pairs = f.inv_freq.size();
     if (pairs < 1 || pairs > static_cast<std::size_t>(detail::kMaxHeadDim / 2))
-        return detail::invalid("inv_freq has ", pairs, " entries; it must have one per pair, from 1 to ",
-                               detail::kMaxHeadDim / 2, ".");
+        return detail::invalid("inv_freq has {} entries; it must have one per pair, from 1 to {}.",
+                               {pairs, detail::kMaxHeadDim / 2});
     if (!f.inv_freq_low.empty() && f.inv_freq_low.size() != pairs)
-        return detail::invalid("inv_freq_low has ", f.inv_freq_low.size(),
-                               " entries; it must be empty or have as many as inv_freq (", pairs, ").");
+        return detail::invalid("inv_freq_low has {} entries; it must be empty or have as many as inv_freq ({}).",
+                               {f.inv_freq_low.size(), pairs});
     if (const Status s = detail::check_attention_factor(f.attention_factor); !s.ok()) return s;
     if (const Status s = detail::check_inv_freq("inv_freq", f.inv_freq.data(), pairs); !s.ok()) return s;
     if (const Status s = detail::check_inv_freq("inv_freq_low", f.inv_freq_low.data(), f.inv_freq_low.size()); !s.ok())
         return s;
     if (!f.log_growth.empty() && f.log_growth.size() != pairs)
-        return detail::invalid("log_growth has ", f.log_growth.size(),
-                               " entries; it must be empty or have as many as inv_freq (", pairs, ").");
+        return detail::invalid("log_growth has {} entries; it must be empty or have as many as inv_freq ({}).",
+                               {f.log_growth.size(), pairs});
     if (!f.log_growth_low.empty() && f.log_growth_low.size() != f.log_growth.size())
-        return detail::invalid("log_growth_low has ", f.log_growth_low.size(),
-                               " entries; it must be empty or have as many as log_growth (", f.log_growth.size(), ").");
+        return detail::invalid("log_growth_low has {} entries; it must be empty or have as many as log_growth ({}).",
+                               {f.log_growth_low.size(), f.log_growth.size()});
     if (const Status s = detail::check_growth("log_growth", f.log_growth); !s.ok()) return s;
     if (const Status s = detail::check_growth("log_growth_low", f.log_growth_low); !s.ok()) return s;
     if (!detail::is_finite(f.centre) || std::fabs(f.centre) > detail::kMostFactor)
-        return detail::invalid("centre is ", f.centre, "; it must be from -2^32 to 2^32.");
+        return detail::invalid("centre is {}; it must be from -2^32 to 2^32.", {f.centre});
     return Status();
 }
 
@@ -87,7 +88,7 @@ namespace detail {
 
 ROPE_ABI inline Status check_seq_len(Index seq_len) noexcept {
     if (seq_len >= 0 && seq_len <= kMostLength) return Status();
-    return invalid("seq_len is ", seq_len, "; it must be from 0 to 2^40.");
+    return invalid("seq_len is {}; it must be from 0 to 2^40.", {seq_len});
 }
 
 /// The longest sequence that frequencies(config, seq_len) are for.

@@ -82,8 +82,7 @@ ROPE_COLD Status check_isa(const char* source, const char* name) noexcept {
     char cut[33] = {};  // so that the list has room, whatever the name
     std::strncpy(cut, name, sizeof(cut) - 1);
     const char* const rest = std::strlen(name) < sizeof(cut) ? "" : "...";
-    Message sentence =
-        make_message(source, " is \"", cut, rest, "\"; it must be one of the instruction sets available here: ");
+    Message sentence("{} is \"{}{}\"; it must be one of the instruction sets available here: ", {source, cut, rest});
     for (Index i = 0; i < names.size(); ++i) {
         if (i > 0) sentence.append(", ");
         sentence.append(names[i]);
@@ -92,25 +91,23 @@ ROPE_COLD Status check_isa(const char* source, const char* name) noexcept {
     return Status(StatusCode::invalid_argument, sentence);
 }
 
-/// What ROPE_ISA and the machine say.
-struct ROPE_ABI Choice {
-    Status status;
-    IsaId isa;
-};
-ROPE_COLD Choice find_choice() noexcept {
+/// What ROPE_ISA and the machine say; `isa` is it where that is ok.
+ROPE_COLD Status find_choice(IsaId& isa) noexcept {
     const char* const name = std::getenv("ROPE_ISA");
-    const bool is_set = name != nullptr && name[0] != '\0';
-    if (is_set)
-        if (const Status s = check_isa("The environment variable ROPE_ISA", name); !s.ok()) return {s, 0};
-    return {Status(), isa_id(is_set ? name : find_available_isas()[0])};
+    if (name == nullptr || name[0] == '\0') {
+        isa = isa_id(find_available_isas()[0]);
+        return Status();
+    }
+    isa = isa_id(name);
+    return check_isa("The environment variable ROPE_ISA", name);
 }
 
 /// Makes the choice, unless somebody has made it meanwhile.
 ROPE_COLD Status choose_isa() noexcept {
-    const Choice choice = find_choice();
-    IsaId none = 0;
-    if (choice.status.ok()) chosen_isa.compare_exchange_strong(none, choice.isa, std::memory_order_relaxed);
-    return choice.status;
+    IsaId isa = 0, none = 0;
+    const Status status = find_choice(isa);
+    if (status.ok()) chosen_isa.compare_exchange_strong(none, isa, std::memory_order_relaxed);
+    return status;
 }
 
 /// Ok from the first call on that was ok.
@@ -146,8 +143,8 @@ ROPE_ABI inline const char* active_isa() {
 /// other threads finish with the set they began with.
 ROPE_ABI inline void force_isa(const char* name) {
     if (name == nullptr) {
-        const detail::Choice choice = detail::find_choice();
-        if (detail::proceed(choice.status)) detail::chosen_isa.store(choice.isa, std::memory_order_relaxed);
+        detail::IsaId isa = 0;
+        if (detail::proceed(detail::find_choice(isa))) detail::chosen_isa.store(isa, std::memory_order_relaxed);
     } else if (detail::proceed(detail::check_isa("name, the argument of force_isa,", name))) {
         detail::chosen_isa.store(detail::isa_id(name), std::memory_order_relaxed);
     }

@@ -82,7 +82,7 @@ struct ROPE_ABI ModelConfig {
     ROPE_ABI const Config* layer(Index i) const {
         if (i < 0 || i >= layers()) {
             detail::proceed(
-                detail::out_of_range("layer is ", i, "; this model has ", layers(), " layers, counted from 0."));
+                detail::out_of_range("layer is {}; this model has {} layers, counted from 0.", {i, layers()}));
             return nullptr;
         }
         const Index c = config_of_layer[static_cast<std::size_t>(i)];
@@ -94,17 +94,19 @@ struct ROPE_ABI ModelConfig {
 ROPE_ABI inline Status check(const ModelConfig& model) noexcept {
     const std::size_t layers = model.config_of_layer.size();
     if (model.layer_types.size() != layers || model.heads.size() != layers)
-        return detail::invalid("layer_types has ", model.layer_types.size(), " entries and heads ", model.heads.size(),
-                               "; both must have one per layer (", layers, ").");
+        return detail::invalid("layer_types has {} entries and heads {}; both must have one per layer ({}).",
+                               {model.layer_types.size(), model.heads.size(), layers});
     const Index count = static_cast<Index>(model.configs.size());
     for (std::size_t i = 0; i < layers; ++i)
         if (model.config_of_layer[i] < -1 || model.config_of_layer[i] >= count)
-            return detail::invalid("config_of_layer[", i, "] is ", model.config_of_layer[i],
-                                   "; it must be -1 (no RoPE) or an index into configs (0 to ", count - 1, ").");
+            return detail::invalid(
+                "config_of_layer[{}] is {}; it must be -1 (no RoPE) or an index into configs (0 to {}).",
+                {i, model.config_of_layer[i], count - 1});
     const AttentionTemperature& t = model.attention_temperature;
     if (!detail::is_finite(t.scale) || !detail::is_positive(t.period))
-        return detail::invalid("attention_temperature has scale ", t.scale, " and period ", t.period,
-                               "; both must be finite, and the period above 0.");
+        return detail::invalid(
+            "attention_temperature has scale {} and period {}; both must be finite, and the period above 0.",
+            {t.scale, t.period});
     for (const Config& config : model.configs)
         if (const Status s = check(config); !s.ok()) return s;
     return Status();

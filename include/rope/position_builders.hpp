@@ -132,26 +132,28 @@ ROPE_ABI constexpr bool positions_fit(Index first, Index count) noexcept {
 }
 ROPE_ABI inline Status check_first(const char* name, Index first, Index count) noexcept {
     if (positions_fit(first, count)) return Status();
-    return out_of_range(name, " is ", first, "; the ", count, " positions from there must lie between -2^52 and 2^52.");
+    return out_of_range("{} is {}; the {} positions from there must lie between -2^52 and 2^52.", {name, first, count});
 }
 
 ROPE_ABI inline Status check_extent(const char* name, Index extent) noexcept {
     if (extent >= 1 && extent <= kMostTokens) return Status();
-    return invalid(name, " is ", extent, "; it must be from 1 to 2^40.");
+    return invalid("{} is {}; it must be from 1 to 2^40.", {name, extent});
 }
 
 ROPE_ABI inline Status check_grid(Index height, Index width, const GridOrder& order) noexcept {
     if (const Status s = check_extent("height", height); !s.ok()) return s;
     if (const Status s = check_extent("width", width); !s.ok()) return s;
     if (order.block < 1 || height % order.block != 0 || width % order.block != 0)
-        return invalid("block is ", order.block, "; it must be at least 1 and divide height (", height, ") and width (",
-                       width, ").");
+        return invalid("block is {}; it must be at least 1 and divide height ({}) and width ({}).",
+                       {order.block, height, width});
     for (const Index around : {order.before, order.after})
         if (around < 0 || around > kMostTokens)
-            return invalid(around == order.before ? "before" : "after", " is ", around, "; it must be from 0 to 2^40.");
+            return invalid("{} is {}; it must be from 0 to 2^40.",
+                           {around == order.before ? "before" : "after", around});
     if (height > kMostTokens / width || order.before + height * width + order.after > kMostTokens)
-        return invalid("The grid has ", height, " * ", width, " patches, ", order.before, " tokens before them and ",
-                       order.after, " after; there are at most 2^40 in all.");
+        return invalid(
+            "The grid has {} * {} patches, {} tokens before them and {} after; there are at most 2^40 in all.",
+            {height, width, order.before, order.after});
     return Status();
 }
 
@@ -216,17 +218,19 @@ ROPE_ABI inline Status measure_prompt(const std::vector<PromptSpan>& spans, Inde
     for (std::size_t i = 0; i < spans.size(); ++i) {
         const auto [text, frames, height, width, second_per_grid, tokens_per_second] = spans[i];
         if (is_text(spans[i]) ? text < 0 : text != 0 || frames < 1 || height < 1 || width < 1)
-            return invalid("spans[", i, "] has text ", text, ", frames ", frames, ", height ", height, " and width ",
-                           width, "; text must be at least 0 and the others 0, or they at least 1 and text 0.");
+            return invalid(
+                "spans[{}] has text {}, frames {}, height {} and width {}; text must be at least 0 and the others 0, "
+                "or they at least 1 and text 0.",
+                {i, text, frames, height, width});
         if (!is_factor(second_per_grid) || !is_factor(tokens_per_second))
-            return invalid("spans[", i, "] has second_per_grid ", second_per_grid, " and tokens_per_second ",
-                           tokens_per_second, "; they must be from 0 to 2^32.");
+            return invalid("spans[{}] has second_per_grid {} and tokens_per_second {}; they must be from 0 to 2^32.",
+                           {i, second_per_grid, tokens_per_second});
         const Index room = kMostTokens - tokens;
         if (is_text(spans[i]) ? text > room : frames > room || height > room / frames || width > room / frames / height)
-            return invalid("spans[", i, "] and those before it have more than 2^40 tokens.");
+            return invalid("spans[{}] and those before it have more than 2^40 tokens.", {i});
         const Index extent = extent_of(spans[i]);
         if (!positions_fit(next, extent))
-            return out_of_range("spans[", i, "] begins at position ", next, " and would go beyond 2^52.");
+            return out_of_range("spans[{}] begins at position {} and would go beyond 2^52.", {i, next});
         tokens += tokens_of(spans[i]);
         next += extent;
     }
@@ -236,15 +240,15 @@ ROPE_ABI inline Status measure_prompt(const std::vector<PromptSpan>& spans, Inde
 ROPE_ABI inline Status check_cu_seqlens(const Positions& cu_seqlens) noexcept {
     const Index entries = cu_seqlens.count();
     if (entries < 1)
-        return invalid("cu_seqlens has ", entries, " entries; it must have one more than there are sequences.");
+        return invalid("cu_seqlens has {} entries; it must have one more than there are sequences.", {entries});
     if (cu_seqlens.data() == nullptr)
-        return invalid("cu_seqlens is a null pointer; it must point to ", entries, " numbers.");
+        return invalid("cu_seqlens is a null pointer; it must point to {} numbers.", {entries});
     for (Index i = 0, before = 0; i < entries; ++i) {
         const Index entry = cu_seqlens[i];
-        if (i == 0 && entry != 0) return invalid("cu_seqlens[0] is ", entry, "; it must be 0.");
+        if (i == 0 && entry != 0) return invalid("cu_seqlens[0] is {}; it must be 0.", {entry});
         if (entry < before || entry > kMostTokens)
-            return invalid("cu_seqlens[", i, "] is ", entry, "; it must be from cu_seqlens[", i - 1, "] (", before,
-                           ") to 2^40.");
+            return invalid("cu_seqlens[{}] is {}; it must be from cu_seqlens[{}] ({}) to 2^40.",
+                           {i, entry, i - 1, before});
         before = entry;
     }
     return Status();
@@ -259,34 +263,32 @@ ROPE_ABI inline Status check_packed(const Positions& cu_seqlens, const Positions
     const Index sequences = cu_seqlens.count() - 1;
     if (starts.kind() != Positions::Kind::start) {
         if (starts.count() != sequences)
-            return invalid("starts has ", starts.count(), " entries; there must be one per sequence (", sequences,
-                           ").");
+            return invalid("starts has {} entries; there must be one per sequence ({}).", {starts.count(), sequences});
         if (starts.data() == nullptr && sequences > 0)
-            return invalid("starts is a null pointer; it must point to ", sequences, " numbers.");
+            return invalid("starts is a null pointer; it must point to {} numbers.", {sequences});
     }
     for (Index i = 0; i < sequences; ++i) {
         const Index start = start_of(starts, i), length = cu_seqlens[i + 1] - cu_seqlens[i];
         if (!positions_fit(start, length))
-            return out_of_range("Sequence ", i, " starts at position ", start, "; its ", length,
-                                " positions must lie between -2^52 and 2^52.");
+            return out_of_range("Sequence {} starts at position {}; its {} positions must lie between -2^52 and 2^52.",
+                                {i, start, length});
     }
     return Status();
 }
 
 ROPE_ABI inline Status check_ranks(Index ranks, const Positions& cu_seqlens) noexcept {
-    if (ranks < 1 || ranks > Index(1) << 30) return invalid("ranks is ", ranks, "; it must be from 1 to 2^30.");
+    if (ranks < 1 || ranks > Index(1) << 30) return invalid("ranks is {}; it must be from 1 to 2^30.", {ranks});
     if (const Status s = check_cu_seqlens(cu_seqlens); !s.ok()) return s;
     for (Index i = 0; i + 1 < cu_seqlens.count(); ++i)
         if (const Index length = cu_seqlens[i + 1] - cu_seqlens[i]; length % (2 * ranks) != 0)
-            return invalid("Sequence ", i, " has ", length, " tokens; ", ranks, " ranks need a multiple of ", 2 * ranks,
-                           ".");
+            return invalid("Sequence {} has {} tokens; {} ranks need a multiple of {}.", {i, length, ranks, 2 * ranks});
     return Status();
 }
 
 ROPE_ABI inline Status check_shard(Index rank, Index ranks, const Positions& cu_seqlens,
                                    const Positions& starts) noexcept {
     if (const Status s = check_ranks(ranks, cu_seqlens); !s.ok()) return s;
-    if (rank < 0 || rank >= ranks) return invalid("rank is ", rank, "; it must be from 0 to ", ranks - 1, ".");
+    if (rank < 0 || rank >= ranks) return invalid("rank is {}; it must be from 0 to {}.", {rank, ranks - 1});
     return check_packed(cu_seqlens, starts);
 }
 
@@ -296,8 +298,8 @@ ROPE_ABI inline Index tokens_of(const Positions& cu_seqlens, Index ranks) noexce
 }
 
 ROPE_ABI inline Status check_memory(const Index* to, Index tokens, Index wanted) noexcept {
-    if (tokens != wanted) return invalid("tokens is ", tokens, "; cu_seqlens makes it ", wanted, ".");
-    if (to == nullptr && wanted > 0) return invalid("to is a null pointer; it must point to ", wanted, " numbers.");
+    if (tokens != wanted) return invalid("tokens is {}; cu_seqlens makes it {}.", {tokens, wanted});
+    if (to == nullptr && wanted > 0) return invalid("to is a null pointer; it must point to {} numbers.", {wanted});
     return Status();
 }
 
@@ -343,8 +345,8 @@ ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index 
         if (!detail::proceed(detail::check_first(first_names[axis], first[axis], extents[axis]))) return {};
     }
     if (height > detail::kMostTokens / frames || width > detail::kMostTokens / frames / height) {
-        detail::proceed(detail::invalid("The grid has ", frames, " * ", height, " * ", width,
-                                        " patches; there are at most 2^40 in all."));
+        detail::proceed(detail::invalid("The grid has {} * {} * {} patches; there are at most 2^40 in all.",
+                                        {frames, height, width}));
         return {};
     }
     const Index tokens = frames * height * width;

@@ -109,8 +109,8 @@ ROPE_ABI inline bool has_head_dim(const Eigen::VectorXd& x, const Config& config
     return rope::detail::proceed(check(config)) &&
            rope::detail::proceed(x.size() == config.head_dim
                                      ? Status()
-                                     : rope::detail::invalid("x has ", x.size(), " features; it must have head_dim (",
-                                                             config.head_dim, ") of them."));
+                                     : rope::detail::invalid("x has {} features; it must have head_dim ({}) of them.",
+                                                             {x.size(), config.head_dim}));
 }
 
 }  // namespace detail_reference

@@ -65,7 +65,7 @@ template <class T>
 ROPE_ABI inline Status check_count(Index seq, Index batch, const Moves<T>& moves) noexcept {
     const Index count = RowsAccess::count(moves);
     if (count == kEveryToken || count == seq || batch == 0) return Status();
-    return invalid("k.seq is ", seq, "; these moves were built for ", count, " tokens.");
+    return invalid("k.seq is {}; these moves were built for {} tokens.", {seq, count});
 }
 
 }  // namespace detail

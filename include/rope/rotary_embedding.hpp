@@ -95,8 +95,8 @@ class RotaryEmbedding {
     ROPE_ABI void reserve(Index positions) {
         State& s = *state_;
         if (positions < 0 || positions > s.max_positions) {
-            detail::proceed(detail::out_of_range("positions is ", positions, "; it must be from 0 to ", s.max_positions,
-                                                 " (max_positions)."));
+            detail::proceed(detail::out_of_range("positions is {}; it must be from 0 to {} (max_positions).",
+                                                 {positions, s.max_positions}));
             return;
         }
         if (positions <= this->positions()) return;
@@ -170,13 +170,13 @@ class RotaryEmbedding {
         if (options.max_positions == 0) options.max_positions = model.max_position_embeddings;
         if (options.max_positions == 0 && model.configs.empty()) options.max_positions = 1;  // there is nothing to hold
         if (options.max_positions < 1 || options.max_positions > detail::kMostLength)
-            return detail::proceed(detail::invalid("max_positions is ", options.max_positions,
-                                                   "; it must be from 1 to 2^40, or 0 if the model says it "
-                                                   "(max_position_embeddings)."));
+            return detail::proceed(detail::invalid(
+                "max_positions is {}; it must be from 1 to 2^40, or 0 if the model says it (max_position_embeddings).",
+                {options.max_positions}));
         if (options.positions == 0) options.positions = std::min<Index>(options.max_positions, 4096);
         if (options.positions < 1 || options.positions > options.max_positions)
-            return detail::proceed(detail::invalid("positions is ", options.positions, "; it must be from 1 to ",
-                                                   options.max_positions, " (max_positions)."));
+            return detail::proceed(detail::invalid("positions is {}; it must be from 1 to {} (max_positions).",
+                                                   {options.positions, options.max_positions}));
         state_->max_positions = options.max_positions;
         state_->positions = options.positions;
         state_->seq_len = options.seq_len != 0 ? options.seq_len : options.max_positions;
@@ -192,9 +192,10 @@ class RotaryEmbedding {
     ROPE_ABI bool add(const Config& config, std::vector<Table>& tables) {
         State& s = *state_;
         if (!config.layout)
-            return detail::proceed(detail::invalid("layout of configs[", s.table_of_config.size(),
-                                                   "] of the model is left open; it must be set to the one that the "
-                                                   "weights are stored for, which not every file says."));
+            return detail::proceed(
+                detail::invalid("layout of configs[{}] of the model is left open; it must be set to the one that the "
+                                "weights are stored for, which not every file says.",
+                                {s.table_of_config.size()}));
         Config q = config, k = config;
         if (auto* const xpos = std::get_if<schedule::Xpos>(&q.schedule)) xpos->side = schedule::Xpos::Side::query;
         if (auto* const xpos = std::get_if<schedule::Xpos>(&k.schedule)) xpos->side = schedule::Xpos::Side::key;

@@ -57,15 +57,17 @@ struct TensorView {
         TensorView result = *this;
         result.*extent = 0;
         if (first < 0 || count < 0 || first > size || count > size - first) {
-            detail::proceed(detail::invalid("The slice takes ", count, " ", what, " from ", first, " on; the view has ",
-                                            size, " of them, and first and count must not be negative."));
+            detail::proceed(detail::invalid(
+                "The slice takes {} {} from {} on; the view has {} of them, and first and count must not be negative.",
+                {count, what, first, size}));
             return result;
         }
         if (count > 0 && first > 0) {
             const Index room = std::numeric_limits<Index>::max() / 16 / first;
             if (stride > room || stride < -room) {
-                detail::proceed(detail::invalid("The slice begins ", first, " steps of ", stride,
-                                                " elements into the view, beyond what memory can hold."));
+                detail::proceed(detail::invalid(
+                    "The slice begins {} steps of {} elements into the view, beyond what memory can hold.",
+                    {first, stride}));
                 return result;
             }
             if (result.data != nullptr) result.data += first * stride;

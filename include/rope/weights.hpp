@@ -80,33 +80,33 @@ ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRow
     using detail::invalid, detail::kMostBytes;
     if (!detail::check_layout(from).ok() || !detail::check_layout(to).ok()) {
         const bool is_from = !detail::check_layout(from).ok();
-        return invalid(is_from ? "from" : "to", " is ", static_cast<int>(is_from ? from : to),
-                       "; it must be Layout::interleaved (0) or Layout::half_split (1).");
+        return invalid("{} is {}; it must be Layout::interleaved (0) or Layout::half_split (1).",
+                       {is_from ? "from" : "to", static_cast<int>(is_from ? from : to)});
     }
-    if (rows.heads < 0) return invalid("heads is ", rows.heads, "; it must not be negative.");
+    if (rows.heads < 0) return invalid("heads is {}; it must not be negative.", {rows.heads});
     if (const Status s = detail::check_slice(rows.head_dim, detail::rotary_dim(rows), rows.rotary_offset); !s.ok())
         return s;
     if (rows.row_bytes < 1 || rows.row_bytes > kMostBytes)
-        return invalid("row_bytes is ", rows.row_bytes, "; it must be from 1 to 2^48.");
+        return invalid("row_bytes is {}; it must be from 1 to 2^48.", {rows.row_bytes});
     const Index stride = detail::stride_of(rows);
     if (stride < rows.row_bytes || stride > kMostBytes)
-        return invalid("stride_bytes is ", stride, "; it must be at least row_bytes (", rows.row_bytes,
-                       ") and at most 2^48.");
+        return invalid("stride_bytes is {}; it must be at least row_bytes ({}) and at most 2^48.",
+                       {stride, rows.row_bytes});
     if (rows.heads == 0) return Status();
     if (rows.heads > kMostBytes / stride / rows.head_dim)
-        return invalid("heads is ", rows.heads, "; its ", rows.head_dim, " rows of ", stride,
-                       " bytes each must not exceed 2^48 bytes.");
+        return invalid("heads is {}; its {} rows of {} bytes each must not exceed 2^48 bytes.",
+                       {rows.heads, rows.head_dim, stride});
     if (in == nullptr || out == nullptr)
-        return invalid(in == out       ? "data"
-                       : in == nullptr ? "in"
-                                       : "out",
-                       " is null; it must point to ", rows.heads * rows.head_dim, " rows.");
+        return invalid("{} is null; it must point to {} rows.", {in == out       ? "data"
+                                                                 : in == nullptr ? "in"
+                                                                                 : "out",
+                                                                 rows.heads * rows.head_dim});
     const std::uintptr_t bytes =
         static_cast<std::uintptr_t>((rows.heads * rows.head_dim - 1) * stride + rows.row_bytes);
     const std::uintptr_t distance = reinterpret_cast<std::uintptr_t>(out) - reinterpret_cast<std::uintptr_t>(in);
     if (distance != 0 && (distance < bytes || 0 - distance < bytes))
-        return invalid("in and out may overlap; they must be the same pointer, or lie ", bytes,
-                       " bytes or more apart.");
+        return invalid("in and out may overlap; they must be the same pointer, or lie {} bytes or more apart.",
+                       {bytes});
     return Status();
 }
 

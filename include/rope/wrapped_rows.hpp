@@ -76,22 +76,25 @@ ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
     using detail::invalid;
     constexpr Index most = std::numeric_limits<Index>::max() / 32;  // so that two doubles for each fit
     if (v.pairs < 1 || v.pairs > detail::kMaxHeadDim / 2)
-        return invalid("pairs is ", v.pairs, "; it must be from 1 to ", detail::kMaxHeadDim / 2, ".");
-    if (v.rows < 0) return invalid("rows is ", v.rows, "; it must not be negative.");
-    if (v.batch < 1) return invalid("batch is ", v.batch, "; it must be at least 1.");
+        return invalid("pairs is {}; it must be from 1 to {}.", {v.pairs, detail::kMaxHeadDim / 2});
+    if (v.rows < 0) return invalid("rows is {}; it must not be negative.", {v.rows});
+    if (v.batch < 1) return invalid("batch is {}; it must be at least 1.", {v.batch});
     if (v.pair_stride < 1 || v.pair_stride > most / v.pairs)
-        return invalid("pair_stride is ", v.pair_stride, "; it must be at least 1, and a row must fit into memory.");
+        return invalid("pair_stride is {}; it must be at least 1, and a row must fit into memory.", {v.pair_stride});
     if (v.row_stride != 0 && v.row_stride < detail::row_reach(v))
-        return invalid("row_stride is ", v.row_stride, "; a row of ", v.pairs, " pairs with pair_stride ",
-                       v.pair_stride, " needs at least ", detail::row_reach(v),
-                       ", and 0 stands for pairs * pair_stride.");
+        return invalid(
+            "row_stride is {}; a row of {} pairs with pair_stride {} needs at least {}, and 0 stands for pairs * "
+            "pair_stride.",
+            {v.row_stride, v.pairs, v.pair_stride, detail::row_reach(v)});
     if (v.rows == 0) return Status();
     if (v.batch > most / v.rows || v.batch * v.rows > most / detail::row_stride(v))
-        return invalid("batch is ", v.batch, ", rows is ", v.rows, " and row_stride is ", detail::row_stride(v),
-                       "; together they must not exceed what memory can hold (", most, " numbers).");
+        return invalid(
+            "batch is {}, rows is {} and row_stride is {}; together they must not exceed what memory can hold ({} "
+            "numbers).",
+            {v.batch, v.rows, detail::row_stride(v), most});
     if (v.cos == nullptr || v.sin == nullptr)
-        return invalid(v.cos == nullptr ? "cos" : "sin", " is a null pointer; it must point to ", v.batch * v.rows,
-                       " rows.");
+        return invalid("{} is a null pointer; it must point to {} rows.",
+                       {v.cos == nullptr ? "cos" : "sin", v.batch * v.rows});
     return Status();
 }
 
@@ -124,8 +127,9 @@ class WrappedRows : public CosSinRows<T> {
     ROPE_ABI explicit WrappedRows(const CosSinView<T>& view, HeadSlice slice = {}, double attention_factor = 1.0) {
         if (!detail::proceed(check(view))) return;
         if (view.pair_stride != 1) {
-            detail::proceed(detail::invalid("pair_stride is ", view.pair_stride,
-                                            "; rows are wrapped where it is 1, and copied by copy_cos_sin elsewhere."));
+            detail::proceed(detail::invalid(
+                "pair_stride is {}; rows are wrapped where it is 1, and copied by copy_cos_sin elsewhere.",
+                {view.pair_stride}));
             return;
         }
         if (slice.head_dim == 0) slice.head_dim = 2 * view.pairs;
@@ -168,13 +172,13 @@ ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to
         const Index read = ((count - 1) * stride + detail::row_reach(from)) * static_cast<Index>(sizeof(Number));
         if (to == nullptr) {
             detail::proceed(
-                detail::invalid("to is a null pointer; it must have room for ", count * 2 * pairs, " numbers."));
+                detail::invalid("to is a null pointer; it must have room for {} numbers.", {count * 2 * pairs}));
             return {};
         }
         if (detail::share_bytes(from.cos, read, to, bytes) || detail::share_bytes(from.sin, read, to, bytes)) {
-            detail::proceed(detail::invalid("to overlaps the ",
-                                            detail::share_bytes(from.cos, read, to, bytes) ? "cosines" : "sines",
-                                            "; its ", bytes, " bytes must lie apart from what is copied."));
+            detail::proceed(
+                detail::invalid("to overlaps the {}; its {} bytes must lie apart from what is copied.",
+                                {detail::share_bytes(from.cos, read, to, bytes) ? "cosines" : "sines", bytes}));
             return {};
         }
     }

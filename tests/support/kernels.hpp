@@ -39,23 +39,18 @@ namespace detail {
     ROPE_TEST_ADD(isa, double, double)
 #include <rope/detail/isa_list.hpp>
 
-#define ROPE_TEST_WALK(In, Out, T)                                                                      \
-    ROPE_TEST_TEMPLATE void turn_all<In, Out, T>(const RotateTask<In, Out, T>&, Index, Index) noexcept; \
-    ROPE_TEST_TEMPLATE TurnNeighbours<In, Out, T> turn_neighbours<true, In, Out, T>;                    \
-    ROPE_TEST_TEMPLATE CopyRest<In, Out, T> copy_rest<In, Out, T>;
-#define ROPE_TEST_WALK_IN_PLACE(X, T) ROPE_TEST_TEMPLATE TurnNeighbours<X, X, T> turn_neighbours<false, X, X, T>;
-#define ROPE_TEST_WALK_FROM(In)      \
-    ROPE_TEST_WALK(In, float, float) \
-    ROPE_TEST_WALK(In, half, float)  \
-    ROPE_TEST_WALK(In, bfloat16, float)
-ROPE_TEST_WALK_FROM(float)
-ROPE_TEST_WALK_FROM(half)
-ROPE_TEST_WALK_FROM(bfloat16)
-ROPE_TEST_WALK(double, double, double)
-ROPE_TEST_WALK_IN_PLACE(float, float)
-ROPE_TEST_WALK_IN_PLACE(half, float)
-ROPE_TEST_WALK_IN_PLACE(bfloat16, float)
-ROPE_TEST_WALK_IN_PLACE(double, double)
+#define ROPE_TEST_WALK(elsewhere, In, Out, T) \
+    ROPE_TEST_TEMPLATE void turn_all<elsewhere, In, Out, T>(const RotateTask<In, Out, T>&, Index, Index) noexcept;
+#define ROPE_TEST_WALK_FROM(In, T)     \
+    ROPE_TEST_WALK(false, In, In, T)   \
+    ROPE_TEST_WALK(true, In, float, T) \
+    ROPE_TEST_WALK(true, In, half, T)  \
+    ROPE_TEST_WALK(true, In, bfloat16, T)
+ROPE_TEST_WALK_FROM(float, float)
+ROPE_TEST_WALK_FROM(half, float)
+ROPE_TEST_WALK_FROM(bfloat16, float)
+ROPE_TEST_WALK(false, double, double, double)
+ROPE_TEST_WALK(true, double, double, double)
 
 ROPE_TEST_TEMPLATE bool fill_cos_sin_table<float>(const Frequencies&, Index, Index, float*);
 ROPE_TEST_TEMPLATE bool fill_cos_sin_table<double>(const Frequencies&, Index, Index, double*);

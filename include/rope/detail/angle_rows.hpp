@@ -17,15 +17,20 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The arithmetic in which entries of type T are made, before the one rounding to T.
+/// The arithmetic in which entries of type T are made, before the one rounding to T; and what it is made from, whatever
+/// T is: as names that depend on T, because a unit that makes no table then does not compile what keeps them.
+struct ROPE_ABI ExactTypes {
+    using Angle = CosSin<DoubleDouble>;
+    using Fraction = Turns;
+};
 template <class T>
 struct WorkingType;
 template <>
-struct WorkingType<float> {
+struct WorkingType<float> : ExactTypes {
     using type = double;
 };
 template <>
-struct WorkingType<double> {
+struct WorkingType<double> : ExactTypes {
     using type = DoubleDouble;
 };
 
@@ -95,7 +100,7 @@ class ROPE_ABI AngleRows {
     /// `blocks`. False when there is no memory.
     ROPE_ABI bool prepare(const Frequencies& f, Index fine_rows, Index blocks) {
         pairs_ = static_cast<Index>(f.inv_freq.size());
-        turns_.reset(new (std::nothrow) Turns[size(pairs_)]);
+        turns_.reset(new (std::nothrow) Fraction[size(pairs_)]);
         between_.reset(new (std::nothrow) Angle[size(pairs_ * blocks)]);
         anchor_.reset(new (std::nothrow) Angle[size(pairs_)]);
         fine_.reset(new (std::nothrow) Work[size(2 * pairs_ * fine_rows)]);
@@ -140,7 +145,8 @@ class ROPE_ABI AngleRows {
     }
 
  private:
-    using Angle = CosSin<DoubleDouble>;
+    using Angle = typename WorkingType<T>::Angle;
+    using Fraction = typename WorkingType<T>::Fraction;
     static constexpr Index kNoAnchor = 1;  // is no multiple of kAnchorBlocks
 
     ROPE_ABI static std::size_t size(Index n) noexcept { return static_cast<std::size_t>(n); }
@@ -176,10 +182,10 @@ class ROPE_ABI AngleRows {
     }
 
     Index pairs_ = 0;
-    std::unique_ptr<Turns[]> turns_;    // of each pair, per position
-    std::unique_ptr<Work[]> fine_;      // fine rows
-    std::unique_ptr<Angle[]> between_;  // from an anchor to each of its blocks
-    std::unique_ptr<Angle[]> anchor_;   // the last one that was used
+    std::unique_ptr<Fraction[]> turns_;  // of each pair, per position
+    std::unique_ptr<Work[]> fine_;       // fine rows
+    std::unique_ptr<Angle[]> between_;   // from an anchor to each of its blocks
+    std::unique_ptr<Angle[]> anchor_;    // the last one that was used
     Index anchor_block_ = kNoAnchor;
 };
 

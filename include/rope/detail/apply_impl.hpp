@@ -142,11 +142,13 @@ ROPE_INLINE Status check_tensors(const Positions& positions, Uses uses, const Ar
 
 /// The axis along which elements are worked on at once: neighbours in both views, or, where they are tokens, and not
 /// few, in one. That of the features if there are none.
+template <bool elsewhere>
 ROPE_INLINE Axis lanes_of(const AnyView& in, const AnyView& out) noexcept {
     if (in.strides[kFeatureAxis] == 1 && out.strides[kFeatureAxis] == 1) return kFeatureAxis;
     // The stride of an axis of one element says nothing.
     for (const Axis axis : {kSeqAxis, kHeadAxis, kBatchAxis})
         if (in.extents[axis] > 1 && in.strides[axis] == 1 && out.strides[axis] == 1) return axis;
+    if constexpr (!elsewhere) return kFeatureAxis;
     const bool are_few = in.extents[kSeqAxis] < kFewLanes && in.extents[kBatchAxis] < kFewLanes;
     for (const Axis axis : {kSeqAxis, kBatchAxis})
         if (!are_few && in.extents[axis] > 1 && (in.strides[axis] == 1 || out.strides[axis] == 1)) return axis;
@@ -169,14 +171,11 @@ ROPE_INLINE auto rotate_job(Direction direction, const Positions& positions, Isa
     const Index heads = count_heads(out), pairs = a.rows.pairs();
     const Index bytes = bytes_of(out, heads);
     const bool is_contiguous = in.strides[kFeatureAxis] == 1 && out.strides[kFeatureAxis] == 1;
-    CopyRest<In, Out, T>* copy = nullptr;
-    if constexpr (Argument::kElsewhere)
-        if (in.data != out.data) copy = &copy_rest<In, Out, T>;
     return Job<RotateTask<In, Out, T>>{
         {in, out, RowsAccess::source(a.rows), pairs, a.rows.rotary_offset(), positions, cos_scale, sin_scale, layout,
-         choose_order(out, bytes, lanes_of(in, out)), rotate_kernels<layout, In, Out, T>(isa, pairs, is_contiguous),
-         &turn_neighbours<Argument::kElsewhere, In, Out, T>, copy},
-        &turn_all<In, Out, T>,
+         choose_order(out, bytes, lanes_of<Argument::kElsewhere>(in, out)),
+         rotate_kernels<layout, In, Out, T>(isa, pairs, is_contiguous)},
+        &turn_all<Argument::kElsewhere, In, Out, T>,
         heads,
         bytes};
 }

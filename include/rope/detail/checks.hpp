@@ -78,7 +78,7 @@ ROPE_COLD Status check_extents(const AnyView& v) noexcept {
     constexpr Index most = std::numeric_limits<Index>::max() / 2;
     for (int axis = 0; axis < 4; ++axis)
         if (v.extents[axis] < 0)
-            return invalid(v.name, ".", kAxisNames[axis], " is ", v.extents[axis], "; it must not be negative.");
+            return invalid("{}.{} is {}; it must not be negative.", {v.name, kAxisNames[axis], v.extents[axis]});
     if (is_empty(v)) return Status();
     Index elements = 1;
     Index reach = 0;  // largest offset, in elements
@@ -90,14 +90,16 @@ ROPE_COLD Status check_extents(const AnyView& v) noexcept {
         const bool reach_fits =
             extent == 1 || (stride >= -room && stride <= room && magnitude(stride) <= room / (extent - 1));
         if (!product_fits || !reach_fits)
-            return invalid(v.name, " has extents [", v.extents[0], ", ", v.extents[1], ", ", v.extents[2], ", ",
-                           v.extents[3], "] and strides [", v.strides[0], ", ", v.strides[1], ", ", v.strides[2], ", ",
-                           v.strides[3], "]; together they must not exceed what memory can hold (", most, " bytes).");
+            return invalid(
+                "{} has extents [{}, {}, {}, {}] and strides [{}, {}, {}, {}]; together they must not exceed what "
+                "memory can hold ({} bytes).",
+                {v.name, v.extents[0], v.extents[1], v.extents[2], v.extents[3], v.strides[0], v.strides[1],
+                 v.strides[2], v.strides[3], most});
         elements *= extent;
         if (extent > 1) reach += magnitude(stride) * (extent - 1);
     }
     if (v.data == nullptr)
-        return invalid(v.name, ".data is null; a view of ", elements, " elements needs memory to point to.");
+        return invalid("{}.data is null; a view of {} elements needs memory to point to.", {v.name, elements});
     return Status();
 }
 
@@ -115,9 +117,10 @@ ROPE_COLD Status check_no_self_overlap(const AnyView& v) noexcept {
         if (v.extents[next] < 2) continue;
         const Index stride = magnitude(stride_of(v, next));
         if (stride <= reach)
-            return invalid(v.name, " overlaps itself: ", kAxisNames[next], " has stride ", v.strides[next],
-                           "; in a view that is written, its magnitude must be at least ", reach + 1,
-                           ", which is what the axes inside it span.");
+            return invalid(
+                "{} overlaps itself: {} has stride {}; in a view that is written, its magnitude must be at least {}, "
+                "which is what the axes inside it span.",
+                {v.name, kAxisNames[next], v.strides[next], reach + 1});
         reach += stride * (v.extents[next] - 1);
     }
     return Status();
@@ -180,45 +183,58 @@ ROPE_ABI inline const char* or_more(Index position) noexcept {
 ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, const TableShape& table) noexcept {
     const Index low = table.first_position;
     const Index high = low + table.max_positions - 1;
-    if (table.max_positions == 0 && batch > 0 && seq > 0)
-        return out_of_range("positions are those of ", seq, " tokens; this ", table.name, " holds none (yet).");
+    const Index tokens = clamped_product(batch, seq);
+    if (table.max_positions == 0 && tokens > 0)
+        return out_of_range("positions are those of {} tokens; this {} holds none (yet).", {seq, table.name});
     if (p.kind() == Positions::Kind::start) {
-        if (batch == 0 || seq == 0) return Status();
+        if (tokens == 0) return Status();
         if (p.start() < low || p.start() > high || seq - 1 > high - p.start())
-            return out_of_range("positions start at ", p.start(), or_more(p.start()), " and seq is ", seq, "; this ",
-                                table.name, " holds positions ", low, " to ", high, ".");
+            return out_of_range("positions start at {}{} and seq is {}; this {} holds positions {} to {}.",
+                                {p.start(), or_more(p.start()), seq, table.name, low, high});
         return Status();
     }
     const bool starts = p.kind() == Positions::Kind::start_per_entry;
     if (starts && p.count() != batch)
-        return invalid("positions has ", p.count(), " starts; there must be one per batch entry (", batch, ").");
-    if (!starts && p.count() != seq && p.count() != clamped_product(batch, seq))
-        return invalid("positions has ", p.count(), " ids; there must be seq (", seq, ") or batch * seq (",
-                       clamped_product(batch, seq), ") of them.");
+        return invalid("positions has {} starts; there must be one per batch entry ({}).", {p.count(), batch});
+    if (!starts && p.count() != seq && p.count() != tokens)
+        return invalid("positions has {} ids; there must be seq ({}) or batch * seq ({}) of them.",
+                       {p.count(), seq, tokens});
     if (p.count() == 0 || seq == 0) return Status();
-    if (p.data() == nullptr) return invalid("positions is a null pointer; it must point to ", p.count(), " integers.");
+    if (p.data() == nullptr) return invalid("positions is a null pointer; it must point to {} integers.", {p.count()});
     // The last start that leaves room for seq tokens; below `low` when none does.
     const Index last = !starts ? high : seq > table.max_positions ? low - 1 : high - (seq - 1);
     const Index outside = p.find_outside(low, last);
     if (outside == p.count()) return Status();
+    const Index position = p[outside];
+    const char* const more = or_more(position);
     if (starts)
-        return out_of_range("positions[", outside, "] is ", p[outside], or_more(p[outside]), ", the start of ", seq,
-                            " tokens; this ", table.name, " holds positions ", low, " to ", high, ".");
-    return out_of_range("positions[", outside, "] is ", p[outside], or_more(p[outside]), "; this ", table.name,
-                        " holds positions ", low, " to ", high, ".");
+        return out_of_range("positions[{}] is {}{}, the start of {} tokens; this {} holds positions {} to {}.",
+                            {outside, position, more, seq, table.name, low, high});
+    return out_of_range("positions[{}] is {}{}; this {} holds positions {} to {}.",
+                        {outside, position, more, table.name, low, high});
 }
 
 /// The table is made for what the call does.
 ROPE_COLD Status check_uses(const AnyView& v, const TableShape& table, Uses uses) noexcept {
     const int refused = table.refused & uses;
     if ((refused & (kInterleaved | kHalfSplit)) != 0)
-        return invalid("layout is ", (refused & kInterleaved) != 0 ? "interleaved" : "half_split", "; the ", table.name,
-                       " of ", v.name, " was made from a Config whose layout is ",
-                       (refused & kInterleaved) != 0 ? "half_split" : "interleaved", ".");
+        return invalid("layout is {}; the {} of {} was made from a Config whose layout is {}.",
+                       {(refused & kInterleaved) != 0 ? "interleaved" : "half_split", table.name, v.name,
+                        (refused & kInterleaved) != 0 ? "half_split" : "interleaved"});
     if (refused != 0)
-        return invalid("the ", table.name, " of ", v.name,
-                       " has a magnitude that grows with the position (xPos); its inverse is apply_transpose with the "
-                       "table of the other side, queries or keys.");
+        return invalid(
+            "the {} of {} has a magnitude that grows with the position (xPos); its inverse is apply_transpose with the "
+            "table of the other side, queries or keys.",
+            {table.name, v.name});
+    return Status();
+}
+
+/// The first axes of two views are equally long.
+ROPE_COLD Status check_equal_extents(const AnyView& v, const AnyView& other, int axes) noexcept {
+    for (int axis = 0; axis < axes; ++axis)
+        if (v.extents[axis] != other.extents[axis])
+            return invalid("{}.{} is {}; it must be that of {} ({}).",
+                           {v.name, kAxisNames[axis], v.extents[axis], other.name, other.extents[axis]});
     return Status();
 }
 
@@ -228,24 +244,19 @@ ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Uses
     if (const Status s = check_extents(t.in); !s.ok()) return s;
     if (const Status s = t.in_place() ? Status() : check_extents(t.out); !s.ok()) return s;
     if (t.in.extents[3] != t.table.head_dim)
-        return invalid(t.in.name, ".head_dim is ", t.in.extents[3], "; its ", t.table.name,
-                       " was made for a head_dim of ", t.table.head_dim, ".");
+        return invalid("{}.head_dim is {}; its {} was made for a head_dim of {}.",
+                       {t.in.name, t.in.extents[3], t.table.name, t.table.head_dim});
     if (t.table.batch != 0 && t.table.batch != t.in.extents[0])
-        return invalid(t.in.name, ".batch is ", t.in.extents[0], "; its ", t.table.name, " was made for the tokens of ",
-                       t.table.batch, " batch entries.");
-    for (int axis = 0; axis < 4; ++axis)
-        if (t.out.extents[axis] != t.in.extents[axis])
-            return invalid(t.out.name, ".", kAxisNames[axis], " is ", t.out.extents[axis], "; it must be that of ",
-                           t.in.name, " (", t.in.extents[axis], ").");
-    for (int axis = 0; axis < 2; ++axis)
-        if (t.in.extents[axis] != first.extents[axis])
-            return invalid(t.in.name, ".", kAxisNames[axis], " is ", t.in.extents[axis], "; it must be that of ",
-                           first.name, " (", first.extents[axis], ").");
+        return invalid("{}.batch is {}; its {} was made for the tokens of {} batch entries.",
+                       {t.in.name, t.in.extents[0], t.table.name, t.table.batch});
+    if (const Status s = check_equal_extents(t.out, t.in, 4); !s.ok()) return s;
+    if (const Status s = check_equal_extents(t.in, first, 2); !s.ok()) return s;
     if (const Status s = check_no_self_overlap(t.out); !s.ok()) return s;
     if (!t.in_place() && !is_same_view(t.in, t.out) && !t.disjoint->at_all(t.in, t.out))
-        return invalid(t.in.name, " and ", t.out.name,
-                       " are different views that may share elements; they must be the same view (pointer, type, "
-                       "extents and strides) or be shown to share none by their strides.");
+        return invalid(
+            "{} and {} are different views that may share elements; they must be the same view (pointer, type, extents "
+            "and strides) or be shown to share none by their strides.",
+            {t.in.name, t.out.name});
     return Status();
 }
 
@@ -260,9 +271,10 @@ ROPE_COLD Status check_call(const Positions& positions, Uses uses, const Checked
     if (const Status s = check_tensor(q, q.in, uses); !s.ok()) return s;
     if (const Status s = check_tensor(k, q.in, uses); !s.ok()) return s;
     if (!is_disjoint(q.out, k.out))
-        return invalid(q.out.name, " and ", k.out.name,
-                       " may share elements, which would turn twice; two views that are written must be shown to share "
-                       "none by their strides.");
+        return invalid(
+            "{} and {} may share elements, which would turn twice; two views that are written must be shown to share "
+            "none by their strides.",
+            {q.out.name, k.out.name});
     if (const Status s = check_positions(positions, q.in.extents[0], q.in.extents[1], q.table); !s.ok()) return s;
     const Status s = check_positions(positions, q.in.extents[0], q.in.extents[1], k.table);
     return !s.ok() || isa_is_chosen() ? s : choose_isa();

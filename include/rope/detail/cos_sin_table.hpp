@@ -90,10 +90,10 @@ ROPE_ABI inline Status make_float32_frequencies(const Config& config, Index seq_
     if (const Status s = make_frequencies(config, seq_len, result); !s.ok()) return s;
     const auto in_float = [](double x) { return is_positive(static_cast<double>(static_cast<float>(x))); };
     if (!in_float(config.base))
-        return invalid("base is ", config.base, "; rounded to float it must be finite and above 0.");
+        return invalid("base is {}; rounded to float it must be finite and above 0.", {config.base});
     if (!in_float(config.interpolation_factor))
-        return invalid("interpolation_factor is ", config.interpolation_factor,
-                       "; rounded to float it must be finite and above 0.");
+        return invalid("interpolation_factor is {}; rounded to float it must be finite and above 0.",
+                       {config.interpolation_factor});
     if (!result.log_growth.empty())
         return invalid("schedule is xPos; the float32 chain has no magnitude that changes with the position.");
     const bool is_default = std::holds_alternative<schedule::Default>(config.schedule);
@@ -102,8 +102,10 @@ ROPE_ABI inline Status make_float32_frequencies(const Config& config, Index seq_
         w = static_cast<double>(is_default ? float32_frequency(config, static_cast<Index>(i))
                                            : round_to_float(DoubleDouble{w, result.inv_freq_low[i]}));
         if (const Status s = check_inv_freq("inv_freq", &w, 1); !s.ok())
-            return invalid("inv_freq[", i, "] is ", w,
-                           " in float; a frequency must be finite and of magnitude at most 2^32 radians per position.");
+            return invalid(
+                "inv_freq[{}] is {} in float; a frequency must be finite and of magnitude at most 2^32 radians per "
+                "position.",
+                {i, w});
     }
     result.inv_freq_low.clear();
     result.attention_factor = static_cast<double>(static_cast<float>(result.attention_factor));

@@ -32,7 +32,7 @@ struct ROPE_ABI Findings {
     std::vector<std::string> warnings;
 
     ROPE_COLD void fail(const std::string& sentence) {
-        if (status.ok()) status = invalid(sentence.c_str());
+        if (status.ok()) status = invalid("{}", {sentence.c_str()});
     }
     /// However often it is found, it is said once.
     ROPE_COLD void warn(const std::string& sentence) {

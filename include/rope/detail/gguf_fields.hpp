@@ -28,7 +28,7 @@ struct ROPE_ABI Shown {
     ROPE_COLD std::string operator()(bool value) const { return value ? "true" : "false"; }
     ROPE_COLD std::string operator()(std::int64_t value) const { return std::to_string(value); }
     ROPE_COLD std::string operator()(std::uint64_t value) const { return std::to_string(value); }
-    ROPE_COLD std::string operator()(double value) const { return make_message(value).text(); }
+    ROPE_COLD std::string operator()(double value) const { return Message("{}", {value}).text(); }
     ROPE_COLD std::string operator()(const std::string& value) const {
         std::string text = "\"";
         for (const char c : value) {

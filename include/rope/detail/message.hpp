@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <type_traits>
 
 #include "bits.hpp"
@@ -13,64 +14,63 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// A piece of a sentence: text or a number. What it is, its type says.
-enum class PieceKind : unsigned char { text, whole, natural, real };
-template <class Part>
-ROPE_ABI constexpr PieceKind piece_kind() noexcept {
-    if (std::is_floating_point_v<Part>) return PieceKind::real;
-    if (!std::is_integral_v<Part>) return PieceKind::text;
-    return std::is_signed_v<Part> ? PieceKind::whole : PieceKind::natural;
-}
-/// Apart from the pieces, so that a call which makes a sentence is no larger than it must be.
-template <class... Parts>
-inline constexpr PieceKind kPieceKinds[] = {piece_kind<Parts>()...};
+/// A piece of a sentence: text or a number.
+struct ROPE_ABI Piece {
+    enum class Kind : unsigned char { text, whole, natural, real };
+    Kind kind;
+    union {
+        const char* text;
+        std::int64_t whole;
+        std::uint64_t natural;
+        double real;
+    };
 
-union Piece {
-    const char* text;
-    std::int64_t whole;
-    std::uint64_t natural;
-    double real;
-
-    ROPE_ABI Piece(const char* x) noexcept : text(x) {}  // NOLINT(google-explicit-constructor)
-    ROPE_ABI Piece(double x) noexcept : real(x) {}       // NOLINT(google-explicit-constructor)
+    ROPE_ABI Piece(const char* x) noexcept : kind(Kind::text), text(x) {}  // NOLINT(google-explicit-constructor)
+    ROPE_ABI Piece(double x) noexcept : kind(Kind::real), real(x) {}       // NOLINT(google-explicit-constructor)
     template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
-    ROPE_ABI Piece(Integer x) noexcept {  // NOLINT(google-explicit-constructor)
-        if constexpr (std::is_signed_v<Integer>)
-            whole = x;
-        else
-            natural = x;
-    }
+    ROPE_ABI Piece(Integer x) noexcept  // NOLINT(google-explicit-constructor)
+        : kind(std::is_signed_v<Integer> ? Kind::whole : Kind::natural), natural(static_cast<std::uint64_t>(x)) {}
 };
+
+/// What stands in a sentence for each "{}". A list and not parameters: then a call is no template.
+using Pieces = std::initializer_list<Piece>;
 
 class Message {
  public:
     ROPE_ABI Message() noexcept { text_[0] = '\0'; }
-    ROPE_COLD Message(const PieceKind* kinds, const Piece* pieces, std::size_t count) noexcept {
-        text_[0] = '\0';
-        for (std::size_t i = 0; i < count; ++i) append(kinds[i], pieces[i]);
+    ROPE_COLD Message(const char* sentence, Pieces pieces) noexcept {
+        for (const Piece& piece : pieces) {
+            while (*sentence != '\0' && *sentence != '{') put(*sentence++);
+            if (*sentence != '\0') sentence += 2;
+            append(piece);
+        }
+        append(sentence);
     }
 
     ROPE_ABI const char* text() const noexcept { return text_; }
 
     ROPE_COLD void append(const char* text) noexcept {
-        while (*text != '\0' && size_ + 1 < kSize) text_[size_++] = *text++;
+        while (*text != '\0') put(*text++);
         text_[size_] = '\0';
     }
 
  private:
     static constexpr std::size_t kSize = 320;  // a cut sentence is still zero-terminated
 
-    ROPE_ABI void append(PieceKind kind, const Piece& piece) noexcept {
-        switch (kind) {
-            case PieceKind::text: return append(piece.text);
-            case PieceKind::whole: {
+    ROPE_ABI void put(char c) noexcept {
+        if (size_ + 1 < kSize) text_[size_++] = c;
+    }
+    ROPE_ABI void append(const Piece& piece) noexcept {
+        switch (piece.kind) {
+            case Piece::Kind::text: return append(piece.text);
+            case Piece::Kind::whole: {
                 const std::uint64_t bits = static_cast<std::uint64_t>(piece.whole);
                 if (piece.whole >= 0) return append(bits);
                 append("-");
                 return append(0 - bits);
             }
-            case PieceKind::natural: return append(piece.natural);
-            case PieceKind::real: return append(piece.real);
+            case Piece::Kind::natural: return append(piece.natural);
+            case Piece::Kind::real: return append(piece.real);
         }
     }
     // Not by to_chars, whose code for any base takes as long to compile as all of this.
@@ -93,13 +93,6 @@ class Message {
     char text_[kSize];
     std::size_t size_ = 0;
 };
-
-/// From text, integers and doubles.
-template <class... Parts>
-ROPE_INLINE Message make_message(const Parts&... parts) noexcept {
-    const Piece pieces[] = {parts...};
-    return Message(kPieceKinds<Parts...>, pieces, sizeof...(Parts));
-}
 
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE

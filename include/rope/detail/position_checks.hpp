@@ -34,16 +34,16 @@ ROPE_ABI inline Status check_map_of_config(const AxisMap& map) noexcept {
 /// A map goes with as many frequencies, and growths (xPos).
 ROPE_ABI inline Status check_map(const AxisMap& map, std::size_t entries, std::size_t growing) noexcept {
     if (const Status s = check(map, static_cast<Index>(entries)); !s.ok() || !map.is_mixed || growing == 0) return s;
-    return invalid("log_growth has ", growing, " entries; with mixed axes it must be empty.");
+    return invalid("log_growth has {} entries; with mixed axes it must be empty.", {growing});
 }
 
 /// Rows that were made, and how many are asked for.
 ROPE_ABI inline Status check_tokens(Index pairs, Index seq, Index batch) noexcept {
     constexpr Index most = Index(1) << 40;
     if (pairs == 0) return invalid("frequencies have 0 entries; they were refused when these rows were made.");
-    if (seq < 0 || seq > most) return invalid("seq is ", seq, "; it must be from 0 to 2^40.");
+    if (seq < 0 || seq > most) return invalid("seq is {}; it must be from 0 to 2^40.", {seq});
     if (batch < 0 || batch > most / std::max<Index>(seq, 1))
-        return invalid("batch is ", batch, "; it must not be negative, and batch * seq at most 2^40.");
+        return invalid("batch is {}; it must not be negative, and batch * seq at most 2^40.", {batch});
     return Status();
 }
 
@@ -59,25 +59,25 @@ ROPE_ABI inline Status check_positions(const char* prefix, const Positions& p, I
     const Status s = check_positions(p, batch, seq, shape);
     if (s.ok()) return s;
     if (axes > 1 && p.kind() == Positions::Kind::ids && p.count() == axes * batch * seq)
-        return invalid(prefix, s.message(), " (Positions on ", axes, " axes are AxisPositions.)");
+        return invalid("{}{} (Positions on {} axes are AxisPositions.)", {prefix, s.message(), axes});
     return Status(s.code(),
-                  make_message(prefix, s.message(), s.code() == StatusCode::out_of_range ? advice(last) : ""));
+                  Message("{}{}{}", {prefix, s.message(), s.code() == StatusCode::out_of_range ? advice(last) : ""}));
 }
 
 /// Positions on as many axes as the map has.
 ROPE_ABI inline Status check_axes(const char* name, const AxisPositions& p, Index axes, Index tokens,
                                   Index last) noexcept {
-    if (p.axes() != axes) return invalid(name, " has ", p.axes(), " axes; the map has ", axes, ".");
+    if (p.axes() != axes) return invalid("{} has {} axes; the map has {}.", {name, p.axes(), axes});
     if (p.tokens() != tokens)
-        return invalid(name, " has ", p.tokens(), " tokens; there must be batch * seq (", tokens, ") of them.");
+        return invalid("{} has {} tokens; there must be batch * seq ({}) of them.", {name, p.tokens(), tokens});
     if (p.data() == nullptr && tokens > 0)
-        return invalid(name, " is a null pointer; it must point to ", axes, " * ", tokens, " numbers.");
+        return invalid("{} is a null pointer; it must point to {} * {} numbers.", {name, axes, tokens});
     for (Index axis = 0; axis < axes; ++axis)
         for (Index token = 0; token < tokens; ++token)
             if (!p.is_in_range(axis, token) || p.as_double(axis, token) > static_cast<double>(last))
-                return out_of_range(name, "[", axis, "][", token, "] is ", p.as_double(axis, token),
-                                    "; it must be from -2^52 to ",
-                                    last == kFarthest ? "2^52" : make_message(last).text(), ".", advice(last));
+                return out_of_range("{}[{}][{}] is {}; it must be from -2^52 to {}.{}",
+                                    {name, axis, token, p.as_double(axis, token),
+                                     last == kFarthest ? "2^52" : Message("{}", {last}).text(), advice(last)});
     return Status();
 }
 
@@ -91,8 +91,9 @@ ROPE_ABI inline Status check_growth(const List<double>& of_new, double new_farth
         const double change = (of_new.empty() ? 0.0 : std::fabs(of_new[i]) * new_farthest) +
                               (of_old.empty() ? 0.0 : std::fabs(of_old[i]) * old_farthest);
         if (change > kMostGrowth)
-            return out_of_range("the magnitude of pair ", order.pair(static_cast<Index>(i)),
-                                " would change by up to e^", change, " (xPos); it must stay within e^-64 .. e^64.");
+            return out_of_range(
+                "the magnitude of pair {} would change by up to e^{} (xPos); it must stay within e^-64 .. e^64.",
+                {order.pair(static_cast<Index>(i)), change});
     }
     return Status();
 }

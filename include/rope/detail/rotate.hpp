@@ -27,6 +27,13 @@ namespace detail {
     }
 #include "isa_list.hpp"
 
+// The same of single pairs, which sets without fma have of the plain loops.
+namespace portable {
+template <class In, class Out, class T>
+ROPE_ABI void turn_by_pairs(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
+                            Index heads) noexcept;
+}
+
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

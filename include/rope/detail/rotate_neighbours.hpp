@@ -82,7 +82,7 @@ template <bool elsewhere, class In, class Out, class T>
 ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Part& part, Room<T>& room) noexcept {
     const Axis axis = task.order.lanes;
     const Side<const In> in = side_of<const In>(task.in, part, axis);
-    const Side<Out> out = side_of<Out>(task.out, part, axis);
+    const Side<Out> out = side_of<Out>(elsewhere ? task.out : task.in, part, axis);
     const Index count = part.heads, tokens = part.tokens;
     const bool is_joined = (in.is_apart || in.head == tokens) && (out.is_apart || out.head == tokens);
     const Index heads_at_once = is_joined ? limited(count, kFewLanes, tokens) : 1;
@@ -133,7 +133,7 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
         }
     }
     if constexpr (elsewhere)
-        if (task.copy_rest != nullptr) copy_neighbours(task, part, in, out);
+        if (task.in.data != task.out.data) copy_neighbours(task, part, in, out);
 }
 
 }  // namespace detail

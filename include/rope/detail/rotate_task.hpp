@@ -117,15 +117,6 @@ struct ROPE_ABI Room {
     alignas(64) T sin[kMostJoinedPairs];
 };
 
-template <class In, class Out, class T>
-struct ROPE_ABI RotateTask;
-/// A part whose tokens or heads are neighbours in memory.
-template <class In, class Out, class T>
-using TurnNeighbours = void(const RotateTask<In, Out, T>& task, const Part& part, Room<T>& room) noexcept;
-/// The features of a run's tokens that do not turn.
-template <class In, class Out, class T>
-using CopyRest = void(const RotateTask<In, Out, T>& task, const Run<In, Out, T>& run) noexcept;
-
 /// The rotation of one tensor. In and Out are storage types, T is the table's type. References, because copying views
 /// costs more than a small rotation.
 template <class In, class Out, class T>
@@ -141,9 +132,6 @@ struct ROPE_ABI RotateTask {
     Layout layout;
     Order order;
     const RotateKernels<In, Out, T>& kernels;
-    // What differs where the output is elsewhere. As pointers, so that units which turn in place do not compile it.
-    TurnNeighbours<In, Out, T>* turn_neighbours;
-    CopyRest<In, Out, T>* copy_rest;  // null in place
 };
 
 }  // namespace detail

@@ -87,16 +87,16 @@ ROPE_NOINLINE void turn_written(Run<In, Out, T> run, const RotateTask<In, Out, T
 /// Out of place, features that do not turn are copied after no more than this has been turned, while it is at hand.
 inline constexpr Index kCopiedBytes = Index(16) << 10;
 
-/// A part whose tokens are turned one by one.
-template <class In, class Out, class T>
+/// A part whose tokens are turned one by one. Not `elsewhere`, output and input are one view.
+template <bool elsewhere, class In, class Out, class T>
 ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& part, Room<T>& room) noexcept {
     const AnyView& in = task.in;
-    const AnyView& out = task.out;
+    const AnyView& out = elsewhere ? task.out : in;
     const Index head_dim = in.extents[kFeatureAxis];
     const Index x_stride = in.strides[kFeatureAxis], y_stride = out.strides[kFeatureAxis];
     const bool single = part.heads == 1 && task.kernels.turn_single_heads != nullptr;
     const bool written = is_scaled(task) || (task.rows.fine != nullptr && !single);
-    const bool copied = task.copy_rest != nullptr && 2 * task.pairs != head_dim;
+    const bool copied = elsewhere && in.data != out.data && 2 * task.pairs != head_dim;
     const bool streams = task.order.heads_at_once != kAllHeads;
     Index most = part.tokens;  // of a run
     if (written) most = limited(most, kMostJoinedPairs, task.pairs);
@@ -126,7 +126,8 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
             run.to_next = 0;
             turn_written(run, task, part, t, room);
         }
-        if (copied) task.copy_rest(task, run);
+        if constexpr (elsewhere)
+            if (copied) copy_rest(task, run);
         if ((t += run.tokens) == part.tokens) return;
         run.x += run.tokens * run.x_token;
         run.y += run.tokens * run.y_token;
@@ -134,7 +135,7 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
 }
 
 /// Heads begin .. end - 1 in the numbering of task.order.
-template <class In, class Out, class T>
+template <bool elsewhere, class In, class Out, class T>
 ROPE_ABI void turn_all(const RotateTask<In, Out, T>& task, Index begin, Index end) noexcept {
     if (begin >= end) return;
     const Axis lanes = task.order.lanes;
@@ -149,11 +150,11 @@ ROPE_ABI void turn_all(const RotateTask<In, Out, T>& task, Index begin, Index en
             Part some = part;
             for (Index left = tokens; left > 0; left -= some.tokens) {
                 some.tokens = lanes == kHeadAxis ? 1 : piece_of(left, kLanes);
-                task.turn_neighbours(task, some, room);
+                turn_neighbours<elsewhere>(task, some, room);
                 (some.along_batch ? some.b : some.s) += some.tokens;
             }
         } else {
-            turn_part(task, part, room);
+            turn_part<elsewhere>(task, part, room);
         }
         walk.advance(tokens, heads);
         begin += tokens * heads;

@@ -23,28 +23,28 @@ inline constexpr Index kMostLength = Index(1) << 40;
 
 ROPE_COLD Status check_factor(const char* name, double value) noexcept {
     if (is_finite(value) && value >= 1.0 / kMostFactor && value <= kMostFactor) return Status();
-    return invalid("schedule.", name, " is ", value, "; it must be from 2^-32 to 2^32.");
+    return invalid("schedule.{} is {}; it must be from 2^-32 to 2^32.", {name, value});
 }
 ROPE_COLD Status check_number(const char* name, double value) noexcept {
     if (is_finite(value) && value >= -kMostFactor && value <= kMostFactor) return Status();
-    return invalid("schedule.", name, " is ", value, "; it must be from -2^32 to 2^32.");
+    return invalid("schedule.{} is {}; it must be from -2^32 to 2^32.", {name, value});
 }
 ROPE_COLD Status check_length(const char* name, Index value, Index least) noexcept {
     if (value >= least && value <= kMostLength) return Status();
-    return invalid("schedule.", name, " is ", value, "; it must be from ", least, " to 2^40.");
+    return invalid("schedule.{} is {}; it must be from {} to 2^40.", {name, value, least});
 }
 ROPE_COLD Status check_divisors(const char* name, const List<double>& values, Index pairs) noexcept {
     if (values.size() != static_cast<std::size_t>(pairs))
-        return invalid("schedule.", name, " has ", values.size(), " entries; it must have one per pair (", pairs, ").");
+        return invalid("schedule.{} has {} entries; it must have one per pair ({}).", {name, values.size(), pairs});
     for (std::size_t i = 0; i < values.size(); ++i)
         if (!is_finite(values[i]) || values[i] < 1.0 / kMostFactor || values[i] > 1e300)
-            return invalid("schedule.", name, "[", i, "] is ", values[i], "; it must be from 2^-32 to 1e300.");
+            return invalid("schedule.{}[{}] is {}; it must be from 2^-32 to 1e300.", {name, i, values[i]});
     return Status();
 }
 ROPE_COLD Status check_numbers(const char* name, const List<double>& values) noexcept {
     for (std::size_t i = 0; i < values.size(); ++i)
         if (!is_finite(values[i]) || values[i] < -kMostFactor || values[i] > kMostFactor)
-            return invalid("schedule.", name, "[", i, "] is ", values[i], "; it must be from -2^32 to 2^32.");
+            return invalid("schedule.{}[{}] is {}; it must be from -2^32 to 2^32.", {name, i, values[i]});
     return Status();
 }
 
@@ -71,11 +71,10 @@ class ROPE_ABI FirstComplaint {
     }
     ROPE_COLD FirstComplaint& source(schedule::FactorSource s) noexcept {
         return unless(s == schedule::FactorSource::factor || s == schedule::FactorSource::lengths,
-                      "schedule.factor_source is ", static_cast<int>(s), "; it must be factor (0) or lengths (1).");
+                      "schedule.factor_source is {}; it must be factor (0) or lengths (1).", {static_cast<int>(s)});
     }
-    template <class... Parts>
-    ROPE_COLD FirstComplaint& unless(bool condition, const Parts&... sentence) noexcept {
-        return status_.ok() && !condition ? set(invalid(sentence...)) : *this;
+    ROPE_COLD FirstComplaint& unless(bool condition, const char* sentence, Pieces pieces = {}) noexcept {
+        return status_.ok() && !condition ? set(invalid(sentence, pieces)) : *this;
     }
     ROPE_COLD operator Status() const noexcept { return status_; }  // NOLINT(google-explicit-constructor)
 
@@ -119,14 +118,14 @@ struct ROPE_ABI CheckSchedule {
 
     ROPE_COLD Status operator()(const schedule::Default&) const noexcept { return Status(); }
     ROPE_COLD Status operator()(const schedule::Ntk& s) const noexcept {
-        return FirstComplaint().factor("factor", s.factor).unless(d > 2, "rotary_dim is ", d, kNeedsFour);
+        return FirstComplaint().factor("factor", s.factor).unless(d > 2, "rotary_dim is {}{}", {d, kNeedsFour});
     }
     ROPE_COLD Status operator()(const schedule::DynamicNtk& s) const noexcept {
         return FirstComplaint()
             .factor("factor", s.factor)
-            .unless(s.factor >= 1.0, "schedule.factor is ", s.factor, "; dynamic NTK needs at least 1.")
+            .unless(s.factor >= 1.0, "schedule.factor is {}; dynamic NTK needs at least 1.", {s.factor})
             .length("max_position_embeddings", s.max_position_embeddings)
-            .unless(d > 2, "rotary_dim is ", d, kNeedsFour);
+            .unless(d > 2, "rotary_dim is {}{}", {d, kNeedsFour});
     }
     ROPE_COLD Status operator()(const schedule::Yarn& s) const noexcept {
         return FirstComplaint()
@@ -134,30 +133,31 @@ struct ROPE_ABI CheckSchedule {
             .unless(s.magnitude == schedule::YarnMagnitude::standard ||
                         s.magnitude == schedule::YarnMagnitude::deepseek ||
                         s.magnitude == schedule::YarnMagnitude::none,
-                    "schedule.magnitude is ", static_cast<int>(s.magnitude),
-                    "; it must be standard (0), deepseek (1) or none (2).")
+                    "schedule.magnitude is {}; it must be standard (0), deepseek (1) or none (2).",
+                    {static_cast<int>(s.magnitude)})
             .factor("factor", s.factor)
             .length("original_max_position_embeddings", s.original_max_position_embeddings)
             .length("max_position_embeddings", uses_lengths(s) ? s.max_position_embeddings : 1)
             .factor("beta_fast", s.beta_fast)
             .factor("beta_slow", s.beta_slow)
-            .unless(s.beta_fast >= s.beta_slow, "schedule.beta_fast is ", s.beta_fast,
-                    "; it must be at least beta_slow (", s.beta_slow, ").")
+            .unless(s.beta_fast >= s.beta_slow, "schedule.beta_fast is {}; it must be at least beta_slow ({}).",
+                    {s.beta_fast, s.beta_slow})
             .number("extrapolation_factor", s.extrapolation_factor)
             .factor("attention_factor", s.attention_factor)
             .number("mscale", s.mscale)
             .number("mscale_all_dim", s.mscale_all_dim)
             .factor("attn_factor", s.attn_factor)
             .number("log_coefficient", s.log_coefficient)
-            .unless(base > 1.0, "base is ", base, "; YaRN needs a base above 1, because it divides by its logarithm.");
+            .unless(base > 1.0, "base is {}; YaRN needs a base above 1, because it divides by its logarithm.", {base});
     }
     ROPE_COLD Status operator()(const schedule::Llama3& s) const noexcept {
         return FirstComplaint()
             .factor("factor", s.factor)
             .factor("low_freq_factor", s.low_freq_factor)
             .factor("high_freq_factor", s.high_freq_factor)
-            .unless(s.high_freq_factor >= s.low_freq_factor, "schedule.high_freq_factor is ", s.high_freq_factor,
-                    "; it must be at least low_freq_factor (", s.low_freq_factor, ").")
+            .unless(s.high_freq_factor >= s.low_freq_factor,
+                    "schedule.high_freq_factor is {}; it must be at least low_freq_factor ({}).",
+                    {s.high_freq_factor, s.low_freq_factor})
             .length("original_max_position_embeddings", s.original_max_position_embeddings);
     }
     ROPE_COLD Status operator()(const schedule::LongRope& s) const noexcept {
@@ -176,34 +176,35 @@ struct ROPE_ABI CheckSchedule {
     ROPE_COLD Status operator()(const schedule::Proportional& s) const noexcept {
         return FirstComplaint()
             .unless(is_positive(s.partial_rotary_factor) && s.partial_rotary_factor <= 1.0,
-                    "schedule.partial_rotary_factor is ", s.partial_rotary_factor,
-                    "; it must be above 0 and at most 1.")
-            .unless(s.partial_rotary_factor * static_cast<double>(d) >= 2.0, "schedule.partial_rotary_factor is ",
-                    s.partial_rotary_factor, "; it must leave at least one of the ", d / 2, " pairs to turn.")
+                    "schedule.partial_rotary_factor is {}; it must be above 0 and at most 1.",
+                    {s.partial_rotary_factor})
+            .unless(s.partial_rotary_factor * static_cast<double>(d) >= 2.0,
+                    "schedule.partial_rotary_factor is {}; it must leave at least one of the {} pairs to turn.",
+                    {s.partial_rotary_factor, d / 2})
             .factor("factor", s.factor);
     }
     ROPE_COLD Status operator()(const schedule::Axial& s) const noexcept {
         if (s.axes >= 1 && s.axes <= d / 2 && d / 2 % s.axes == 0) return Status();
-        return invalid("schedule.axes is ", s.axes, "; it must divide the number of pairs (", d / 2, ").");
+        return invalid("schedule.axes is {}; it must divide the number of pairs ({}).", {s.axes, d / 2});
     }
     ROPE_COLD Status operator()(const schedule::Xpos& s) const noexcept {
         return FirstComplaint()
             .unless(is_finite(s.scale_base) && s.scale_base >= 2.0 && s.scale_base <= kMostFactor,
-                    "schedule.scale_base is ", s.scale_base, "; it must be from 2 to 2^32.")
+                    "schedule.scale_base is {}; it must be from 2 to 2^32.", {s.scale_base})
             .number("centre", s.centre)
-            .unless(s.side == schedule::Xpos::Side::query || s.side == schedule::Xpos::Side::key, "schedule.side is ",
-                    static_cast<int>(s.side), "; it must be query (0) or key (1).");
+            .unless(s.side == schedule::Xpos::Side::query || s.side == schedule::Xpos::Side::key,
+                    "schedule.side is {}; it must be query (0) or key (1).", {static_cast<int>(s.side)});
     }
     ROPE_COLD Status operator()(const schedule::FreqFactors& s) const noexcept {
         return check_divisors("freq_factors", s.freq_factors, d / 2);
     }
     ROPE_COLD Status operator()(const schedule::Custom& s) const noexcept {
         return FirstComplaint()
-            .unless(s.inv_freq.size() == static_cast<std::size_t>(d / 2), "schedule.inv_freq has ", s.inv_freq.size(),
-                    " entries; it must have one per pair (", d / 2, ").")
-            .unless(s.inv_freq_low.empty() || s.inv_freq_low.size() == s.inv_freq.size(), "schedule.inv_freq_low has ",
-                    s.inv_freq_low.size(), " entries; it must be empty or have as many as inv_freq (",
-                    s.inv_freq.size(), ").")
+            .unless(s.inv_freq.size() == static_cast<std::size_t>(d / 2),
+                    "schedule.inv_freq has {} entries; it must have one per pair ({}).", {s.inv_freq.size(), d / 2})
+            .unless(s.inv_freq_low.empty() || s.inv_freq_low.size() == s.inv_freq.size(),
+                    "schedule.inv_freq_low has {} entries; it must be empty or have as many as inv_freq ({}).",
+                    {s.inv_freq_low.size(), s.inv_freq.size()})
             .numbers("inv_freq", s.inv_freq)
             .numbers("inv_freq_low", s.inv_freq_low);
     }

@@ -307,12 +307,13 @@ ROPE_ABI inline Report measure_all(Rotate& rotate, Inverse& inverse, Layout layo
 
     diagnose(s, sample, report);
     const auto range = std::minmax_element(sample.positions.begin(), sample.positions.end());
-    report.subject = rope::detail::make_message(
-                         layout == Layout::interleaved ? "interleaved" : "half_split", " rotation of ", type.name,
-                         " [seq ", seq, ", heads ", options.heads, ", head_dim ", call.head_dim, "], features ",
-                         model.slice.rotary_offset, " to ", model.slice.rotary_offset + 2 * s.pairs - 1,
-                         ", attention factor ", m, ", positions ", *range.first, " to ", *range.second)
-                         .text();
+    report.subject =
+        rope::detail::Message(
+            "{} rotation of {} [seq {}, heads {}, head_dim {}], features {} to {}, attention factor {}, positions {} "
+            "to {}",
+            {layout == Layout::interleaved ? "interleaved" : "half_split", type.name, seq, options.heads, call.head_dim,
+             model.slice.rotary_offset, model.slice.rotary_offset + 2 * s.pairs - 1, m, *range.first, *range.second})
+            .text();
     report.complete = true;
     return report;
 }

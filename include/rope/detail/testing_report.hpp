@@ -32,35 +32,38 @@ ROPE_ABI inline Status check(const Model& model, const Options& options) noexcep
     if (!model.unusable.ok()) return model.unusable;
     if (const Status s = rope::check(model.frequencies); !s.ok()) return s;
     if (!model.frequencies.log_growth.empty())
-        return invalid("log_growth has ", model.frequencies.log_growth.size(),
-                       " entries; a measured rotation must have one magnitude (none that grows with the position).");
+        return invalid(
+            "log_growth has {} entries; a measured rotation must have one magnitude (none that grows with the "
+            "position).",
+            {model.frequencies.log_growth.size()});
     const HeadSlice& slice = model.slice;
     const Index rotary_dim = 2 * static_cast<Index>(model.frequencies.inv_freq.size());
     if (const Status s = rope::detail::check_slice(slice.head_dim, rotary_dim, slice.rotary_offset); !s.ok()) return s;
     if (slice.head_dim > kMost)
-        return invalid("head_dim is ", slice.head_dim, "; a measured rotation must have at most ", kMost,
-                       ", because the dense matrix has head_dim^2 entries.");
+        return invalid(
+            "head_dim is {}; a measured rotation must have at most {}, because the dense matrix has head_dim^2 "
+            "entries.",
+            {slice.head_dim, kMost});
     if (options.heads < 1 || options.heads > kMost)
-        return invalid("options.heads is ", options.heads, "; it must be from 1 to ", kMost, ".");
+        return invalid("options.heads is {}; it must be from 1 to {}.", {options.heads, kMost});
     if (options.positions.empty() && (options.seq < 1 || options.seq > kMost))
-        return invalid("options.seq is ", options.seq, "; it must be from 1 to ", kMost, ".");
+        return invalid("options.seq is {}; it must be from 1 to {}.", {options.seq, kMost});
     if (options.positions.size() > static_cast<std::size_t>(kMost))
-        return invalid("options.positions has ", options.positions.size(), " entries; it must have at most ", kMost,
-                       ".");
+        return invalid("options.positions has {} entries; it must have at most {}.", {options.positions.size(), kMost});
     if (options.max_position < 1 || options.max_position > kMostPosition)
-        return invalid("options.max_position is ", options.max_position, "; it must be from 1 to ", kMostPosition, ".");
+        return invalid("options.max_position is {}; it must be from 1 to {}.", {options.max_position, kMostPosition});
     for (std::size_t i = 0; i < options.positions.size(); ++i)
         if (options.positions[i] < 0 || options.positions[i] > options.max_position)
-            return invalid("options.positions[", i, "] is ", options.positions[i],
-                           "; it must be from 0 to options.max_position (", options.max_position, ").");
+            return invalid("options.positions[{}] is {}; it must be from 0 to options.max_position ({}).",
+                           {i, options.positions[i], options.max_position});
     for (std::size_t i = 0; i < options.shifts.size(); ++i)
         if (options.shifts[i] < 1)
-            return invalid("options.shifts[", i, "] is ", options.shifts[i], "; it must be at least 1.");
+            return invalid("options.shifts[{}] is {}; it must be at least 1.", {i, options.shifts[i]});
     if (!rope::detail::is_positive(options.tolerance) || options.tolerance > 0x1p24)
-        return invalid("options.tolerance is ", options.tolerance,
-                       "; it must be above 0 and at most 2^24 units of rounding.");
+        return invalid("options.tolerance is {}; it must be above 0 and at most 2^24 units of rounding.",
+                       {options.tolerance});
     if (!is_finite(options.angle_epsilon) || options.angle_epsilon < 0.0 || options.angle_epsilon > 1.0)
-        return invalid("options.angle_epsilon is ", options.angle_epsilon, "; it must be from 0 to 1.");
+        return invalid("options.angle_epsilon is {}; it must be from 0 to 1.", {options.angle_epsilon});
     return Status();
 }
 

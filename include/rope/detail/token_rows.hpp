@@ -69,9 +69,9 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         if (!proceed(check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return false;
         if (!map.is_mixed) order_ = axis_order(map, pairs);
         if (!new_.prepare(order_, map.is_mixed) || (has_two_ && !old_.prepare(order_, map.is_mixed)))
-            return proceed(
-                invalid("inv_freq has ", entries,
-                        " entries; what rows are built from must fit into the memory that can be had here."));
+            return proceed(invalid(
+                "inv_freq has {} entries; what rows are built from must fit into the memory that can be had here.",
+                {entries}));
         map_ = std::move(map);
         this->pairs_ = pairs;
         this->head_dim_ = slice.head_dim;
@@ -126,7 +126,7 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
 
     ROPE_ABI const T* find(Index row) const {
         if (row >= 0 && row < rows_) return this->source_.cos + row * this->source_.stride;
-        proceed(out_of_range("row is ", row, "; there are ", rows_, " rows, the first of which is 0."));
+        proceed(out_of_range("row is {}; there are {} rows, the first of which is 0.", {row, rows_}));
         return nullptr;
     }
 
@@ -157,14 +157,14 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
     ROPE_ABI bool make_room(Index rows) {
         if (rows <= room_) return true;
         if (memory_ != nullptr)
-            return proceed(
-                invalid("batch * seq is ", rows, "; the memory given to use_memory holds ", room_, " rows."));
+            return proceed(invalid("batch * seq is {}; the memory given to use_memory holds {} rows.", {rows, room_}));
         Index room = std::max(rows, 2 * room_);
         std::shared_ptr<T[]> memory = table_memory<T>(room, 2 * this->pairs_);
         if (memory == nullptr) memory = table_memory<T>(room = rows, 2 * this->pairs_);
         if (memory == nullptr)
-            return proceed(invalid("batch * seq is ", rows, "; so many rows of ", 2 * this->pairs_,
-                                   " entries must fit into the memory that can be had here."));
+            return proceed(
+                invalid("batch * seq is {}; so many rows of {} entries must fit into the memory that can be had here.",
+                        {rows, 2 * this->pairs_}));
         own_ = std::move(memory);
         room_ = room;
         return true;
