@@ -32,7 +32,8 @@ struct ROPE_ABI Piece {
         : kind(std::is_signed_v<Integer> ? Kind::whole : Kind::natural), natural(static_cast<std::uint64_t>(x)) {}
 };
 
-/// What stands in a sentence for each "{}". A list and not parameters: then a call is no template.
+/// What stands in a sentence for each "{}". A list and not parameters: then a call is no template. That there are as
+/// many, tests/sentences_have_their_values looks.
 using Pieces = std::initializer_list<Piece>;
 
 class Message {
@@ -40,8 +41,8 @@ class Message {
     ROPE_ABI Message() noexcept { text_[0] = '\0'; }
     ROPE_COLD Message(const char* sentence, Pieces pieces) noexcept {
         for (const Piece& piece : pieces) {
-            while (*sentence != '\0' && *sentence != '{') put(*sentence++);
-            if (*sentence != '\0') sentence += 2;
+            while (sentence[0] != '\0' && (sentence[0] != '{' || sentence[1] != '}')) put(*sentence++);
+            if (sentence[0] != '\0') sentence += 2;
             append(piece);
         }
         append(sentence);
