@@ -27,14 +27,12 @@ namespace detail {
     }
 #include "isa_list.hpp"
 
-// What sets without fma have of the plain loops: single pairs, and rows.
+// The same of single pairs, which sets without fma have of the plain loops.
 namespace portable {
 template <class In, class Out, class T>
 ROPE_ABI void turn_by_pairs(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
                             Index heads) noexcept;
-template <class T>
-ROPE_ABI void write_row(const Row<T>& row, Index count, T cos_scale, T sin_scale, T* cos, T* sin) noexcept;
-}  // namespace portable
+}
 
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE

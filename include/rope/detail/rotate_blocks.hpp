@@ -62,14 +62,12 @@ ROPE_INLINE Pair<V> entries(const Row<T>& row, Index i) noexcept {
     return of_row;
 }
 
-/// (x[i], x[i + distance]). V is a Vector, or EvenOdd for bfloat16 on both sides. Without fma, that is on old
-/// machines, two are together, which a unit compiles a hundredth faster: floats then take 1.03 to 1.08 times as long,
-/// doubles 0.93 to 1.09.
+/// (x[i], x[i + distance]). V is a Vector, or EvenOdd for bfloat16 on both sides.
 template <class V, class T>
 struct ROPE_ABI HalfSplitBlock {
     static constexpr Index kPairs = V::kWidth;
     static constexpr Index kStep = kPairs;
-    static constexpr int kTogether = kHasFma ? 4 * Vector<T>::kWidth / V::kWidth : 2;
+    static constexpr int kTogether = 4 * Vector<T>::kWidth / V::kWidth;
     static constexpr int kTogetherOverHeads = kTogether * kDoublesOverHeads<T>;
     Pair<V> cos_sin;
 

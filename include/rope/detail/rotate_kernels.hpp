@@ -112,6 +112,15 @@ ROPE_ABI void turn_by_pairs(const In* x, Out* y, const T* cos, const T* sin, con
     }
 }
 
+/// Without fma, the plain loops have the same bits.
+template <class In, class Out, class T>
+ROPE_ABI constexpr auto by_pairs() noexcept {
+    if constexpr (kHasFma)
+        return &turn_by_pairs<In, Out, T>;
+    else
+        return &portable::turn_by_pairs<In, Out, T>;
+}
+
 // ---- Features that are no neighbours, where tokens or heads are: kLanes of them at once ----
 
 /// Neighbours x[k], each to be turned with the one at x[x_distance + k] by its own cos and sin.
@@ -209,33 +218,17 @@ ROPE_ABI constexpr CopyFeatures<In, Out>* copy_features() noexcept {
         return &convert_features<In, Out, T>;
 }
 
-// ---- What this set has. Without fma, that is on old machines, the rest is that of the plain loops, whose bits are the
-//      same ----
-
-template <class In, class Out, class T>
-ROPE_ABI constexpr auto by_pairs() noexcept {
-    if constexpr (kHasFma)
-        return &turn_by_pairs<In, Out, T>;
-    else
-        return &portable::turn_by_pairs<In, Out, T>;
-}
-template <class T>
-ROPE_ABI constexpr auto row_writer() noexcept {
-    if constexpr (kHasFma)
-        return &write_row<T>;
-    else
-        return &portable::write_row<T>;
-}
+// ---- What this set has ----
 
 // Only what turns contiguous features by vectors depends on the layout; the rest exists once for both.
 
 template <class In, class Out, class T>
 inline constexpr RotateKernels<In, Out, T> kByPairs = {by_pairs<In, Out, T>(), nullptr, &turn_lanes<In, Out, T>,
-                                                       row_writer<T>(), copy_features<In, Out, T>()};
+                                                       &write_row<T>, copy_features<In, Out, T>()};
 template <class Block, class In, class Out, class T>
 inline constexpr RotateKernels<In, Out, T> kByBlocks = {&turn_by_blocks<Block, In, Out, T>,
                                                         single_heads<Block, In, Out, T>(), &turn_lanes<In, Out, T>,
-                                                        row_writer<T>(), copy_features<In, Out, T>()};
+                                                        &write_row<T>, copy_features<In, Out, T>()};
 
 template <Layout layout, class In, class Out, class T>
 ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {
