@@ -107,3 +107,20 @@ TEST_CASE("AVX-512 kernels are made of fma on whole registers, and loops without
         CHECK(turning >= 2);  // all blocks of the widest group at once; one block
     }
 }
+
+TEST_CASE("AVX-512 kernels that keep registers on the stack have rounded it to whole lines of the cache") {
+    const std::regex stack("%zmm.*\\(%r[sb]p|\\(%r[sb]p.*%zmm");
+    const std::regex rounding("and\\s+\\$0xf+(c0|80|00),%rsp");
+    std::size_t with_stack = 0;
+    for (const Kernel& kernel : kernels()) {
+        CAPTURE(kernel.name);
+        bool keeps_some = false, is_rounded = false;
+        for (const Line& line : kernel.lines) {
+            keeps_some = keeps_some || std::regex_search(line.text, stack);
+            is_rounded = is_rounded || std::regex_search(line.text, rounding);
+        }
+        if (keeps_some) ++with_stack;
+        CHECK((!keeps_some || is_rounded));
+    }
+    CHECK(with_stack >= 1);  // sixteen blocks of interleaved doubles
+}
