@@ -24,20 +24,37 @@ ROPE_KERNEL void turn_by_blocks(const In* x, Out* y, const T* cos, const T* sin,
 
 // ---- What this set has: heads of whole blocks that share a row. The rest a narrower one does: see README.md ----
 
+template <class Block>
+inline constexpr Index kGroupPairs = Index{Block::kTogetherOverHeads} * Block::kPairs;
+
+/// Heads of one group of blocks, which most have. Where features lie is constant but for two pointers, so nothing waits
+/// for the stack: a Zen 5 goes on to the next token while the last one is on its way to memory only if it knows soon
+/// where that will be. double, [16, 32, 128]: half-split 1.33 times `scale` with turn_by_blocks, 1.16 with this.
 template <class Block, class In, class Out, class T>
-ROPE_ABI constexpr RotateKernels<In, Out, T> with_blocks(RotateKernels<In, Out, T> narrower) noexcept {
-    narrower.turn = &turn_by_blocks<Block, In, Out, T>;
+ROPE_KERNEL void turn_one_group(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
+                                Index heads) noexcept {
+    constexpr Index pairs = kGroupPairs<Block>;
+    static_assert(pairs <= kMostJoinedPairs, "rows that are written first are written whole");
+    turn_blocks<Block, Block::kTogetherOverHeads>(Heads<In, Out>{x, shape.x_head, y, shape.y_head, heads},
+                                                  Row<T>{cos, sin, nullptr, pairs}, 0, pairs);
+}
+
+template <class Block, class In, class Out, class T>
+ROPE_ABI constexpr RotateKernels<In, Out, T> with_blocks(RotateKernels<In, Out, T> narrower, bool one_group) noexcept {
+    narrower.turn = one_group ? &turn_one_group<Block, In, Out, T> : &turn_by_blocks<Block, In, Out, T>;
     return narrower;
 }
-template <Layout layout, class Block, class In, class Out, class T>
+template <Layout layout, class Block, bool one_group, class In, class Out, class T>
 inline constexpr RotateKernels<In, Out, T> kByBlocks =
-    with_blocks<Block>(ROPE_NARROWER_ISA::rotate_kernels<layout, In, Out, T>(Block::kPairs, true));
+    with_blocks<Block>(ROPE_NARROWER_ISA::rotate_kernels<layout, In, Out, T>(Block::kPairs, true), one_group);
 
 template <Layout layout, class In, class Out, class T>
 ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {
     using Block = typename BlockFor<layout, true, In, Out, T>::type;
-    if (is_contiguous && pairs % Block::kPairs == 0) return kByBlocks<layout, Block, In, Out, T>;
-    return ROPE_NARROWER_ISA::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
+    if (!is_contiguous || pairs % Block::kPairs != 0)
+        return ROPE_NARROWER_ISA::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
+    if (pairs == kGroupPairs<Block>) return kByBlocks<layout, Block, true, In, Out, T>;
+    return kByBlocks<layout, Block, false, In, Out, T>;
 }
 
 #else

@@ -24,31 +24,32 @@ struct ROPE_ABI Order {
     Axis lanes = kFeatureAxis;
 };
 
-/// Larger calls than this stream from memory: they ask for it ahead, and as many heads at a time as fit into
-/// kStreamedBytes, at least one. Time over that of `scale`, [2048, 32, 128], on a Zen 3, two runs, half-split and
-/// interleaved; half over `scale` of as many floats:
+/// Larger calls than this stream from memory: they ask for it ahead. Time over that of `scale` on a Zen 5 with 32 MiB
+/// of L3, [seq, 32, 128], as a stream and not, half-split and interleaved:
 ///
-///     heads at a time      1                      2                      4                      8
-///     half            0.57 1.09  0.57 1.09   0.54 0.79  0.52 0.69   0.51 0.62  0.53 0.57   0.56 0.61  0.56 0.59
-///     float           1.07 1.07  1.08 1.16   1.17 1.16  1.13 1.08   1.12 1.09  1.24 1.23   1.22 1.25  1.43 1.47
-///     double          1.24 1.10  1.23 1.22   1.32 1.48  1.23 1.39   1.37 1.50  1.41 1.43   1.30 1.39  1.31 1.41
+///                      8 MiB                  16 MiB                 24 MiB                 32 MiB
+///  float, AVX-512  1.45 1.68  1.07 1.06   1.46 1.58  1.10 1.03   1.07 0.99  1.15 1.10   1.02 0.89  1.11 1.13
+///  float, AVX2     2.25 2.69  1.31 1.50   2.08 2.45  1.34 1.60   1.36 1.58  1.68 1.66   1.05 1.19  1.78 1.88
+///  double, AVX2                           1.84 2.28  1.45 1.51   1.19 1.41  2.14 2.23   1.03 1.14  2.31 2.41
+///  half, AVX2                             1.40 1.83  1.16 1.46   1.17 1.50  1.21 1.33   0.97 1.22  1.16 1.21
 ///
-/// The best for half is four and for others one; two of float are what is between. On a Xeon, half with one took 1.1
-/// and 1.5 times as long as with four, and float with eight 1.1 times.
+/// (On a Xeon with 2 MiB of L2, 8 MiB of float took 0.67 and 0.69 as a stream; not, 1.01.)
 ///
 /// One head for each row of cos and sin is no other case, though half of what is read is table then: asking ahead from
-/// 512 KiB on made [2048, 1, 128] take 1.2 times as long on the Zen 3, medians of eight processes, and 0.9 on the Xeon.
+/// 512 KiB on made [2048, 1, 128] take 1.2 times as long on a Zen 3, medians of eight processes, and 0.9 on the Xeon.
+inline constexpr Index kCachedBytes = Index(16) << 20;
+
+/// A stream turns as many heads at a time as fit into this, or twice as much of 16-bit elements, and at least one. Time
+/// over that of `scale` on the Zen 5, AVX-512 and AVX2, half-split and interleaved:
 ///
-/// Where a large call begins: time over that of `scale` on a Zen 5 with 32 MiB of L3, as a stream and not, half-split
-/// and interleaved. (On the Xeon, as streams, 8 MiB of float took 0.67 and 0.69; not, 1.01.)
+///  heads at a time               1                      2                      4                      8
+///  half, [8192, 32, 128]    0.91 0.89  1.21 1.63   0.85 0.86  0.92 1.24   0.97 1.01  0.93 1.15   0.97 0.99  0.98 1.12
+///  float, [4096, 32, 128]   0.95 0.85  0.85 0.93   0.97 1.01  0.94 1.00   1.13 1.13  1.21 1.25   1.23 1.22  1.36 2.07
+///  double, [2048, 32, 128]  1.02 0.92  0.98 0.99   1.26 1.14  1.56 1.72   1.53 1.27  1.73 2.31   1.62 1.43  1.92 2.33
 ///
-///                         8 MiB                       16 MiB                      32 MiB
-///     float, AVX-512  1.33 1.37  1.00 1.00        1.47 1.40  1.19 1.06        1.16 1.09  1.06 0.98
-///     float, AVX2     1.79 2.18  1.13 1.21        1.67 1.77  1.83 1.46        1.28 1.42  1.80 1.56
-///     double, AVX2    1.88 2.36  1.19 1.35        1.71 1.87  1.43 1.64        1.39 1.36  2.07 2.23
-///     half, AVX2      1.43 1.84  1.23 1.51
-inline constexpr Index kCachedBytes = Index(8) << 20;
-inline constexpr Index kStreamedBytes = Index(1) << 10;
+/// On a Zen 3, too, four of half were best, and one of float and double. On the Xeon, half with one took 1.1 and 1.5
+/// times as long as with four, and float with eight 1.1 times.
+inline constexpr Index kStreamedBytes = 512;
 
 /// By the steps from batch entry to batch entry, from token to token and from head to head: entries before tokens or
 /// tokens before entries; when they stream, all in the order of memory.
@@ -67,12 +68,13 @@ ROPE_NOINLINE void sort(Order& order, const AnyView& v, bool streams) noexcept {
     put_larger_first(order.outer, order.middle);
     if (!streams) return;
     const Index bytes = v.extents[kFeatureAxis] * v.element_size;
-    order.heads_at_once = bytes < kStreamedBytes ? kStreamedBytes / bytes : 1;
+    const Index most = v.element_size == 2 ? 2 * kStreamedBytes : kStreamedBytes;
+    order.heads_at_once = bytes < most ? most / bytes : 1;
     put_larger_first(order.middle, order.inner);
     put_larger_first(order.outer, order.middle);
 }
 
-/// Token by token while the tensor can be in the caches; in the order of memory, a few heads at a time and with
+/// Token by token while the tensor can be in the caches; in the order of memory, a head or a few at a time and with
 /// prefetch, when it cannot. `lanes` is the axis whose elements are neighbours in memory, or that of the features.
 ///
 /// Time over that of multiplying the same floats by a constant, [seq, 32, 128], AVX2 on one core of a Xeon with 2 MiB
