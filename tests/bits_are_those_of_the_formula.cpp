@@ -15,6 +15,7 @@
 #include "support/data.hpp"
 #include "support/exact.hpp"
 #include "support/isas.hpp"
+#include "support/jobs.hpp"
 
 using rope::bfloat16;
 using rope::half;
@@ -59,6 +60,23 @@ const rope::CosSinCache<T>& small_cache(Index pairs, Slice slice) {
     return (found != made.end() ? found : made.emplace(key, cache_of<T>(pairs, slice, 1.25, 8)).first)->second;
 }
 
+/// The same by what turns tensors that are larger than L2, where a set has it.
+template <class X, class T>
+void check_from_l3(Layout layout, std::vector<X> x, Index heads, const rope::CosSinCache<T>& cache,
+                   const std::vector<int>& ids, const std::vector<X>& want) {
+    const auto run = [](auto job) {
+        job.task.order.from_l3 = true;
+        job.kernel(job.task, 0, job.heads);
+    };
+    const auto v = rope::view(x.data(), 2, heads, cache.head_dim());
+    const rope::Positions positions = ids;
+    if (layout == Layout::interleaved)
+        support::with_job_in_place<Layout::interleaved>(v, cache, positions, run);
+    else
+        support::with_job_in_place<Layout::half_split>(v, cache, positions, run);
+    REQUIRE(support::first_difference(x, want) == -1);
+}
+
 template <class In, class Out, class T = support::TableOf<In>>
 void check_all_pairs() {
     const std::vector<int> ids = {5, -1};
@@ -92,6 +110,7 @@ void check_all_pairs() {
                         std::vector<In> z = x;
                         support::turn(operation, layout, rope::view(z.data(), 2, heads, d), cache, ids);
                         REQUIRE(support::first_difference(z, want) == -1);
+                        if (operation == Operation::apply) check_from_l3(layout, x, heads, cache, ids, want);
                     }
                 });
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A call is cut into no more runs of tokens than its memory and its rows ask for: what is done once for each run would
-// else be done once for each token.
+// else be done once for each token. And it is turned by what is made for memory of its size.
 #include <rope/compact_cos_sin_cache.hpp>
 #include <rope/core.hpp>
 
@@ -22,6 +22,7 @@ using Run = rope::detail::Run<float, float, float>;
 
 std::vector<Index> runs;  // the tokens of each
 Index heads_left;         // of the last one that has several heads to a token
+Index tokens_from_l3;
 
 void note_run(const Run& run) noexcept { runs.push_back(run.tokens); }
 /// Heads of one token, whose shape is that of their run.
@@ -34,18 +35,24 @@ void note_heads(const float*, float*, const float*, const float*, const rope::de
     }
     heads_left -= heads;
 }
+void note_heads_from_l3(const float* x, float* y, const float* cos, const float* sin,
+                        const rope::detail::HeadsShape& shape, Index heads) noexcept {
+    ++tokens_from_l3;
+    note_heads(x, y, cos, sin, shape, heads);
+}
 void no_rows(const rope::detail::Row<float>&, Index, float, float, float*, float*) noexcept {}
 
 /// The runs of heads begin .. end - 1 of a job; end -1 is the last.
 template <class Task>
-std::vector<Index> runs_of(const rope::detail::Job<Task>& job, Index begin = 0, Index end = -1) {
-    const rope::detail::RotateKernels<float, float, float> kernels = {&note_heads, &note_run, nullptr, &no_rows,
-                                                                      nullptr};
+std::vector<Index> runs_of(const rope::detail::Job<Task>& job, Index begin = 0, Index end = -1,
+                           bool has_from_l3 = true) {
+    const rope::detail::RotateKernels<float, float, float> kernels = {
+        &note_heads, has_from_l3 ? &note_heads_from_l3 : nullptr, &note_run, nullptr, &no_rows, nullptr};
     const Task& t = job.task;
     const Task task = {t.in,        t.out,       t.rows,   t.pairs, t.rotary_offset, t.positions,
                        t.cos_scale, t.sin_scale, t.layout, t.order, kernels};
     runs.clear();
-    heads_left = 0;
+    heads_left = tokens_from_l3 = 0;
     job.kernel(task, begin, end < 0 ? job.heads : end);
     CHECK(heads_left == 0);
     return runs;
@@ -96,14 +103,45 @@ TEST_CASE("tokens whose rows lie at equal steps are one run") {
 }
 
 TEST_CASE("a cut call has a run more for each token that is cut, and for what is before and after") {
-    const rope::CosSinCache<float> table(config_of(128), 2000);
-    for (const Index seq : {100, 2000}) {  // in the caches, and streaming
+    const rope::CosSinCache<float> table(config_of(128), 5000);
+    for (const Index seq : {100, 1000, 5000}) {  // in L2, from L3, and streaming
         const Call call = {1, seq, 8};
         CAPTURE(seq);
         CHECK(call.with(table) == Runs{seq});
         CHECK(call.with(table, {}, 80, 480) == Runs{50});
         CHECK(call.with(table, {}, 83, 485) == Runs{1, 49, 1});
     }
+}
+
+TEST_CASE("what is larger than L2, and smaller than L3, is turned by the kernel for it, if there is one") {
+    const rope::CosSinCache<float> table(config_of(128), 2000);
+    const Index token = 8 * 128 * static_cast<Index>(sizeof(float));  // bytes
+    const Index l2 = rope::detail::kMostFromL2 / token, l3 = rope::detail::kMostFromL3 / token;
+    std::vector<float> x(size((l3 + 2) * 8 * 128)), y(x.size());
+    const auto in_place = [&](Index tokens, bool has_from_l3) {
+        support::with_job_in_place<Layout::half_split>(rope::view(x.data(), 2, tokens / 2, 8, 128), table, {},
+                                                       [&](const auto& job) { runs_of(job, 0, -1, has_from_l3); });
+        return tokens_from_l3;
+    };
+    const auto elsewhere = [&](Index tokens) {
+        support::with_job_out_of_place<Layout::half_split>(rope::view(x.data(), 2, tokens / 2, 8, 128),
+                                                           rope::view(y.data(), 2, tokens / 2, 8, 128), table, {},
+                                                           [&](const auto& job) { runs_of(job); });
+        return tokens_from_l3;
+    };
+    for (const Index tokens : {l2 + 2, l2 + 100, l3}) {
+        CAPTURE(tokens);
+        CHECK(in_place(tokens, true) == tokens);
+        CHECK(in_place(tokens, false) == 0);
+    }
+    CHECK(in_place(l2, true) == 0);
+    CHECK(in_place(2, true) == 0);
+    CHECK(in_place(l3 + 2, true) == 0);
+    // As much memory is touched by half as much.
+    CHECK(elsewhere(l2 / 2) == 0);
+    CHECK(elsewhere(l2 / 2 + 2) == l2 / 2 + 2);
+    CHECK(elsewhere(l3 / 2) == l3 / 2);
+    CHECK(elsewhere(l3 / 2 + 2) == 0);
 }
 
 TEST_CASE("rows of two are one run within a coarse row, or as many as are written at once") {

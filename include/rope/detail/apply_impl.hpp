@@ -173,7 +173,7 @@ ROPE_INLINE auto rotate_job(Direction direction, const Positions& positions, Isa
     const bool is_contiguous = in.strides[kFeatureAxis] == 1 && out.strides[kFeatureAxis] == 1;
     return Job<RotateTask<In, Out, T>>{
         {in, out, RowsAccess::source(a.rows), pairs, a.rows.rotary_offset(), positions, cos_scale, sin_scale, layout,
-         choose_order(out, bytes, lanes_of<Argument::kElsewhere>(in, out)),
+         choose_order(out, bytes, lanes_of<Argument::kElsewhere>(in, out), Argument::kElsewhere),
          rotate_kernels<layout, In, Out, T>(isa, pairs, is_contiguous)},
         &turn_all<Argument::kElsewhere, In, Out, T>,
         heads,

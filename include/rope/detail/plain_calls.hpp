@@ -109,6 +109,7 @@ ROPE_NOINLINE void turn_tokens(const RotateKernels<X, X, T>& kernels, const Plai
     run.x_token = run.y_token = call.token;
     run.heads = run.heads_at_once = call.heads;
     run.shape = call.shape;
+    run.turn = kernels.turn;
     run.row = {call.cos, call.sin, nullptr, call.shape.pairs};
     run.to_next = call.to_next;
     run.ahead = run.rows_ahead = 0;

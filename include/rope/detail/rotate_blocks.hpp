@@ -215,18 +215,19 @@ struct ROPE_ABI Blocks {
         prepare_two(first, second, row, i);
         rest.prepare(row, i + 2 * Block::kPairs);
     }
-    template <class In, class Out>
-    ROPE_INLINE void turn(const In* x, Out* y, Index distance) const noexcept {
+    template <class In, class Out, class Ask>
+    ROPE_INLINE void turn(const In* x, Out* y, Index distance, Ask ask) const noexcept {
+        ask(x);
         turn_two(first, second, x, y, distance);
-        rest.turn(x + 2 * Block::kStep, y + 2 * Block::kStep, distance);
+        rest.turn(x + 2 * Block::kStep, y + 2 * Block::kStep, distance, ask);
     }
 };
 template <class Block>
 struct Blocks<Block, 0> {
     template <class T>
     ROPE_INLINE void prepare(const Row<T>&, Index) noexcept {}
-    template <class In, class Out>
-    ROPE_INLINE void turn(const In*, Out*, Index) const noexcept {}
+    template <class In, class Out, class Ask>
+    ROPE_INLINE void turn(const In*, Out*, Index, Ask) const noexcept {}
 };
 
 /// One block with its first features at hand; x are the second ones.
@@ -245,25 +246,27 @@ struct ROPE_ABI FirstFeatures {
     Two<T> two;
     FirstFeatures<T, n - 2> rest;
 
-    template <class In>
-    ROPE_INLINE void load(const In* x) noexcept {
+    template <class In, class Ask>
+    ROPE_INLINE void load(const In* x, Ask ask) noexcept {
+        ask(x);
         two = Two<T>::load(x);
-        rest.load(x + 2 * Vector<T>::kWidth);
+        rest.load(x + 2 * Vector<T>::kWidth, ask);
     }
-    template <class In, class Out>
-    ROPE_INLINE void turn(const Blocks<HalfSplitBlock<Vector<T>, T>, n>& by, const In* x, Out* y,
-                          Index distance) const noexcept {
+    template <class In, class Out, class Ask>
+    ROPE_INLINE void turn(const Blocks<HalfSplitBlock<Vector<T>, T>, n>& by, const In* x, Out* y, Index distance,
+                          Ask ask) const noexcept {
+        ask(x + distance);
         turn_second(by.first, two.first, x + distance, y, distance);
         turn_second(by.second, two.second, x + distance + Vector<T>::kWidth, y + Vector<T>::kWidth, distance);
-        rest.turn(by.rest, x + 2 * Vector<T>::kWidth, y + 2 * Vector<T>::kWidth, distance);
+        rest.turn(by.rest, x + 2 * Vector<T>::kWidth, y + 2 * Vector<T>::kWidth, distance, ask);
     }
 };
 template <class T>
 struct FirstFeatures<T, 0> {
-    template <class In>
-    ROPE_INLINE void load(const In*) noexcept {}
-    template <class In, class Out>
-    ROPE_INLINE void turn(const Blocks<HalfSplitBlock<Vector<T>, T>, 0>&, const In*, Out*, Index) const noexcept {}
+    template <class In, class Ask>
+    ROPE_INLINE void load(const In*, Ask) noexcept {}
+    template <class In, class Out, class Ask>
+    ROPE_INLINE void turn(const Blocks<HalfSplitBlock<Vector<T>, T>, 0>&, const In*, Out*, Index, Ask) const noexcept {}
 };
 
 /// Heads of one token whose rotated slices begin at x and y, x_stride and y_stride apart.
@@ -294,8 +297,9 @@ ROPE_INLINE void turn_block(const Heads<In, Out>& heads, const Row<T>& row, Inde
 }
 
 /// n blocks of every head, from pair i on.
-template <class Block, int n, class In, class Out, class T>
-ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance) noexcept {
+template <class Block, int n, class In, class Out, class T, class Ask>
+ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance,
+                             Ask ask) noexcept {
     Blocks<Block, n> blocks;
     blocks.prepare(row, i);
     if constexpr (kHasManyRegisters) keep_order();
@@ -307,11 +311,11 @@ ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Ind
             // 1.47 in place of 1.20.
             h = alone(h);
             FirstFeatures<T, n> first;
-            first.load(x);
+            first.load(x, ask);
             keep_order();
-            first.turn(blocks, x, y, distance);
+            first.turn(blocks, x, y, distance, ask);
         } else {
-            blocks.turn(x, y, distance);
+            blocks.turn(x, y, distance, ask);
         }
         x += heads.x_stride;
         y += heads.y_stride;
@@ -327,13 +331,13 @@ ROPE_INLINE void turn_heads(const Heads<In, Out>& heads, const Row<T>& row, Inde
     Index i = 0;
     if constexpr (kMost > kTogether)
         for (; heads.count > 1 && i + kMost * Block::kPairs <= pairs; i += kMost * Block::kPairs)
-            turn_blocks<Block, kMost>(heads, row, i, distance);
+            turn_blocks<Block, kMost>(heads, row, i, distance, AskNothing());
     constexpr int kHalf = kMost / 2;
     if constexpr (kHalf > kTogether)
         for (; heads.count > 1 && i + kHalf * Block::kPairs <= pairs; i += kHalf * Block::kPairs)
-            turn_blocks<Block, kHalf>(heads, row, i, distance);
+            turn_blocks<Block, kHalf>(heads, row, i, distance, AskNothing());
     for (; i + kTogether * Block::kPairs <= pairs; i += kTogether * Block::kPairs)
-        turn_blocks<Block, kTogether>(heads, row, i, distance);
+        turn_blocks<Block, kTogether>(heads, row, i, distance, AskNothing());
     for (; i + Block::kPairs <= pairs; i += Block::kPairs) turn_block<Block>(heads, row, i, distance, All());
     if constexpr (!kHasWholeBlocksOnly) {
         if (i == pairs) return;

@@ -31,18 +31,26 @@ inline constexpr Index kGroupPairs = Index{Block::kTogetherOverHeads} * Block::k
 /// that nothing waits for the stack: a Zen 5 goes on to the next token while the last one is on its way to memory only
 /// if it soon knows where that will be. double, [16, 32, 128], half-split: 1.33 times `scale` with turn_by_blocks, 1.16
 /// with this.
-template <class Block, class In, class Out, class T>
+template <class Block, class Ask, class In, class Out, class T>
 ROPE_KERNEL void turn_one_group(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
                                 Index heads) noexcept {
     constexpr Index pairs = kGroupPairs<Block>;
     static_assert(pairs <= kMostJoinedPairs, "rows that are written first are written whole");
     turn_blocks<Block, Block::kTogetherOverHeads>(Heads<In, Out>{x, shape.x_head, y, shape.y_head, heads},
-                                                  Row<T>{cos, sin, nullptr, pairs}, 0, pairs);
+                                                  Row<T>{cos, sin, nullptr, pairs}, 0, pairs, Ask());
 }
+
+/// Whether a kernel does little but wait for memory: not with 16 bits, which are converted, nor with interleaved doubles,
+/// whose cosines and sines are too many for the registers (1.01 to 1.08 of the time when they ask for memory).
+template <class Block, class In, class Out>
+inline constexpr bool kWaitsForL3 = std::is_same_v<In, Out> &&
+                                    (sizeof(In) == 4 || (sizeof(In) == 8 && Block::kStep == Block::kPairs));
 
 template <class Block, class In, class Out, class T>
 ROPE_ABI constexpr RotateKernels<In, Out, T> with_blocks(RotateKernels<In, Out, T> narrower, bool one_group) noexcept {
-    narrower.turn = one_group ? &turn_one_group<Block, In, Out, T> : &turn_by_blocks<Block, In, Out, T>;
+    narrower.turn = one_group ? &turn_one_group<Block, AskNothing, In, Out, T> : &turn_by_blocks<Block, In, Out, T>;
+    if constexpr (kWaitsForL3<Block, In, Out>)
+        narrower.turn_from_l3 = one_group ? &turn_one_group<Block, AskNear, In, Out, T> : nullptr;
     return narrower;
 }
 template <Layout layout, class Block, bool one_group, class In, class Out, class T>
@@ -241,12 +249,15 @@ ROPE_ABI constexpr CopyFeatures<In, Out>* copy_features() noexcept {
 // Only what turns contiguous features by vectors depends on the layout; the rest exists once for both.
 
 template <class In, class Out, class T>
-inline constexpr RotateKernels<In, Out, T> kByPairs = {by_pairs<In, Out, T>(), nullptr, &turn_lanes<In, Out, T>,
-                                                       &write_row<T>, copy_features<In, Out, T>()};
+inline constexpr RotateKernels<In, Out, T> kByPairs = {
+    by_pairs<In, Out, T>(), nullptr, nullptr, &turn_lanes<In, Out, T>, &write_row<T>, copy_features<In, Out, T>()};
 template <class Block, class In, class Out, class T>
 inline constexpr RotateKernels<In, Out, T> kByBlocks = {&turn_by_blocks<Block, In, Out, T>,
-                                                        single_heads<Block, In, Out, T>(), &turn_lanes<In, Out, T>,
-                                                        &write_row<T>, copy_features<In, Out, T>()};
+                                                        nullptr,
+                                                        single_heads<Block, In, Out, T>(),
+                                                        &turn_lanes<In, Out, T>,
+                                                        &write_row<T>,
+                                                        copy_features<In, Out, T>()};
 
 template <Layout layout, class In, class Out, class T>
 ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {

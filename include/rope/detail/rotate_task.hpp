@@ -59,6 +59,9 @@ struct ROPE_ABI HeadsShape {
     Index pairs;  // that turn
 };
 
+template <class In, class Out, class T>
+using TurnHeads = void(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape, Index heads) noexcept;
+
 /// Tokens at equal steps whose rows lie at equal steps, too.
 template <class In, class Out, class T>
 struct ROPE_ABI Run {
@@ -67,7 +70,8 @@ struct ROPE_ABI Run {
     Index tokens, x_token, y_token;  // how many, and the steps from one to the next
     Index heads;                     // of each token
     HeadsShape shape;
-    Row<T> row;     // of the first token; one of two only where there is one head
+    TurnHeads<In, Out, T>* turn;  // what turns the heads of a token
+    Row<T> row;                   // of the first token; one of two only where there is one head
     Index to_next;  // the step from row to row: of the fine rows if there are any, and cos and sin are those of all
     Index heads_at_once;
     Index ahead;       // how many features of each head are asked for ahead; 0: none
@@ -91,7 +95,9 @@ using CopyFeatures = void(const In* x, Index x_stride, Out* y, Index y_stride, I
 template <class In, class Out, class T>
 struct ROPE_ABI RotateKernels {
     /// Heads of one token, the first at x and y, by its cosines and sines.
-    void (*turn)(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape, Index heads) noexcept;
+    TurnHeads<In, Out, T>* turn;
+    /// The same, faster where Order::from_l3; null if nothing is.
+    TurnHeads<In, Out, T>* turn_from_l3;
     /// Tokens of one head, whose rows may be one of two; null if `turn` does them.
     TurnSingleHeads<In, Out, T>* turn_single_heads;
     /// `heads` heads, or groups of heads, of `lanes` neighbours in memory: tokens, or heads, or both.

@@ -37,6 +37,7 @@ template <class In, class Out, class T>
 ROPE_NOINLINE void turn_run(const RotateKernels<In, Out, T>& kernels, const Run<In, Out, T>& run) noexcept {
     const auto turn_single_heads = kernels.turn_single_heads;
     if (run.heads == 1 && turn_single_heads != nullptr) return turn_single_heads(run);
+    const auto turn = run.turn;
     const HeadsShape& shape = run.shape;
     const Index x_token = run.x_token, y_token = run.y_token, to_next = run.to_next;
     const Index heads = run.heads, at_once = run.heads_at_once, ahead = run.ahead;
@@ -46,14 +47,14 @@ ROPE_NOINLINE void turn_run(const RotateKernels<In, Out, T>& kernels, const Run<
     const T* sin = run.row.sin;
     for (Index t = run.tokens;; x += x_token, y += y_token, cos += to_next, sin += to_next) {
         if (at_once == heads && ahead == 0)  // the usual token, without the loop over groups
-            kernels.turn(x, y, cos, sin, shape, heads);
+            turn(x, y, cos, sin, shape, heads);
         else
             for (Index h = 0; h < heads; h += at_once) {
                 const Index here = heads - h < at_once ? heads - h : at_once;
                 if (ahead >
                     0)  // by four, because it stands beside very little work: [8192, 32, 128] 1.25 to 1.13 of scale
                     for (Index k = h; k < h + here; ++k) prefetch<4>(y + k * shape.y_head, ahead);
-                kernels.turn(x + h * shape.x_head, y + h * shape.y_head, cos, sin, shape, here);
+                turn(x + h * shape.x_head, y + h * shape.y_head, cos, sin, shape, here);
             }
         if (--t == 0) return;
     }
@@ -109,6 +110,8 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
     run.heads = part.heads;
     const PairShape pair = pair_shape(task.layout, task.pairs);
     run.shape = {head_step(in, part.heads), head_step(out, part.heads), pair * x_stride, pair * y_stride, task.pairs};
+    const bool from_l3 = task.order.from_l3 && task.kernels.turn_from_l3 != nullptr;
+    run.turn = from_l3 ? task.kernels.turn_from_l3 : task.kernels.turn;
     run.heads_at_once = task.order.heads_at_once < part.heads ? task.order.heads_at_once : part.heads;
     run.ahead = streams ? head_dim : 0;
     run.rows_ahead = streams && !written && task.rows.fine == nullptr ? task.pairs : 0;
