@@ -199,10 +199,13 @@ TEST_CASE("queries and keys of one buffer are one view, and others are not") {
 }
 
 TEST_CASE("queries and keys of one buffer turn as each of them alone, by one table or by two") {
-    rope::Config config{8};
-    const rope::CosSinCache<float> one(config, 64);
-    config.base = 100.0;
-    const rope::CosSinCache<float> other(config, 64);
+    const auto table = [](double base) {
+        rope::Config config;
+        config.head_dim = 8;
+        config.base = base;
+        return rope::CosSinCache<float>(config, 64);
+    };
+    const rope::CosSinCache<float> one = table(10000.0), other = table(100.0);
     for (const Index seq : {1, 5})
         for (const auto* const k_table : {&one, &other}) {
             std::vector<float> together(support::size(seq * 9 * 8));

@@ -181,12 +181,22 @@
 #    define ROPE_M_26 0
 #endif
 
-#define ROPE_JOIN_(v, g, d01, d02, d03, d04, d05, d06, d07, d08, d09, d10, d11, d12, d13, d14, d15, d16, d17, d18, \
-                   d19, d20, d21, d22, d23, d24, d25, d26)                                                         \
-    v##g##d01##d02##d03##d04##d05##d06##d07##d08##d09##d10##d11##d12##d13##d14##d15##d16##d17##d18##d19##d20##d21##d22##d23##d24##d25##d26
-#define ROPE_JOIN(...) ROPE_JOIN_(__VA_ARGS__)
-#define ROPE_MACHINE                                                                                               \
-    ROPE_JOIN(ROPE_M_VECTORS, ROPE_M_GENERATION, ROPE_M_01, ROPE_M_02, ROPE_M_03, ROPE_M_04, ROPE_M_05, ROPE_M_06, \
-              ROPE_M_07, ROPE_M_08, ROPE_M_09, ROPE_M_10, ROPE_M_11, ROPE_M_12, ROPE_M_13, ROPE_M_14, ROPE_M_15,   \
-              ROPE_M_16, ROPE_M_17, ROPE_M_18, ROPE_M_19, ROPE_M_20, ROPE_M_21, ROPE_M_22, ROPE_M_23, ROPE_M_24,   \
-              ROPE_M_25, ROPE_M_26)
+// Compilers copy these names thousands of times: digits that are all 0, as with plain -O2, are one.
+#if ROPE_M_01 || ROPE_M_02 || ROPE_M_03 || ROPE_M_04 || ROPE_M_05 || ROPE_M_06 || ROPE_M_07 || ROPE_M_08 || \
+    ROPE_M_09 || ROPE_M_10 || ROPE_M_11 || ROPE_M_12 || ROPE_M_13 || ROPE_M_14 || ROPE_M_15 || ROPE_M_16 || \
+    ROPE_M_17 || ROPE_M_18 || ROPE_M_19 || ROPE_M_20 || ROPE_M_21 || ROPE_M_22 || ROPE_M_23 || ROPE_M_24 || \
+    ROPE_M_25 || ROPE_M_26
+#    define ROPE_JOIN_(v, g, d01, d02, d03, d04, d05, d06, d07, d08, d09, d10, d11, d12, d13, d14, d15, d16, d17, d18, \
+                       d19, d20, d21, d22, d23, d24, d25, d26)                                                         \
+        v##g##d01##d02##d03##d04##d05##d06##d07##d08##d09##d10##d11##d12##d13##d14##d15##d16##d17##d18##d19##d20##d21##d22##d23##d24##d25##d26
+#    define ROPE_JOIN(...) ROPE_JOIN_(__VA_ARGS__)
+#    define ROPE_MACHINE                                                                                               \
+        ROPE_JOIN(ROPE_M_VECTORS, ROPE_M_GENERATION, ROPE_M_01, ROPE_M_02, ROPE_M_03, ROPE_M_04, ROPE_M_05, ROPE_M_06, \
+                  ROPE_M_07, ROPE_M_08, ROPE_M_09, ROPE_M_10, ROPE_M_11, ROPE_M_12, ROPE_M_13, ROPE_M_14, ROPE_M_15,   \
+                  ROPE_M_16, ROPE_M_17, ROPE_M_18, ROPE_M_19, ROPE_M_20, ROPE_M_21, ROPE_M_22, ROPE_M_23, ROPE_M_24,   \
+                  ROPE_M_25, ROPE_M_26)
+#else
+#    define ROPE_JOIN_(v, g) v##g
+#    define ROPE_JOIN(...) ROPE_JOIN_(__VA_ARGS__)
+#    define ROPE_MACHINE ROPE_JOIN(ROPE_M_VECTORS, ROPE_M_GENERATION)
+#endif
