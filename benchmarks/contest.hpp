@@ -108,9 +108,9 @@ class Contest {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
 
-    /// As many calls as take a few hundred microseconds, so that reading the clock costs nothing in comparison, and a
-    /// call that still finds its memory in another core's caches counts little. The best of three times, because one
-    /// that was interrupted would leave a contestant with a single call in every round.
+    /// As many calls as take a few hundred microseconds, so that reading the clock costs nothing in comparison. The best
+    /// of three times, because one that was interrupted would leave a short call alone in every round, where what the
+    /// contestant before it did to the caches counts more.
     static void choose_calls(Contestant& c) {
         c.run(1);
         const auto best = [&c] { return std::min({time(c, c.calls), time(c, c.calls), time(c, c.calls)}); };

@@ -22,7 +22,7 @@ using Run = rope::detail::Run<float, float, float>;
 
 std::vector<Index> runs;  // the tokens of each
 Index heads_left;         // of the last one that has several heads to a token
-Index tokens_from_l3;
+Index tokens_asking;
 
 void note_run(const Run& run) noexcept { runs.push_back(run.tokens); }
 /// Heads of one token, whose shape is that of their run.
@@ -35,9 +35,9 @@ void note_heads(const float*, float*, const float*, const float*, const rope::de
     }
     heads_left -= heads;
 }
-void note_heads_from_l3(const float* x, float* y, const float* cos, const float* sin,
-                        const rope::detail::HeadsShape& shape, Index heads) noexcept {
-    ++tokens_from_l3;
+void note_heads_asking(const float* x, float* y, const float* cos, const float* sin,
+                       const rope::detail::HeadsShape& shape, Index heads) noexcept {
+    ++tokens_asking;
     note_heads(x, y, cos, sin, shape, heads);
 }
 void no_rows(const rope::detail::Row<float>&, Index, float, float, float*, float*) noexcept {}
@@ -45,14 +45,14 @@ void no_rows(const rope::detail::Row<float>&, Index, float, float, float*, float
 /// The runs of heads begin .. end - 1 of a job; end -1 is the last.
 template <class Task>
 std::vector<Index> runs_of(const rope::detail::Job<Task>& job, Index begin = 0, Index end = -1,
-                           bool has_from_l3 = true) {
+                           bool has_asking = true) {
     const rope::detail::RotateKernels<float, float, float> kernels = {
-        &note_heads, has_from_l3 ? &note_heads_from_l3 : nullptr, &note_run, nullptr, &no_rows, nullptr};
+        &note_heads, has_asking ? &note_heads_asking : nullptr, &note_run, nullptr, &no_rows, nullptr};
     const Task& t = job.task;
     const Task task = {t.in,        t.out,       t.rows,   t.pairs, t.rotary_offset, t.positions,
                        t.cos_scale, t.sin_scale, t.layout, t.order, kernels};
     runs.clear();
-    heads_left = tokens_from_l3 = 0;
+    heads_left = tokens_asking = 0;
     job.kernel(task, begin, end < 0 ? job.heads : end);
     CHECK(heads_left == 0);
     return runs;
@@ -113,21 +113,21 @@ TEST_CASE("a cut call has a run more for each token that is cut, and for what is
     }
 }
 
-TEST_CASE("what is larger than L2, and smaller than L3, is turned by the kernel for it, if there is one") {
-    const rope::CosSinCache<float> table(config_of(128), 2000);
+TEST_CASE("what is larger than L2, and not much, is turned by the kernel that asks for memory, if there is one") {
+    const rope::CosSinCache<float> table(config_of(128), 2100);
     const Index token = 8 * 128 * static_cast<Index>(sizeof(float));  // bytes
-    const Index l2 = rope::detail::kMostFromL2 / token, l3 = rope::detail::kMostFromL3 / token;
+    const Index l2 = rope::detail::kLeastAskedNear / token, l3 = rope::detail::kMostAskedNear / token;
     std::vector<float> x(size((l3 + 2) * 8 * 128)), y(x.size());
-    const auto in_place = [&](Index tokens, bool has_from_l3) {
+    const auto in_place = [&](Index tokens, bool has_asking) {
         support::with_job_in_place<Layout::half_split>(rope::view(x.data(), 2, tokens / 2, 8, 128), table, {},
-                                                       [&](const auto& job) { runs_of(job, 0, -1, has_from_l3); });
-        return tokens_from_l3;
+                                                       [&](const auto& job) { runs_of(job, 0, -1, has_asking); });
+        return tokens_asking;
     };
     const auto elsewhere = [&](Index tokens) {
         support::with_job_out_of_place<Layout::half_split>(rope::view(x.data(), 2, tokens / 2, 8, 128),
                                                            rope::view(y.data(), 2, tokens / 2, 8, 128), table, {},
                                                            [&](const auto& job) { runs_of(job); });
-        return tokens_from_l3;
+        return tokens_asking;
     };
     for (const Index tokens : {l2 + 2, l2 + 100, l3}) {
         CAPTURE(tokens);
@@ -135,6 +135,14 @@ TEST_CASE("what is larger than L2, and smaller than L3, is turned by the kernel 
         CHECK(in_place(tokens, false) == 0);
     }
     CHECK(in_place(l2, true) == 0);
+    // Heads that do not follow one another, and heads with more than what turns.
+    const auto asking_in = [&](const auto& view, const rope::CosSinCache<float>& by) {
+        support::with_job_in_place<Layout::half_split>(view, by, {}, [&](const auto& job) { runs_of(job); });
+        return tokens_asking;
+    };
+    CHECK(asking_in(rope::view(x.data(), l3, 8, 128), table) == l3);
+    CHECK(asking_in(rope::view_heads_first(x.data(), 1, 8, l3, 128), table) == 0);
+    CHECK(asking_in(rope::view(x.data(), l3, 4, 256), rope::CosSinCache<float>(config_of(256, 128), 2100)) == 0);
     CHECK(in_place(2, true) == 0);
     CHECK(in_place(l3 + 2, true) == 0);
     // As much memory is touched by half as much.

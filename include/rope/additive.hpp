@@ -86,7 +86,7 @@ class AdditiveEmbedding {
         const Index heads = detail::count_heads(out);
         const Index bytes = detail::bytes_of(out, heads);
         const detail::Job<detail::AddTask<Storage, T>> job = {
-            {out, table_.get(), positions, detail::choose_order(out, bytes, detail::kFeatureAxis)},
+            {out, table_.get(), positions, detail::choose_order(out, bytes, detail::kFeatureAxis, false)},
             detail::add_kernel<Storage, T>(detail::chosen_isa.load(std::memory_order_relaxed)),
             heads,
             bytes};

@@ -43,7 +43,7 @@
 #    define ROPE_M_VECTORS base_
 #endif
 #if defined(__ARCH__)
-#    define ROPE_M_GENERATION __ARCH__  // s390x: a number
+#    define ROPE_M_GENERATION __ARCH__  // s390x: a number, which no set changes
 #else
 #    define ROPE_M_GENERATION 0
 #endif
@@ -175,7 +175,7 @@
 #else
 #    define ROPE_M_25 0
 #endif
-#if defined(__PRFCHW__)  // an instruction of prefetch.hpp
+#if defined(__PRFCHW__) || defined(__3dNOW__)  // either lets prefetch.hpp have an instruction of its own
 #    define ROPE_M_26 1
 #else
 #    define ROPE_M_26 0

@@ -269,7 +269,8 @@ struct FirstFeatures<T, 0> {
     ROPE_INLINE void turn(const Blocks<HalfSplitBlock<Vector<T>, T>, 0>&, const In*, Out*, Index, Ask) const noexcept {}
 };
 
-/// Heads of one token whose rotated slices begin at x and y, x_stride and y_stride apart.
+/// Heads of one token whose rotated slices begin at x and y, x_stride and y_stride apart. (Kernels step on after the
+/// last one, to where nothing is read.)
 template <class In, class Out>
 struct ROPE_ABI Heads {
     const In* x;

@@ -40,17 +40,17 @@ ROPE_KERNEL void turn_one_group(const In* x, Out* y, const T* cos, const T* sin,
                                                   Row<T>{cos, sin, nullptr, pairs}, 0, pairs, Ask());
 }
 
-/// Whether a kernel does little but wait for memory: not with 16 bits, which are converted, nor with interleaved doubles,
-/// whose cosines and sines are too many for the registers (1.01 to 1.08 of the time when they ask for memory).
+/// Whether a kernel does little but wait for memory: not with 16 bits, which are converted, nor with interleaved
+/// doubles, whose cosines and sines are too many for the registers (asking took 1.01 to 1.08 times as long).
 template <class Block, class In, class Out>
-inline constexpr bool kWaitsForL3 = std::is_same_v<In, Out> &&
-                                    (sizeof(In) == 4 || (sizeof(In) == 8 && Block::kStep == Block::kPairs));
+inline constexpr bool kWaitsForMemory = std::is_same_v<In, Out> &&
+                                        (sizeof(In) == 4 || (sizeof(In) == 8 && Block::kStep == Block::kPairs));
 
 template <class Block, class In, class Out, class T>
 ROPE_ABI constexpr RotateKernels<In, Out, T> with_blocks(RotateKernels<In, Out, T> narrower, bool one_group) noexcept {
     narrower.turn = one_group ? &turn_one_group<Block, AskNothing, In, Out, T> : &turn_by_blocks<Block, In, Out, T>;
-    if constexpr (kWaitsForL3<Block, In, Out>)
-        narrower.turn_from_l3 = one_group ? &turn_one_group<Block, AskNear, In, Out, T> : nullptr;
+    if constexpr (kWaitsForMemory<Block, In, Out>)
+        narrower.turn_asking_near = one_group ? &turn_one_group<Block, AskNear, In, Out, T> : nullptr;
     return narrower;
 }
 template <Layout layout, class Block, bool one_group, class In, class Out, class T>

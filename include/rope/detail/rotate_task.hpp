@@ -96,8 +96,8 @@ template <class In, class Out, class T>
 struct ROPE_ABI RotateKernels {
     /// Heads of one token, the first at x and y, by its cosines and sines.
     TurnHeads<In, Out, T>* turn;
-    /// The same, faster where Order::from_l3; null if nothing is.
-    TurnHeads<In, Out, T>* turn_from_l3;
+    /// The same, asking for memory near ahead; null if `turn` is as fast without.
+    TurnHeads<In, Out, T>* turn_asking_near;
     /// Tokens of one head, whose rows may be one of two; null if `turn` does them.
     TurnSingleHeads<In, Out, T>* turn_single_heads;
     /// `heads` heads, or groups of heads, of `lanes` neighbours in memory: tokens, or heads, or both.

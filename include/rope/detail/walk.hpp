@@ -20,8 +20,8 @@ struct ROPE_ABI Order {
     /// How many heads of a token one row of cos and sin goes over while it is held in registers: all of them, or a few
     /// that are finished before the next are begun.
     Index heads_at_once = kAllHeads;
-    /// Whether what is touched is too large for L2, and not for L3.
-    bool from_l3 = false;
+    /// Whether kernels ask for memory near ahead: see kLeastAskedNear.
+    bool asks_near = false;
     /// The axis along which neighbours in memory are worked on at once; that of the features, too, if there are none.
     Axis lanes = kFeatureAxis;
 };
@@ -41,18 +41,21 @@ struct ROPE_ABI Order {
 /// 512 KiB on made [2048, 1, 128] take 1.2 times as long on a Zen 3, medians of eight processes, and 0.9 on the Xeon.
 inline constexpr Index kCachedBytes = Index(16) << 20;
 
-/// Calls on more memory than kMostFromL2, up to kMostFromL3, find it in L3, and kernels that do little but wait for it ask
-/// for it themselves, near ahead. Time over that of `scale` on the Zen 5, AVX-512, with nothing asked for and asked for:
+/// Calls on more memory than kLeastAskedNear, up to kMostAskedNear, find it in L3. Kernels that do little but wait for
+/// it ask for it themselves, near ahead, where one head follows the other. Time over that of `scale` on the Zen 5,
+/// AVX-512, with nothing asked for and asked for:
 ///
 ///                                 1 MiB        2 MiB        4 MiB        8 MiB        12 MiB       16 MiB
 ///  float, half-split            1.08 1.14    1.07 1.00    1.04 0.91    1.04 1.07    1.08 1.15    1.08 1.21
 ///  float, interleaved           1.09 1.14    1.06 0.99    1.05 0.89    1.03 1.04    1.05 1.12    1.05 1.17
 ///  double, half-split           1.10 1.09    1.05 0.97    1.00 0.92    1.06 1.02    1.12 1.17    1.17 1.28
 ///
-/// What a core's own prefetch does for 4 MiB and more changes from second to second: `scale` takes 70 us or 84 for 8 MiB,
-/// and so does a rotation that asks for nothing. One that asks takes 73 to 76 at all times (the figures are of the fast
-/// times; in the slow ones 8 MiB are 1.04 and 0.91), and two threads 39 to 41 us in place of 41 to 46.
-inline constexpr Index kMostFromL2 = Index(1) << 20, kMostFromL3 = Index(8) << 20;
+/// What a core's own prefetch does for 4 MiB and more changes from second to second: `scale` takes 70 us or 84 for
+/// 8 MiB, and so does a rotation that asks for nothing. One that asks takes 73 to 76 at all times (the figures are of
+/// the fast times; in the slow ones 8 MiB are 1.04 and 0.91), and two threads 39 to 41 us in place of 41 to 46. Where
+/// the head ahead is that of a later token (heads before tokens), or has much that does not turn, asking took 1.04 to
+/// 1.5 times as long.
+inline constexpr Index kLeastAskedNear = Index(1) << 20, kMostAskedNear = Index(8) << 20;
 
 /// A stream turns as many heads at a time as fit into this, or twice as much of 16-bit elements, and at least one. Time
 /// over that of `scale` on the Zen 5, AVX-512 and AVX2, half-split and interleaved:
@@ -101,12 +104,12 @@ ROPE_NOINLINE void sort(Order& order, const AnyView& v, bool streams) noexcept {
 ///     interleaved     1.01  1.58     1.04  1.33     1.01  1.01     1.14  0.99
 ///
 /// On a Zen 3 with 32 MiB of L3 it was 1.8 against 1.1 at 2048.
-ROPE_INLINE Order choose_order(const AnyView& v, Index bytes, Axis lanes, bool elsewhere = false) noexcept {
+ROPE_INLINE Order choose_order(const AnyView& v, Index bytes, Axis lanes, bool elsewhere) noexcept {
     Order order;
     order.lanes = lanes;
     const bool streams = bytes > kCachedBytes;
     const Index places = elsewhere ? 2 : 1;
-    order.from_l3 = bytes > kMostFromL2 / places && bytes <= kMostFromL3 / places;
+    order.asks_near = bytes > kLeastAskedNear / places && bytes <= kMostAskedNear / places;
     if (lanes == kBatchAxis) {
         order.outer = kSeqAxis;
         order.middle = kBatchAxis;
