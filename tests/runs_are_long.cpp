@@ -135,6 +135,13 @@ TEST_CASE("what is larger than L2, and not much, is turned by the kernel that as
         CHECK(in_place(tokens, false) == 0);
     }
     CHECK(in_place(l2, true) == 0);
+    CHECK(in_place(2, true) == 0);
+    CHECK(in_place(l3 + 2, true) == 0);
+    // As much memory is touched by half as much.
+    CHECK(elsewhere(l2 / 2) == 0);
+    CHECK(elsewhere(l2 / 2 + 2) == l2 / 2 + 2);
+    CHECK(elsewhere(l3 / 2) == l3 / 2);
+    CHECK(elsewhere(l3 / 2 + 2) == 0);
     // Heads that do not follow one another, and heads with more than what turns.
     const auto asking_in = [&](const auto& view, const rope::CosSinCache<float>& by) {
         support::with_job_in_place<Layout::half_split>(view, by, {}, [&](const auto& job) { runs_of(job); });
@@ -143,13 +150,6 @@ TEST_CASE("what is larger than L2, and not much, is turned by the kernel that as
     CHECK(asking_in(rope::view(x.data(), l3, 8, 128), table) == l3);
     CHECK(asking_in(rope::view_heads_first(x.data(), 1, 8, l3, 128), table) == 0);
     CHECK(asking_in(rope::view(x.data(), l3, 4, 256), rope::CosSinCache<float>(config_of(256, 128), 2100)) == 0);
-    CHECK(in_place(2, true) == 0);
-    CHECK(in_place(l3 + 2, true) == 0);
-    // As much memory is touched by half as much.
-    CHECK(elsewhere(l2 / 2) == 0);
-    CHECK(elsewhere(l2 / 2 + 2) == l2 / 2 + 2);
-    CHECK(elsewhere(l3 / 2) == l3 / 2);
-    CHECK(elsewhere(l3 / 2 + 2) == 0);
 }
 
 TEST_CASE("rows of two are one run within a coarse row, or as many as are written at once") {

@@ -38,7 +38,7 @@ ROPE_INLINE void prefetch_line(std::uintptr_t address) noexcept {
 /// times as long as nothing.
 inline constexpr std::uintptr_t kNearPrefetchDistance = 1024;
 
-/// What kernels ask for beside their work, 128 bytes at x each time.
+/// What kernels ask for beside their work on two vectors at x: nothing, or the 128 bytes of two wide ones, near ahead.
 struct ROPE_ABI AskNothing {
     template <class In>
     ROPE_INLINE void operator()(const In*) const noexcept {}

@@ -40,14 +40,14 @@ inline constexpr bool kHasWholeBlocksOnly = false;
 
 /// With registers for it, as many doubles as floats, and half-split the first features of all blocks before the second
 /// ones, and those in the order of memory: a Zen 5 reads ahead where lines follow one another. With AVX-512, times over
-/// that of `scale`, half-split and interleaved:
+/// that of `scale`, half-split and interleaved, when turn_by_blocks turned them and streams asked 4 KiB ahead:
 ///
 ///                                                    [16, 32, 128]    [2048, 32, 128]    [8192, 32, 128]
 ///     double, by half heads                             1.93  1.95
 ///     double, by heads, in a compiler's order           1.41  1.23         1.21  1.34         1.17  1.26
-///     double, as it is                                  1.28  1.13         1.23  1.19         1.18  1.15
+///     double, in this order                             1.28  1.13         1.23  1.19         1.18  1.15
 ///     float, two blocks after two, in a compiler's order                   1.26  1.33         1.14  1.22
-///     float, as it is                                                      1.22  1.13         1.11  1.07
+///     float, in this order                                                 1.22  1.13         1.11  1.07
 template <class T>
 inline constexpr int kDoublesOverHeads = kHasManyRegisters && sizeof(T) == 8 ? 2 : 1;
 

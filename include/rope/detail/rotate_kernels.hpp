@@ -29,7 +29,7 @@ inline constexpr Index kGroupPairs = Index{Block::kTogetherOverHeads} * Block::k
 
 /// Heads of one group of blocks, as those of 128 features are. Where these lie is constant but for two pointers, so
 /// that nothing waits for the stack: a Zen 5 goes on to the next token while the last one is on its way to memory only
-/// if it soon knows where that will be. double, [16, 32, 128], half-split: 1.33 times `scale` with turn_by_blocks, 1.16
+/// if it soon knows where that will be. double, [16, 32, 128], half-split: 1.33 times `scale` with turn_by_blocks, 1.20
 /// with this.
 template <class Block, class Ask, class In, class Out, class T>
 ROPE_KERNEL void turn_one_group(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,

@@ -51,8 +51,8 @@ inline constexpr Index kCachedBytes = Index(16) << 20;
 ///  double, half-split           1.10 1.09    1.05 0.97    1.00 0.92    1.06 1.02    1.12 1.17    1.17 1.28
 ///
 /// What a core's own prefetch does for 4 MiB and more changes from second to second: `scale` takes 70 us or 84 for
-/// 8 MiB, and so does a rotation that asks for nothing. One that asks takes 73 to 76 at all times (the figures are of
-/// the fast times; in the slow ones 8 MiB are 1.04 and 0.91), and two threads 39 to 41 us in place of 41 to 46. Where
+/// 8 MiB, and so does a rotation that asks for nothing. One that asks takes 72 to 80 in either state (the figures are
+/// of the fast one; in the slow one 8 MiB are 1.04 and 0.91), and two threads 39 to 44 us in place of 41 to 46. Where
 /// the head ahead is that of a later token (heads before tokens), or has much that does not turn, asking took 1.04 to
 /// 1.5 times as long.
 inline constexpr Index kLeastAskedNear = Index(1) << 20, kMostAskedNear = Index(8) << 20;
