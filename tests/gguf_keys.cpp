@@ -103,7 +103,7 @@ TEST_CASE("lengths, heads and dimensions") {
 TEST_CASE("which layers attend to what") {
     const auto types = [](const GgufFile& file) {
         std::string letters;
-        for (const LayerType type : file.read().layer_types) letters += "fsc-"[static_cast<int>(type)];
+        for (const LayerType type : file.read().layer_types) letters += "fscizx-"[static_cast<int>(type)];
         return letters;
     };
     const GgufFile file = support::small_model().set("attention.sliding_window", 512);

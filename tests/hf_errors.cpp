@@ -183,19 +183,24 @@ TEST_CASE("the layout is what the caller says, else rope_interleave, else the mo
              {"mystery", "\"mystery\""}, {"llama\\u0000", "\"llama\\u0000\""}, {"", "\"\""}, {"a\\nb", "\"a\\nb\""}}) {
         const std::string text = file("\"model_type\": \"" + type + "\"");
         CHECK(layout(text, std::nullopt) == std::nullopt);
+        // What is not checked is said, whatever the layout.
+        const std::string unknown =
+            "model_type " + shown +
+            " is not known: only what the keys say was used. Not checked is whether its code turns the other way, "
+            "another slice of the head or other layers, and has magnitudes or learned factors of its own.";
         CHECK(support::read_hf_config(text).warnings ==
-              Warnings{"model_type " + shown +
-                       " is not known, so Config::layout is left open: find out whether the model turns (x[2i], "
-                       "x[2i+1]) or (x[i], x[i + rotary_dim/2])."});
+              Warnings{unknown, "model_type " + shown +
+                                    " is not known, so Config::layout is left open: find out whether the model turns "
+                                    "(x[2i], x[2i+1]) or (x[i], x[i + rotary_dim/2])."});
         CHECK(layout(text, Layout::interleaved) == Layout::interleaved);
-        CHECK(support::read_hf_config(text, Layout::interleaved).warnings == Warnings());
+        CHECK(support::read_hf_config(text, Layout::interleaved).warnings == Warnings{unknown});
     }
-    CHECK(read(R"("model_type": null)").warnings.size() == 1);
+    CHECK(read(R"("model_type": null)").warnings.size() == 2);
     refuses_text(file(), "layout is 7; it must be Layout::interleaved (0) or Layout::half_split (1).",
                  static_cast<Layout>(7));
     // What the default of an unknown type is, nobody knows.
-    CHECK(read(R"("model_type": "mystery", "rope_interleave": true, "rope_theta": null)").warnings ==
-          Warnings{"rope_theta is missing; 10000.0 was taken, which most models have."});
+    CHECK(read(R"("model_type": "mystery", "rope_interleave": true, "rope_theta": null)").warnings.back() ==
+          "rope_theta is missing; 10000.0 was taken, which most models have.");
 }
 
 TEST_CASE("every rope_type gives its schedule") {
@@ -256,7 +261,8 @@ TEST_CASE("what concerns RoPE and is not understood is a warning, once; what doe
                      "full_attention": {}, "hidden_size": 1, "linear_attention": {}})",
           {"rope_parameters.sliding_attention." + theta, "rope_parameters.full_attention." + theta,
            "rope_parameters.chunked_attention." + theta, not_understood("rope_parameters.chunked_attention.a"),
-           not_understood("rope_parameters.hidden_size"), not_understood("rope_parameters.linear_attention")});
+           not_understood("rope_parameters.hidden_size"),
+           "rope_parameters.linear_attention was not used: no layer of that type has RoPE."});
     warns(R"("rope_parameters": {"sliding_attention": {"rope_theta": "x"}, "full_attention": {}})",
           {"rope_parameters.sliding_attention was not used: no layer of that type has RoPE."});
     for (const char* key :
@@ -269,7 +275,7 @@ TEST_CASE("what concerns RoPE and is not understood is a warning, once; what doe
     warns(R"("rope_scaling": {"a\u0000b": 1, "a": null})", {not_understood("rope_scaling.\"a\\u0000b\"")});
     warns(R"("rope_foo": {"a": [1]}, "rope bar": 1)", {not_understood("\"rope bar\""), not_understood("rope_foo")});
     warns(R"("attn_temperature_tuning": true)", {not_understood("attn_temperature_tuning")});
-    warns(R"("alibi": true)", {"alibi is true: no layer has RoPE.", "rope_theta was not used: no layer asks for it."});
+    refuses(R"("alibi": true)", "alibi is true: none of this model's layers is rotated.");
     warns(R"("alibi": false)", {});
     warns(R"("x": {"rope\u0001": 1, "y": 2}, "x\u0000": {"rope": 1}, "y": [{"rope": 1}])",
           {not_understood("x.\"rope\\u0001\""), not_understood("\"x\\u0000\".rope")});
@@ -283,8 +289,9 @@ TEST_CASE("what concerns RoPE and is not understood is a warning, once; what doe
 
 TEST_CASE("an unknown layer type, a list that does not fit, an entry that is missing: errors that say what fits") {
     refuses(R"("layer_types": ["full_attention", "mamba", "Mamba3", "mamba"])",
-            "layer_types[2] is \"Mamba3\"; it must be one of full_attention, sliding_attention, chunked_attention, or "
-            "linear_attention, mamba, mamba2, conv, recurrent, moe, mlp (which have no RoPE).");
+            "layer_types[2] is \"Mamba3\"; it must be one of full_attention, sliding_attention, chunked_attention, "
+            "indexed_attention and the like, or linear_attention, mamba, conv, recurrent, moe, mlp and the like (which "
+            "have no RoPE).");
     refuses(R"("layer_types": ["mamba"])", "layer_types has 1 entries; it must have one per layer (4).");
     refuses(R"("no_rope_layers": [1, 1, 1, 1, 1])", "no_rope_layers has 5 entries; it must have one per layer (4).");
     const std::string mixed = R"("layer_types": ["full_attention", "mamba", "sliding_attention", "mamba"], )";
@@ -293,7 +300,7 @@ TEST_CASE("an unknown layer type, a list that does not fit, an entry that is mis
     refuses(mixed + R"("rope_parameters": {"full_attention": {}, "sliding_attention": "default"})",
             "rope_parameters.sliding_attention is \"default\"; it must be an object or null.");
     refuses(R"("rope_parameters": {"main": {"rope_type": "yarn", "factor": 4}})",
-            "rope_parameters.main is an object; only full_attention, sliding_attention and chunked_attention may be.");
+            "rope_parameters.main is an object; only kinds of layers may be, such as full_attention.");
     const ModelConfig none = support::read_hf_config(R"({"model_type": "llama", "num_hidden_layers": 2, "rope_theta": 5,
         "num_attention_heads": 8, "head_dim": 64, "layer_types": ["full_attention", "sliding_attention"],
         "rope_parameters": {"full_attention": null, "sliding_attention": {"rope_type": "default"}}})");

@@ -110,7 +110,10 @@ TEST_CASE("a text that is no JSON is an error that says where") {
     refuses(R"({"a": 1,})", not_json + R"(9, the last of "{\"a\": 1,}", near a.)");
     refuses(R"({"a": 1)", not_json + "8, where it ends, near a.");
     refuses(R"({'a': 1})", not_json + R"(2, the last of "{'", near "".)");
-    refuses(R"({"a": NaN})", not_json + R"(7, the last of "{\"a\": N", near a.)");
+    refuses(R"({"a": Nan})", not_json + R"(7, the last of "{\"a\": N", near a.)");
+    // After what Python writes and JSON does not have, a place is still that in the text.
+    refuses(R"({"b": NaN, "c": [-Infinity, "NaN"], "a": x})",
+            not_json + R"(42, the last of "nity, \"NaN\"], \"a\": x", near a.)");
     refuses(R"({"a": [1, {"b": [2, x]}]})",
             not_json + R"(21, the last of "\"a\": [1, {\"b\": [2, x", near a[1].b[1].)");
     refuses("\xEF\xBB\xBF" + good, "json_text begins with a byte order mark; JSON must not.");
@@ -212,28 +215,28 @@ TEST_CASE("nesting is refused from the 33rd level on") {
 }
 
 TEST_CASE("huge counts are refused before anything has their size") {
-    CHECK(refused("layers", R"({"num_hidden_layers": 1099511627776})", kLittle) ==
+    CHECK(refused("layers", R"({"rope_theta": 10000, "num_hidden_layers": 1099511627776})", kLittle) ==
           "num_hidden_layers is 1099511627776; it must be a whole number from 1 to 65536.");
-    CHECK(refused("pairs", R"({"num_hidden_layers": 1, "num_attention_heads": 1, "head_dim": 1099511627776})",
+    CHECK(refused("pairs", R"({"rope_theta": 10000, "num_hidden_layers": 1, "num_attention_heads": 1, "head_dim": 1099511627776})",
                   kLittle) == "head_dim is 1099511627776; it must be a whole number from 1 to 2^20.");
     const std::string types = "\"layer_types\": [\"mamba\"" + repeated(",\"mamba\"", 500000) + "]";
     CHECK(refused("layer types", model(types), 50 * types.size()) ==
-          "layer_types has 500001 entries; it must have one per layer (4).");
+          "layer_types has 500001 entries; it must have at most 65536.");
     const std::string flags = "\"no_rope_layers\": [1" + repeated(",1", 999999) + "]";
     CHECK(refused("a million entries", model(flags), 50 * flags.size()) ==
-          "no_rope_layers has 1000000 entries; it must have one per layer (4).");
+          "no_rope_layers has 1000000 entries; it must have at most 65536.");
     // Neither are there as many steps as layers times entries.
-    const std::string full = R"({"num_hidden_layers": 65536, "num_attention_heads": "x", "full_attn_idxs": [1)" +
+    const std::string full = R"({"rope_theta": 10000, "num_hidden_layers": 65536, "num_attention_heads": "x", "full_attn_idxs": [1)" +
                              repeated(",1", 1999999) + "]}";
     CHECK(refused("indices of layers", full, 50 * full.size()) ==
-          "num_attention_heads is \"x\"; it must be a whole number from 1 to 2^40.");
+          "full_attn_idxs has 2000000 entries; it must have at most 65536.");
     const std::string divisors = repeated("1,", 600000) + "1]";
     CHECK(refused("factors",
                   model("\"rope_scaling\": {\"type\": \"su\", \"short_factor\": [" + divisors + ", \"long_factor\": [" +
                         divisors + "}"),
                   50 * 2 * divisors.size()) ==
-          "rope_scaling.short_factor has 600001 entries; it must have one per pair (32).");
+          "rope_scaling.short_factor has 600001 entries; it must have at most 65536.");
     const std::string sections = "\"rope_scaling\": {\"mrope_section\": [" + repeated("1099511627776,", 200000) + "1]}";
-    CHECK(refused("sections", model(sections), 50 * sections.size()).find("has 200001 sections with a sum of ") !=
+    CHECK(refused("sections", model(sections), 50 * sections.size()).find("mrope_section has 200001 entries; it must have at most 65536.") !=
           std::string::npos);
 }

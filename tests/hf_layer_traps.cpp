@@ -138,6 +138,7 @@ TEST_CASE("the layout follows from the model: GPT-J, Cohere, GLM, Llama 4 beside
 TEST_CASE("the layout of a model that is not known is left open, and asked for") {
     Json j = file("Llama-2-7b");
     j["model_type"] = "brand_new";
+    j["rope_theta"] = 10000;
     CHECK_FALSE(only(read(j)).layout.has_value());
     CHECK(warns_of(read(j), "model_type \"brand_new\" is not known"));
     CHECK(only(support::read_hf_config(j.dump(), Layout::interleaved)).layout == Layout::interleaved);
@@ -204,15 +205,15 @@ TEST_CASE("embeddings of another kind mean no RoPE: position_embedding_type, and
     Json j = file("Llama-2-7b");
     for (const char* kind : {"nope", "alibi", "learned"}) {
         j["position_embedding_type"] = kind;
-        CHECK(read(j).layer(0) == nullptr);
-        CHECK(warns_of(read(j), "no layer has RoPE"));
+        CHECK(refused(j) ==
+              "position_embedding_type is \"" + std::string(kind) + "\": none of this model's layers is rotated.");
     }
     j.erase("position_embedding_type");
     j["model_type"] = "baichuan";
     CHECK(read(j).layer(0) != nullptr);
     j["num_hidden_layers"] = 40;
-    CHECK(read(j).layer(0) == nullptr);
-    CHECK(warns_of(read(j), "num_hidden_layers is 40, with which baichuan has ALiBi"));
+    CHECK(refused(j) ==
+          "num_hidden_layers is 40, with which model_type \"baichuan\" has ALiBi: none of this model's layers is rotated.");
 }
 
 TEST_CASE("full_attn_idxs names the layers that attend; the others are convolutions (LFM2)") {
@@ -227,7 +228,8 @@ TEST_CASE("scaling that no layer asks for is not dropped in silence") {
     Json j = file("Llama-2-7b");
     j["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 4}};
     CHECK_FALSE(warns_of(read(j), "rope_scaling was not used"));
-    j["alibi"] = true;
+    j["layer_types"] = std::vector<std::string>(32, "sliding_attention");
+    j["rope_local_base_freq"] = 20000;
     CHECK(warns_of(read(j), "rope_scaling was not used: no layer asks for it."));
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "errors.hpp"
+#include "list.hpp"
 #include "schedule.hpp"
 #include "types.hpp"
 
@@ -42,6 +43,14 @@ struct ROPE_ABI Config {
     Schedule schedule = {};
     /// The layout that the model's weights are made for. Unless it is left out, a call with the other one is an error.
     std::optional<Layout> layout = std::nullopt;
+    /// Every pair turns by minus the angle (nanochat).
+    bool is_reversed = false;
+    /// Whether each w_i, after the schedule, is multiplied by e^log_scale[i], which the model learned (LeRoPE:
+    /// Mistral-Large-4).
+    bool has_log_scale = false;
+    /// One number per pair, from -22 to 22. It stands in the model's weights: where it is needed and empty,
+    /// frequencies(config) are those without it, and no table is made of them.
+    List<double> log_scale = {};
 };
 
 /// Where the rotated slice lies in a head, for tables made from Frequencies, which know only the slice itself.
@@ -74,6 +83,17 @@ ROPE_ABI inline Status check_slice(Index head_dim, Index rotary_dim, Index rotar
     return Status();
 }
 
+ROPE_COLD Status check_log_scale(const Config& c) noexcept {
+    const std::size_t pairs = static_cast<std::size_t>(rotary_dim(c) / 2);
+    if (!c.log_scale.empty() && (!c.has_log_scale || c.log_scale.size() != pairs))
+        return invalid("log_scale has {} entries; it must have one per pair ({}), and none unless has_log_scale.",
+                       {c.log_scale.size(), pairs});
+    for (std::size_t i = 0; i < c.log_scale.size(); ++i)
+        if (!is_finite(c.log_scale[i]) || c.log_scale[i] < -22.0 || c.log_scale[i] > 22.0)
+            return invalid("log_scale[{}] is {}; it must be from -22 to 22.", {i, c.log_scale[i]});
+    return Status();
+}
+
 ROPE_ABI inline Status check_attention_factor(double m) noexcept {
     if (is_finite(m) && m >= 0x1p-32 && m <= 0x1p32) return Status();
     return invalid("attention_factor is {}; it must be from 2^-32 to 2^32.", {m});
@@ -99,6 +119,7 @@ ROPE_ABI inline Status check(const Config& config) noexcept {
                                {config.interpolation_factor});
     if (const Status s = detail::check_attention_factor(config.attention_factor); !s.ok()) return s;
     if (const Status s = config.layout ? detail::check_layout(*config.layout) : Status(); !s.ok()) return s;
+    if (const Status s = detail::check_log_scale(config); !s.ok()) return s;
     return detail::check_schedule(config.schedule, detail::rotary_dim(config), config.base);
 }
 

@@ -2,6 +2,8 @@
 // What a refused call says, and how it says it.
 #pragma once
 
+#include <string_view>
+
 #include "types.hpp"
 #include "version.hpp"
 
@@ -37,6 +39,9 @@ class Status {
     ROPE_ABI StatusCode code() const noexcept { return code_; }
     /// A whole sentence, zero-terminated; empty when ok().
     ROPE_ABI const char* message() const noexcept { return message_.text(); }
+    /// The name of the argument that the sentence is about, with which it begins: "schedule.beta_fast", "q.heads".
+    /// Without an index; empty when ok() and where the sentence is about several things.
+    ROPE_ABI std::string_view argument() const noexcept { return {message_.text(), message_.name_size()}; }
 
  private:
     detail::Message message_;

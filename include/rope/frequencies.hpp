@@ -35,6 +35,8 @@ struct ROPE_ABI Frequencies {
     List<double> log_growth_low = {};
     /// The position whose magnitude is attention_factor. From -2^32 to 2^32.
     double centre = 0.0;
+    /// Whether factors that the model learned are still missing (Config::log_scale): no table is made of these.
+    bool lacks_log_scale = false;
 };
 
 namespace detail {
@@ -81,6 +83,10 @@ ROPE_ABI inline Status check(const Frequencies& f) noexcept {
     if (const Status s = detail::check_growth("log_growth_low", f.log_growth_low); !s.ok()) return s;
     if (!detail::is_finite(f.centre) || std::fabs(f.centre) > detail::kMostFactor)
         return detail::invalid("centre is {}; it must be from -2^32 to 2^32.", {f.centre});
+    if (f.lacks_log_scale)
+        return detail::invalid(
+            "log_scale is empty; this model learned a factor for each of its {} frequencies, which its weights hold.",
+            {pairs});
     return Status();
 }
 
@@ -96,7 +102,7 @@ ROPE_ABI inline Index longest_sequence(const Config& config, Index seq_len) noex
     return longest_sequence(config.schedule, seq_len);
 }
 
-/// Makes the frequencies of a Config, or says why there are none.
+/// Makes the frequencies of a Config, or says why there are none, or that no table can be made of them.
 ROPE_ABI inline Status make_frequencies(const Config& config, Index seq_len, Frequencies& result) {
     if (const Status s = check(config); !s.ok()) return s;
     if (const Status s = check_seq_len(seq_len); !s.ok()) return s;
@@ -105,8 +111,10 @@ ROPE_ABI inline Status make_frequencies(const Config& config, Index seq_len, Fre
     int factor_exponent = 0;
     const DoubleDouble factor = {std::frexp(config.interpolation_factor, &factor_exponent), 0.0};
     result = Frequencies();
-    for (const DoubleDouble& unscaled : made.inv_freq) {
-        const DoubleDouble w = unscaled / factor;
+    for (std::size_t i = 0; i < made.inv_freq.size(); ++i) {
+        DoubleDouble w = made.inv_freq[i] / factor;
+        if (!config.log_scale.empty()) w = w * exp(exact(config.log_scale[i]));
+        if (config.is_reversed) w = -w;
         result.inv_freq.push_back(std::ldexp(w.hi, -factor_exponent));
         result.inv_freq_low.push_back(std::ldexp(w.lo, -factor_exponent));
     }
@@ -116,12 +124,14 @@ ROPE_ABI inline Status make_frequencies(const Config& config, Index seq_len, Fre
         result.log_growth_low.push_back(growth.lo);
     }
     result.centre = made.centre;
+    if (const Status s = check(result); !s.ok()) return s;
+    result.lacks_log_scale = config.has_log_scale && config.log_scale.empty();
     return check(result);
 }
 
 }  // namespace detail
 
-/// The frequencies of a Config: those of its schedule, / interpolation_factor.
+/// The frequencies of a Config: those of its schedule, / interpolation_factor, * e^log_scale, negative if is_reversed.
 ///
 /// seq_len is the length of the sequence, or the longest that there will be: largest position + 1. Only dynamic NTK and
 /// LongRoPE ask for it, and whose length it is differs by engine (the sequence's, the batch's, the whole context's), so
@@ -135,8 +145,8 @@ ROPE_ABI inline Status make_frequencies(const Config& config, Index seq_len, Fre
 /// frequency exceeds 2^32 radians per position (a base near zero) or a magnitude leaves 2^-32 .. 2^32.
 ROPE_ABI inline Frequencies frequencies(const Config& config, Index seq_len = 0) {
     Frequencies result;
-    if (!detail::proceed(detail::make_frequencies(config, seq_len, result))) return Frequencies();
-    return result;
+    const Status s = detail::make_frequencies(config, seq_len, result);
+    return result.lacks_log_scale || detail::proceed(s) ? result : Frequencies();
 }
 
 }  // namespace ROPE_VERSION_NAMESPACE

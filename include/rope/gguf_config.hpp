@@ -38,7 +38,7 @@ struct ROPE_ABI GgufTensors {
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/gguf_reader.hpp"
+#include "detail/readers/gguf/reader.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -49,7 +49,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///         [&](std::string_view key) -> std::optional<rope::GgufValue> { return file.find(key); },
 ///         {file.floats("rope_freqs.weight"), {}, {}});
 ///
-/// Layout. GGUF does not store it: it follows from general.architecture (detail/gguf_architectures.hpp has the list and
+/// Layout. GGUF does not store it: it follows from general.architecture (detail/readers/gguf/architectures.hpp has the list and
 /// its source). An architecture that is not in the list is an error, unless `layout` is given; its layers are then
 /// taken for what the keys say, and a warning says so. A given layout beats the list's.
 ///
@@ -85,12 +85,12 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Throws std::invalid_argument. Allocates.
 ROPE_COLD ModelConfig read_gguf_config(const GgufLookup& get, const GgufTensors& tensors = {},
                                        std::optional<Layout> layout = std::nullopt) {
-    detail::Findings findings;
-    if (layout) findings.status = detail::check_layout(*layout);
-    if (!get) findings.fail("get is empty; it must be a function that finds a key.");
+    detail::Diagnostics diagnostics;
+    if (layout) diagnostics.status = detail::check_layout(*layout);
+    if (!get) diagnostics.fail("get is empty; it must be a function that finds a key.");
     ModelConfig model;
-    if (findings.status.ok()) model = detail::gguf::Reader(get, tensors, layout, findings).read();
-    return detail::finished(std::move(model), std::move(findings));
+    if (diagnostics.ok()) model = detail::gguf::Reader(get, tensors, layout, diagnostics).read();
+    return detail::finished(std::move(model), std::move(diagnostics));
 }
 
 }  // namespace ROPE_VERSION_NAMESPACE

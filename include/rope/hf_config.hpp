@@ -13,45 +13,47 @@
 #include "errors.hpp"
 #include "model_config.hpp"
 
-#include "detail/hf_reader.hpp"
-#include "detail/json_text.hpp"
+#include "detail/readers/hf/json_text.hpp"
+#include "detail/readers/hf/reader.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
 
-ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> layout, Findings& findings) {
-    if (layout) findings.status = check_layout(*layout);
-    if (findings.status.ok()) check_json_text(text, findings);
-    if (!findings.status.ok()) return {};
-    const Json root = Json::parse(text.begin(), text.end(), nullptr, false);
-    if (!root.is_object())
-        return findings.fail("json_text is " + shown(root) + "; it must be an object."), ModelConfig();
+ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> layout, Diagnostics& diagnostics) {
+    if (layout) diagnostics.status = check_layout(*layout);
+    const Json root = diagnostics.ok() ? parse_json_text(text, diagnostics) : Json();
+    if (diagnostics.ok() && !root.is_object())
+        diagnostics.fail("json_text is " + shown(root) + "; it must be an object.");
+    if (!diagnostics.ok()) return {};
 
-    // Multimodal models keep the language model in an object of its own, at times within another.
+    // Multimodal models keep the language model in an object of its own, at times within another. Under the last three
+    // names others keep other things, so that they count only where there is nothing else.
     const Json* model = &root;
     std::string path, type;
-    for (bool descends = true; descends && findings.status.ok();) {
-        JsonFields fields(model, path, findings);
+    for (bool descends = true; descends && diagnostics.ok();) {
+        JsonFields fields(model, path, diagnostics);
         if (const auto own = fields.text({"model_type"})) type = *own;
         descends = false;
-        for (const char* key : {"text_config", "llm_config", "language_config", "thinker_config"}) {
+        for (const char* key : {"text_config", "llm_config", "language_config", "thinker_config", "decoder_config",
+                                "decoder", "vlm_config"}) {
+            const bool is_sure = std::string(key).rfind("decoder", 0) != 0 && std::string(key) != "vlm_config";
+            if (!is_sure && (!fields.is_object(key) || fields.says("num_hidden_layers"))) continue;
             const Json* const inner = fields.object(key);
             if (inner == nullptr) continue;
             for (const std::string& unread : fields.unread())
                 if (HfReader::concerns_rope(unread) &&
                     (!inner->contains(unread) || (*inner)[unread] != (*model)[unread]))
-                    findings.warn(fields.path_of(unread) + " was not used: the language model is in " +
-                                  fields.path_of(key) + ".");
+                    fields.warn_not_used(unread, "the language model is in " + fields.path_of(key));
             model = inner;
             path = fields.path_of(key);
             descends = true;
             break;
         }
     }
-    if (!findings.status.ok()) return {};
-    return HfReader(*model, path, type, layout, findings).read();
+    if (!diagnostics.ok()) return {};
+    return HfReader(*model, path, type, layout, diagnostics).read();
 }
 
 }  // namespace detail
@@ -65,15 +67,15 @@ ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> 
 /// is as good as missing. What concerns RoPE and is not understood, or loses against another key that says something
 /// else, is a sentence in ModelConfig::warnings, and so is every default for the base, the part that turns, a length or
 /// a number of heads. (The parameters of schedules, such as beta_fast, have the defaults of schedule.hpp without a
-/// word.) For a model_type that is not known (see detail/hf_models.hpp), Config::layout is left open, unless `layout`
+/// word.) For a model_type that is not known (see detail/readers/hf/models.hpp), Config::layout is left open, unless `layout`
 /// says it; a given layout beats the one that is known.
 ///
 /// Throws std::invalid_argument, for text that is no JSON, too (a byte order mark, comments and keys that stand twice
 /// in an object are none), or that is larger than kMostConfigBytes or nested deeper than kMostConfigDepth. Allocates.
 ROPE_COLD ModelConfig read_hf_config(std::string_view json_text, std::optional<Layout> layout = std::nullopt) {
-    detail::Findings findings;
-    ModelConfig model = detail::read_hf_json(json_text, layout, findings);
-    return detail::finished(std::move(model), std::move(findings));
+    detail::Diagnostics diagnostics;
+    ModelConfig model = detail::read_hf_json(json_text, layout, diagnostics);
+    return detail::finished(std::move(model), std::move(diagnostics));
 }
 
 }  // namespace ROPE_VERSION_NAMESPACE

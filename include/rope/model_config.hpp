@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "axis_map.hpp"
 #include "config.hpp"
 #include "errors.hpp"
+#include "head_steps.hpp"
 #include "types.hpp"
 
 namespace rope {
@@ -18,9 +20,12 @@ inline namespace ROPE_MACHINE {  // enumerations cannot carry ROPE_ABI
 /// What a layer attends to.
 enum class LayerType : unsigned char {
     full_attention,
-    sliding_attention,  ///< a window of past tokens
-    chunked_attention,  ///< the tokens of its own chunk
-    no_attention        ///< linear attention, a state space, a convolution: nothing there is rotated
+    sliding_attention,     ///< a window of past tokens
+    chunked_attention,     ///< the tokens of its own chunk
+    sparse_attention,      ///< past tokens or blocks that an indexer chooses
+    compressed_attention,  ///< a window, and summaries of blocks of past tokens (DeepSeek-V4)
+    cross_attention,       ///< the tokens of another input, such as an image: nothing there is rotated
+    no_attention           ///< linear attention, a state space, a convolution: nothing there is rotated
 };
 }  // namespace ROPE_MACHINE
 
@@ -49,6 +54,8 @@ struct ROPE_ABI AttentionTemperature {
 /// Made by read_hf_config and read_gguf_config; or by hand.
 struct ROPE_ABI ModelConfig {
     std::string model_type;  ///< "model_type" of Hugging Face, "general.architecture" of GGUF
+    /// Where in the file the language model is described, "text_config" for example; empty: the file itself.
+    std::string path;
     Index max_position_embeddings = 0;
 
     /// The distinct rotary embeddings, and which of them each layer has: an index into `configs`, or -1 for none.
@@ -59,11 +66,16 @@ struct ROPE_ABI ModelConfig {
     std::vector<Index> config_of_layer;
     std::vector<LayerType> layer_types;
     std::vector<HeadCounts> heads;
+    /// What stands beside the rotation, layer by layer; empty where the model is not known.
+    std::vector<HeadSteps> steps;
 
-    /// Pairs per axis (M-RoPE), in the order of axes; empty: positions have one axis.
+    /// Pairs per axis (M-RoPE), in the order of axes (Ernie 4.5 VL: height, width, time); empty: positions have one
+    /// axis.
     std::vector<Index> mrope_section;
-    /// Whether the axes take turns along the pairs instead of following one another.
+    /// Whether all axes take turns along the pairs instead of following one another.
     bool mrope_interleaved = false;
+    /// The axis of each pair, for Rows and Moves; one axis where mrope_section is empty.
+    AxisMap axis_map;
 
     /// What the model multiplies softmax's usual 1 / sqrt(head_dim) by, outside the rotation (DeepSeek with YaRN).
     double softmax_scale_factor = 1.0;
@@ -107,8 +119,13 @@ ROPE_ABI inline Status check(const ModelConfig& model) noexcept {
         return detail::invalid(
             "attention_temperature has scale {} and period {}; both must be finite, and the period above 0.",
             {t.scale, t.period});
-    for (const Config& config : model.configs)
+    if (!model.steps.empty() && model.steps.size() != layers)
+        return detail::invalid("steps has {} entries; it must be empty or have one per layer ({}).",
+                               {model.steps.size(), layers});
+    for (const Config& config : model.configs) {
         if (const Status s = check(config); !s.ok()) return s;
+        if (const Status s = check(model.axis_map, detail::rotary_dim(config) / 2); !s.ok()) return s;
+    }
     return Status();
 }
 

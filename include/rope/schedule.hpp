@@ -65,7 +65,7 @@ struct ROPE_ABI Yarn {
     double beta_fast = 32.0;
     double beta_slow = 1.0;
     bool truncate = true;
-    double extrapolation_factor = 1.0;
+    double extrapolation_factor = 1.0;            ///< 0 .. 1
     std::optional<double> attention_factor = {};  ///< the magnitude; default: see YarnMagnitude
     std::optional<double> mscale = {}, mscale_all_dim = {};
     double attn_factor = 1.0;  ///< multiplies the magnitude, given or not

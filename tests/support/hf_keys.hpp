@@ -127,8 +127,15 @@ inline const std::string kFactorRange = "a number from 2^-32 to 2^32";
 inline const Bads kFactors = numbers(kFactorRange, {"0", "-2", "1e+300", "1e-300", "4294967297"});
 inline const Bads kFactorsFromOne = numbers("a number from 1 to 2^32", {"0", "-2", "0.5", "1e+300"});
 inline const Bads kNumbers = numbers("a number from -2^32 to 2^32", {"1e+300", "-1e+300", "4294967297"});
+inline const Bads kParts = numbers("a number from 0 to 1", {"-0.5", "1.0000001", "2", "1e+300"});
+inline const Bads kCountsOrNone = numbers("a whole number from 0 to 2^40", {"-8", "8.5", "1e+300", "1099511627777"});
 inline const Bads kFractions = numbers("a number above 0 and at most 1", {"0", "-0.5", "1.0000001", "2", "1e+300"});
 inline const Bads kBases = numbers("a number above 0 and at most 2^1000", {"0", "-10000", "1e+302"});
+inline const Bads kBasesByLayer = [] {  // a list is one with an entry per layer
+    Bads bads = kBases;
+    bads.erase(std::remove_if(bads.begin(), bads.end(), [](const Bad& b) { return b.text == "[2]"; }), bads.end());
+    return bads;
+}();
 inline const Bads kTruths = {{"\"true\"", "\"true\"", "true or false"},
                              {"1", "1", "true or false"},
                              {"0.5", "0.5", "true or false"},
@@ -188,7 +195,7 @@ struct Key {
     std::string note = {};  ///< the warning of a file with the key
 };
 
-inline const char* const kPlain = R"({"model_type": "llama", "num_hidden_layers": 4, "num_attention_heads": 8,
+inline const char* const kPlain = R"({"model_type": "arcee", "num_hidden_layers": 4, "num_attention_heads": 8,
     "num_key_value_heads": 2, "hidden_size": 512, "max_position_embeddings": 4096, "rope_theta": 20000})";
 inline const std::string kMixed =
     R"("layer_types": ["sliding_attention", "sliding_attention", "sliding_attention", "full_attention"])";
@@ -203,7 +210,7 @@ inline const std::string kLongModel = R"("hidden_size": 32, "$": {"rope_type": "
     "long_factor": [3, 4], "original_max_position_embeddings": 1024})";
 inline const std::string kDynamicModel = R"("$": {"rope_type": "dynamic", "factor": 4})";
 inline const std::string kLlama4Model = R"("model_type": "llama4_text", "head_dim": 64)";
-inline const std::string kLlamaTheta = "^rope_theta is missing; 10000.0 was taken, the default of model_type llama.";
+inline const std::string kLlamaTheta = "^rope_theta is missing; 10000.0 was taken, the default of model_type arcee.";
 inline const std::string kLengthTaken = " is missing; 4096 was taken, the ^max_position_embeddings.";
 
 /// g(f, k) of YaRN, squared.
@@ -240,11 +247,11 @@ inline std::vector<Key> keys() {
         {"no_rope_layers", rotated_layers, "[1, 1, 0, 1]", 3, "[0, 0, 0, 1]", 1, silently(4), kFlags, ""},
         {"no_rope_layers", rotated_layers, "[0, 0, 1, 0]", 1, "[]", 3, silently(3), kFlags, kLlama4Model},
         {"no_rope_layer_interval", rotated_layers, "2", 2, "3", 3, silently(4), kCounts, ""},
-        {"_sliding_window_pattern", kSliding, "2", 2, "4", 3, silently(0), kCounts, ""},
+        {"_sliding_window_pattern", kSliding, "2", 2, "4", 3, silently(0), kCountsOrNone, ""},
         {"global_attn_every_n_layers", kSliding, "2", 2, "4", 3, silently(0), kCounts, ""},
         {"full_attention_interval", kIdle, "2", 2, "4", 3, silently(0), kCounts, ""},
         // the base, the part that turns, the layout
-        {"rope_theta", of<&Config::base>, "500000", 500000, "1e6", 1e6, warns(10000, kLlamaTheta), kBases, ""},
+        {"rope_theta", of<&Config::base>, "500000", 500000, "1e6", 1e6, warns(10000, kLlamaTheta), kBasesByLayer, ""},
         {"$.rope_theta", of<&Config::base>, "500000", 500000, "1e6", 1e6, silently(20000), kBases, R"("$": {})",
          "^rope_theta was not used: @ is there, too."},
         {"rotary_emb_base", of<&Config::base>, "500000", 500000, "1e6", 1e6, warns(10000, kLlamaTheta), kBases,
@@ -306,9 +313,10 @@ inline std::vector<Key> keys() {
         {"$.mscale_all_dim", of<&ModelConfig::softmax_scale_factor>, "1", magnitude_squared(40, 1), "0.707",
          magnitude_squared(40, 0.707), silently(1), kNumbers, kDeepSeek},
         {"$.truncate", of<&Yarn::truncate>, "true", 1, "false", 0, silently(1), kTruths, kYarnModel},
-        {"$.extrapolation_factor", of<&Yarn::extrapolation_factor>, "2", 2, "0", 0, silently(1), kNumbers, kYarnModel},
+        {"$.extrapolation_factor", of<&Yarn::extrapolation_factor>, "0.5", 0.5, "0", 0, silently(1), kParts, kYarnModel},
         {"$.attn_factor", magnitude, "4", 4, "0.5", 0.5, silently(1), kFactors,
-         R"("$": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 1024, "attention_factor": 1})"},
+         R"("$": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 1024, "attention_factor": 1})",
+         "@ multiplies the magnitude, as the model's authors mean it; transformers leaves it out."},
         {"$.apply_yarn_scaling", magnitude, "false", 1, "true", std::sqrt(magnitude_squared(4, 1)),
          silently(std::sqrt(magnitude_squared(4, 1))), kTruths, kYarnModel},
         {"original_max_position_embeddings", of<&Yarn::original_max_position_embeddings>, "1024", 1024, "2048", 2048,

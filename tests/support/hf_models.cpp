@@ -138,7 +138,9 @@ std::vector<PublishedModel> qwen_and_deepseek() {
             .rotary(interleaved(64, 5e4, yarn(32.0, 4096, 1.0)))
             .softmax(squared(magnitude_of_yarn(32.0)))
             .reordered(),
-        model("DeepSeek-R1-0528-Qwen3-8B", 36, "f", 32, 8, 131072).rotary(half_split(128, 1e6, yarn(4.0, 32768)), r1),
+        model("DeepSeek-R1-0528-Qwen3-8B", 36, "f", 32, 8, 131072)
+            .rotary(half_split(128, 1e6, yarn(4.0, 32768)), r1)
+            .warns({"rope_scaling.attn_factor multiplies the magnitude"}),
     };
 }
 
@@ -172,7 +174,9 @@ std::vector<PublishedModel> others() {
         model("Pythia-1b", 16, "f", 8, 8, 2048).rotary(half_split(256, 1e4, {}, 64)),
         model("StableLM-3B-4E1T", 32, "f", 32, 32, 4096).rotary(half_split(80, 1e4, {}, 20)),
         model("GLM-4-9b-hf", 40, "f", 32, 2, 8192).rotary(interleaved(128, 1e4, {}, 64)),
-        model("GLM-4-9b-chat", 40, "f", 32, 2, 131072).rotary(interleaved(128, 5e6, {}, 64)),
+        model("GLM-4-9b-chat", 40, "f", 32, 2, 131072)
+            .rotary(interleaved(128, 5e6, {}, 64))
+            .warns({"rope_ratio multiplied the base"}),
         model("Command-R", 40, "f", 64, 64, 8192).rotary(interleaved(128, 8e6)),
         model("Command-R7B", 32, "sssF", 32, 8, 8192).rotary(interleaved(128, 5e4)),
         model("Falcon-7b", 32, "f", 71, 1, 2048)

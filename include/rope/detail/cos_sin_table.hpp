@@ -96,11 +96,13 @@ ROPE_ABI inline Status make_float32_frequencies(const Config& config, Index seq_
                        {config.interpolation_factor});
     if (!result.log_growth.empty())
         return invalid("schedule is xPos; the float32 chain has no magnitude that changes with the position.");
-    const bool is_default = std::holds_alternative<schedule::Default>(config.schedule);
+    const bool is_default = std::holds_alternative<schedule::Default>(config.schedule) && config.log_scale.empty();
     for (std::size_t i = 0; i < result.inv_freq.size(); ++i) {
         double& w = result.inv_freq[i];
-        w = static_cast<double>(is_default ? float32_frequency(config, static_cast<Index>(i))
-                                           : round_to_float(DoubleDouble{w, result.inv_freq_low[i]}));
+        const float chain = is_default ? float32_frequency(config, static_cast<Index>(i)) : 0.0f;
+        w = static_cast<double>(!is_default          ? round_to_float(DoubleDouble{w, result.inv_freq_low[i]})
+                                : config.is_reversed ? -chain
+                                                     : chain);
         if (const Status s = check_inv_freq("inv_freq", &w, 1); !s.ok())
             return invalid(
                 "inv_freq[{}] is {} in float; a frequency must be finite and of magnitude at most 2^32 radians per "

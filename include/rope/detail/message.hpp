@@ -39,7 +39,9 @@ using Pieces = std::initializer_list<Piece>;
 class Message {
  public:
     ROPE_ABI Message() noexcept { text_[0] = '\0'; }
-    ROPE_COLD Message(const char* sentence, Pieces pieces) noexcept {
+    /// A sentence about an argument begins with its name, which ends at the first space or bracket; any other one begins
+    /// with a capital letter.
+    ROPE_COLD Message(const char* sentence, Pieces pieces) noexcept : in_name_(*sentence < 'A' || *sentence > 'Z') {
         for (const Piece& piece : pieces) {
             while (sentence[0] != '\0' && (sentence[0] != '{' || sentence[1] != '}')) put(*sentence++);
             if (sentence[0] != '\0') sentence += 2;
@@ -49,6 +51,8 @@ class Message {
     }
 
     ROPE_ABI const char* text() const noexcept { return text_; }
+    /// How much of the text is the argument's name.
+    ROPE_ABI std::size_t name_size() const noexcept { return name_size_; }
 
     ROPE_COLD void append(const char* text) noexcept {
         while (*text != '\0') put(*text++);
@@ -60,6 +64,8 @@ class Message {
 
     ROPE_ABI void put(char c) noexcept {
         if (size_ + 1 < kSize) text_[size_++] = c;
+        in_name_ = in_name_ && c != ' ' && c != '[';
+        if (in_name_) name_size_ = size_;
     }
     ROPE_ABI void append(const Piece& piece) noexcept {
         switch (piece.kind) {
@@ -92,7 +98,8 @@ class Message {
     }
 
     char text_[kSize];
-    std::size_t size_ = 0;
+    std::size_t size_ = 0, name_size_ = 0;
+    bool in_name_ = false;
 };
 
 }  // namespace detail

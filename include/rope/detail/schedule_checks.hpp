@@ -142,7 +142,8 @@ struct ROPE_ABI CheckSchedule {
             .factor("beta_slow", s.beta_slow)
             .unless(s.beta_fast >= s.beta_slow, "schedule.beta_fast is {}; it must be at least beta_slow ({}).",
                     {s.beta_fast, s.beta_slow})
-            .number("extrapolation_factor", s.extrapolation_factor)
+            .unless(s.extrapolation_factor >= 0.0 && s.extrapolation_factor <= 1.0,
+                    "schedule.extrapolation_factor is {}; it must be from 0 to 1.", {s.extrapolation_factor})
             .factor("attention_factor", s.attention_factor)
             .number("mscale", s.mscale)
             .number("mscale_all_dim", s.mscale_all_dim)

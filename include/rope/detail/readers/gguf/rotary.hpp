@@ -10,46 +10,46 @@
 #include <variant>
 #include <vector>
 
-#include "../config.hpp"
-#include "../model_config.hpp"
-#include "findings.hpp"
-#include "gguf_architectures.hpp"
-#include "gguf_fields.hpp"
-#include "schedule_formulas.hpp"
+#include "../../../config.hpp"
+#include "../../../model_config.hpp"
+#include "../../schedule_formulas.hpp"
+#include "architectures.hpp"
+#include "fields.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace gguf {
 
-inline constexpr NumberRange kAnyFactorOrNone = {0.0, 0x1p32, "a number from 0 to 2^32"};
 inline constexpr NumberRange kAnyLogMultiplier = {0.0, 0x1p16, "a number from 0 to 2^16"};
 
 /// Reads the keys about scaling once, and makes the Config of layers with full and with sliding attention of them.
 class ROPE_ABI Rotary {
  public:
-    ROPE_COLD Rotary(Fields& fields, const GgufTensors& tensors, const Architecture& architecture, Findings& findings,
-                     ModelConfig& model)
-        : fields_(fields), tensors_(tensors), architecture_(architecture), findings_(findings), model_(model) {}
+    ROPE_COLD Rotary(Fields& fields, const GgufTensors& tensors, const Architecture& architecture,
+                     Diagnostics& diagnostics, ModelConfig& model)
+        : fields_(fields), tensors_(tensors), architecture_(architecture), diagnostics_(diagnostics), model_(model) {}
 
     ROPE_COLD void read_scaling() {
-        const auto type = fields_.text("rope.scaling.type");
+        const auto type = fields_.text({"rope.scaling.type"});
         type_ = type.value_or("linear");
         const bool is_known = type_ == "none" || type_ == "linear" || type_ == "yarn" || type_ == "longrope";
-        if (!is_known) fields_.refuse(fields_.path_of("rope.scaling.type"), type_, "none, linear, yarn or longrope");
+        if (!is_known)
+            fields_.refuse(fields_.path_of("rope.scaling.type"), *fields_.find("rope.scaling.type"),
+                           "none, linear, yarn or longrope");
         const bool has_factors = !tensors_.rope_factors_long.empty() || !tensors_.rope_factors_short.empty();
         if (!type && has_factors) type_ = "longrope";  // Phi-3 and MiniCPM3 have the tensors and no type
         check_tensors(has_factors);
         read_factor(type.has_value());
-        attn_factor_ = fields_.number("rope.scaling.attn_factor", kAnyFactor);
-        original_ = fields_.count("rope.scaling.original_context_length");
-        fields_.truth("rope.scaling.finetuned");
+        attn_factor_ = fields_.number({"rope.scaling.attn_factor"}, kAnyFactor);
+        original_ = fields_.count({"rope.scaling.original_context_length"});
+        fields_.truth({"rope.scaling.finetuned"});
         read_yarn_keys();
         read_alpha();
         if (type_ == "longrope" && !attn_factor_)
             warn(fields_.path_of("rope.scaling.attn_factor") +
                  " is missing; the magnitude was taken from context_length and original_context_length.");
-        if ((type_ == "yarn" || type_ == "longrope") && !original_ && findings_.status.ok()) {
+        if ((type_ == "yarn" || type_ == "longrope") && !original_ && diagnostics_.ok()) {
             const char* const by = type_ == "yarn" ? "rope.scaling.type yarn" : "rope.scaling.type longrope";
             if (model_.max_position_embeddings == 0)
                 return fields_.require(false, "rope.scaling.original_context_length", by);
@@ -71,17 +71,17 @@ class ROPE_ABI Rotary {
     ROPE_COLD Config make(Config c, double base, bool is_unscaled) {
         c.base = base;
         if (!is_unscaled) scale(c);
-        const Status s = findings_.status.ok() ? check(c) : Status();
-        if (!s.ok()) findings_.fail(in_words_of_the_file(s.message()));
+        const Status s = diagnostics_.ok() ? check(c) : Status();
+        if (!s.ok()) diagnostics_.fail(in_words(s));
         return c;
     }
 
  private:
-    ROPE_COLD void warn(const std::string& sentence) { findings_.warn(sentence); }
+    ROPE_COLD void warn(const std::string& sentence) { diagnostics_.warn(sentence); }
 
     ROPE_COLD void check_tensors(bool has_factors) {
         const auto refuse = [&](const char* tensor, const std::vector<float>& values, const std::string& rule) {
-            findings_.fail(std::string(tensor) + " has " + std::to_string(values.size()) + " entries; " + rule);
+            diagnostics_.fail(std::string(tensor) + " has " + std::to_string(values.size()) + " entries; " + rule);
         };
         const std::string with = "with " + fields_.path_of("rope.scaling.type") + " " + type_;
         if (type_ == "longrope") {
@@ -99,8 +99,8 @@ class ROPE_ABI Rotary {
     }
 
     ROPE_COLD void read_factor(bool type_is_given) {
-        const auto newer = fields_.number("rope.scaling.factor", kAnyFactor);
-        const auto older = fields_.number("rope.scale_linear", kAnyFactor);
+        const auto newer = fields_.number({"rope.scaling.factor"}, kAnyFactor);
+        const auto older = fields_.number({"rope.scale_linear"}, kAnyFactor);
         const char* const key = newer || !older ? "rope.scaling.factor" : "rope.scale_linear";
         if (newer && older && *newer != *older)
             warn(fields_.path_of("rope.scale_linear") + " was not used: rope.scaling.factor is there, too.");
@@ -114,11 +114,12 @@ class ROPE_ABI Rotary {
     }
 
     ROPE_COLD void read_yarn_keys() {
-        const auto beta_fast = fields_.number("rope.scaling.yarn_beta_fast", kAnyFactor);
-        const auto beta_slow = fields_.number("rope.scaling.yarn_beta_slow", kAnyFactor);
-        const auto ext_factor = fields_.number("rope.scaling.yarn_ext_factor", kAnyFactorOrNone);
-        const auto log_multiplier = fields_.number("rope.scaling.yarn_log_multiplier", kAnyLogMultiplier);
-        const auto magnitude = fields_.number("rope.scaling.yarn_attn_factor", kAnyFactor);
+        const auto beta_fast = fields_.number({"rope.scaling.yarn_beta_fast"}, kAnyFactor);
+        const auto beta_slow = fields_.number({"rope.scaling.yarn_beta_slow"}, kAnyFactor);
+        const auto ext_factor = fields_.number({"rope.scaling.yarn_ext_factor"},
+                                               {-0x1p32, 1.0, "a number from 0 to 1, or negative for none"});
+        const auto log_multiplier = fields_.number({"rope.scaling.yarn_log_multiplier"}, kAnyLogMultiplier);
+        const auto magnitude = fields_.number({"rope.scaling.yarn_attn_factor"}, kAnyFactor);
         if (type_ != "yarn") {
             for (const char* key :
                  {"rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow", "rope.scaling.yarn_ext_factor",
@@ -130,7 +131,7 @@ class ROPE_ABI Rotary {
         yarn_.beta_fast = beta_fast.value_or(has(kBetaFastEight) ? 8.0 : yarn_.beta_fast);
         yarn_.beta_slow = beta_slow.value_or(yarn_.beta_slow);
         yarn_.truncate = !has(kYarnIsNotTruncated);
-        yarn_.extrapolation_factor = ext_factor.value_or(1.0);
+        yarn_.extrapolation_factor = ext_factor.value_or(-1.0) < 0.0 ? 1.0 : *ext_factor;
         yarn_.attn_factor = attn_factor_.value_or(1.0);
         // ggml's kernel has its 1 + 0.1 ln(factor) only where the ramp is in use.
         if (yarn_.extrapolation_factor == 0.0) yarn_.magnitude = schedule::YarnMagnitude::none;
@@ -149,7 +150,7 @@ class ROPE_ABI Rotary {
     /// which is all of it. The second is recognised by being YaRN's own.
     ROPE_COLD void read_yarn_attn_factor(double value, double g) {
         if (value == 1.0) return;
-        const std::string path = fields_.path_of("rope.scaling.yarn_attn_factor") + " is " + Shown()(value);
+        const std::string path = fields_.path_of("rope.scaling.yarn_attn_factor") + " is " + shown(value);
         if (std::fabs(value - g) <= 1e-4 * g && yarn_.magnitude == schedule::YarnMagnitude::standard) {
             warn(path + " and was taken for the whole magnitude, because YaRN's own is the same.");
             return;
@@ -159,11 +160,11 @@ class ROPE_ABI Rotary {
     }
     /// HunYuan: NTK-aware.
     ROPE_COLD void read_alpha() {
-        alpha_ = fields_.number("rope.scaling.alpha", kAnyFactor);
+        alpha_ = fields_.number({"rope.scaling.alpha"}, kAnyFactor);
         if (!alpha_) return;
         if (!tensors_.rope_freqs.empty())
-            findings_.fail("rope_freqs.weight has " + std::to_string(tensors_.rope_freqs.size()) + " entries; with " +
-                           fields_.path_of("rope.scaling.alpha") + " there must be none.");
+            diagnostics_.fail("rope_freqs.weight has " + std::to_string(tensors_.rope_freqs.size()) +
+                              " entries; with " + fields_.path_of("rope.scaling.alpha") + " there must be none.");
         if (type_ == "none" || type_ == "linear") return;
         warn(fields_.path_of("rope.scaling.alpha") + " was not used: rope.scaling.type is " + type_ + ".");
         alpha_.reset();
@@ -197,9 +198,9 @@ class ROPE_ABI Rotary {
         }
     }
 
-    /// A sentence of check(config) with the file's name of what it complains about.
-    ROPE_COLD std::string in_words_of_the_file(const std::string& sentence) const {
-        const std::pair<std::string, std::string> names[] = {
+    /// What check(config) refuses, said of the file's keys.
+    ROPE_COLD std::string in_words(const Status& status) const {
+        const std::pair<const char*, std::string> names[] = {
             {"schedule.freq_factors", "rope_freqs.weight"},
             {"schedule.long_factor", "rope_factors_long.weight"},
             {"schedule.short_factor", "rope_factors_short.weight"},
@@ -210,16 +211,16 @@ class ROPE_ABI Rotary {
             {"rotary_dim", fields_.path_of("rope.dimension_count")},
         };
         for (const auto& [ours, theirs] : names)
-            if (sentence.compare(0, ours.size(), ours) == 0) return theirs + sentence.substr(ours.size());
-        return sentence;
+            if (status.argument() == ours) return in_words_of_the_file(status, theirs);
+        return status.message();
     }
 
-    ROPE_COLD bool has(Trait trait) const noexcept { return (architecture_.traits & trait) != 0; }
+    ROPE_COLD bool has(Traits trait) const noexcept { return (architecture_.traits & trait) != 0; }
 
     Fields& fields_;
     const GgufTensors& tensors_;
     const Architecture& architecture_;
-    Findings& findings_;
+    Diagnostics& diagnostics_;
     ModelConfig& model_;
     std::string type_;
     double factor_ = 1.0;

@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../errors.hpp"
+#include "../../../errors.hpp"
 #include "json_fields.hpp"
 
 namespace rope {
@@ -25,10 +25,46 @@ inline constexpr std::size_t kMostConfigDepth = 32;
 
 namespace detail {
 
+/// Text in which Infinity, -Infinity and NaN, which Python writes and JSON does not have, are objects that say so, as
+/// transformers writes them: {"__float__": "Infinity"}.
+struct ROPE_ABI StrictJson {
+    ROPE_COLD explicit StrictJson(std::string_view python) : view(python) {
+        if (python.find("Infinity") == python.npos && python.find("NaN") == python.npos) return;
+        bool in_string = false;
+        for (std::size_t i = 0; i < python.size(); ++i) {
+            if (in_string && python[i] == '\\' && i + 1 < python.size()) text += python[i++];
+            if (python[i] == '"') in_string = !in_string;
+            std::string_view token;
+            for (const std::string_view name : {"Infinity", "-Infinity", "NaN"})
+                if (!in_string && python.substr(i, name.size()) == name) token = name;
+            text.append(token.empty() ? python.substr(i, 1) : kBefore).append(token);
+            if (token.empty()) continue;
+            text.append(kAfter);
+            i += token.size() - 1;
+            ends.push_back(text.size());
+        }
+        view = text;
+    }
+    StrictJson(const StrictJson&) = delete;
+    StrictJson& operator=(const StrictJson&) = delete;
+    /// Where byte `byte` of `view` stands in what was given; both count from 1.
+    ROPE_COLD std::size_t given(std::size_t byte) const {
+        std::size_t added = 0;
+        for (const std::size_t end : ends) added += end < byte ? kBefore.size() + kAfter.size() : 0;
+        return byte - added;
+    }
+
+    static constexpr std::string_view kBefore = "{\"__float__\":\"", kAfter = "\"}";
+    std::string_view view;  ///< of what was given, or of `text`
+    std::string text;
+    std::vector<std::size_t> ends;  ///< of each such object
+};
+
 /// Hears of every value in its order, and ends the parse by answering false. The names are those of nlohmann::json_sax.
 class ROPE_ABI JsonTextCheck {
  public:
-    ROPE_COLD JsonTextCheck(std::string_view text, Findings& findings) : text_(text), findings_(findings) {}
+    ROPE_COLD JsonTextCheck(std::string_view given, const StrictJson& strict, Diagnostics& diagnostics)
+        : text_(given), strict_(strict), diagnostics_(diagnostics) {}
 
     ROPE_COLD bool null() { return next(); }
     ROPE_COLD bool boolean(bool) { return next(); }
@@ -44,16 +80,17 @@ class ROPE_ABI JsonTextCheck {
     ROPE_COLD bool key(const std::string& name) {
         within_.back().key = name;
         if (within_.back().keys.insert(name).second) return true;
-        findings_.fail(path() + " is there twice; a key must stand once in an object.");
+        diagnostics_.fail(path() + " is there twice; a key must stand once in an object.");
         return false;
     }
     ROPE_COLD bool parse_error(std::size_t byte, const std::string& token, const Json::exception& error) {
         constexpr int kNumberOverflow = 406;
+        byte = strict_.given(byte);
         if (error.id == kNumberOverflow)
-            findings_.fail(path() + " is " + beginning_of(token) + "; it must be a number that a double can hold.");
+            diagnostics_.fail(path() + " is " + beginning_of(token) + "; it must be a number that a double can hold.");
         else
-            findings_.fail("json_text is not JSON: it goes wrong at byte " + std::to_string(byte) + place_of(byte) +
-                           (within_.empty() ? "." : ", near " + path() + "."));
+            diagnostics_.fail("json_text is not JSON: it goes wrong at byte " + std::to_string(byte) + place_of(byte) +
+                              (within_.empty() ? "." : ", near " + path() + "."));
         return false;
     }
 
@@ -78,8 +115,8 @@ class ROPE_ABI JsonTextCheck {
     }
     ROPE_COLD bool open(bool is_object) {
         if (within_.size() == kMostConfigDepth) {
-            findings_.fail(path() + " is nested too deep; a config.json must have at most " +
-                           std::to_string(kMostConfigDepth) + " objects and lists within one another.");
+            diagnostics_.fail(path() + " is nested too deep; a config.json must have at most " +
+                              std::to_string(kMostConfigDepth) + " objects and lists within one another.");
             return false;
         }
         within_.push_back({is_object, {}, {}});
@@ -93,29 +130,34 @@ class ROPE_ABI JsonTextCheck {
         std::string path;
         for (const Level& level : within_)
             if (level.is_object)
-                path = joined(path, level.key);
+                path = end_of((path.empty() ? "" : path + ".") + in_path(level.key));
             else
                 path.append("[").append(std::to_string(level.index)).append("]");
         return path.empty() ? "json_text" : end_of(path);
     }
 
     std::string_view text_;
-    Findings& findings_;
+    const StrictJson& strict_;
+    Diagnostics& diagnostics_;
     std::vector<Level> within_;
 };
 
-/// Whether a text is JSON that can be read; the first error otherwise.
-ROPE_COLD void check_json_text(std::string_view text, Findings& findings) {
+/// A text as JSON; null, and the first error, where it is none that can be read.
+ROPE_COLD Json parse_json_text(std::string_view text, Diagnostics& diagnostics) {
     if (text.size() > kMostConfigBytes)
-        return findings.fail("json_text has " + std::to_string(text.size()) +
-                             " bytes; a config.json must have at most " + std::to_string(kMostConfigBytes) + ".");
+        diagnostics.fail("json_text has " + std::to_string(text.size()) + " bytes; a config.json must have at most " +
+                         std::to_string(kMostConfigBytes) + ".");
     // The parser would skip the one, and end at the other.
     if (text.substr(0, 3) == "\xEF\xBB\xBF")
-        return findings.fail("json_text begins with a byte order mark; JSON must not.");
+        diagnostics.fail("json_text begins with a byte order mark; JSON must not.");
     if (const std::size_t zero = text.find('\0'); zero != text.npos)
-        return findings.fail("json_text has a zero at byte " + std::to_string(zero + 1) + "; JSON must not.");
-    JsonTextCheck check(text, findings);
-    Json::sax_parse(text.begin(), text.end(), &check);
+        diagnostics.fail("json_text has a zero at byte " + std::to_string(zero + 1) + "; JSON must not.");
+    if (!diagnostics.ok()) return {};
+    const StrictJson strict(text);
+    JsonTextCheck check(text, strict, diagnostics);
+    Json::sax_parse(strict.view.begin(), strict.view.end(), &check);
+    if (!diagnostics.ok()) return {};
+    return Json::parse(strict.view.begin(), strict.view.end(), nullptr, false);
 }
 
 }  // namespace detail

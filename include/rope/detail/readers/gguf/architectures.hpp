@@ -4,8 +4,9 @@
 
 #include <string_view>
 
-#include "../types.hpp"
-#include "../version.hpp"
+#include "../../../types.hpp"
+#include "../../../version.hpp"
+#include "../layer_rules.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -21,35 +22,34 @@ enum class Rope : unsigned char {
     imrope  ///< the pairs of neox, several axes taking turns
 };
 
-/// Peculiarities of an architecture, as bits.
-enum Trait : unsigned {
-    kRowsPermuted = 1,         ///< the conversion permuted the rows of W_q and W_k from half-split to interleaved
-    kReorderedAtEachCall = 2,  ///< the weights are interleaved, and the published code reorders what they make
-    kLatentAttention = 4,      ///< what turns is a tensor of its own, and one key head of it serves all query heads
-    kYarnScalesSoftmax = 8,    ///< DeepSeek: the square of g(factor, mscale_all_dim)
-    kMscaleIsAllDim = 16,      ///< mscale is not stored, and is mscale_all_dim (DeepSeek-V2 0.707, V3 1)
-    kPlainLogMultiplier = 32,  ///< yarn_log_multiplier is mscale_all_dim itself, not a tenth of it
-    kYarnIsNotTruncated = 64,  ///< "truncate": false, for which GGUF has no key
-    kBetaFastEight = 128,      ///< yarn_beta_fast is 8 unless a key says it
-    kOptionalSections = 256,   ///< several axes if there are sections (the model then sees), and then the pairs of neox
-    kFinetunedIsSwitch = 512,  ///< rope.scaling.finetuned false: no RoPE
-    kAlibiWithFortyLayers = 1024,
-    kEveryFourthNoRope = 2048,   ///< layers 3, 7, 11, ... are not rotated
-    kNoRopeOnFullLayers = 4096,  ///< where some layers slide, only they are rotated
-    kFullLayerFirst = 8192,      ///< of `pattern` layers the first is full, not the last
-    kChunks = 16384,             ///< Llama 4: the other layers see their own chunk; full ones have a temperature
-    kNeedsWindow = 32768,        ///< attention.sliding_window must be there
-    kSlidesAnyway = 65536,       ///< a missing attention.sliding_window does not mean that no layer slides
-    kNeedsPattern = 131072,      ///< attention.sliding_window_pattern must be there
-    kUnscaledSliding = 262144,   ///< layers that slide have no scaling and no rope_freqs
-    kLinearAttention = 524288    ///< of `pattern` layers the last has attention, the others a recurrence
-};
+/// Peculiarities of an architecture, as bits beside those of its layers.
+inline constexpr Traits kRowsPermuted =
+    kFirstOwnTrait;  ///< the conversion made rows of W_q and W_k interleaved, from half-split
+inline constexpr Traits kYarnScalesSoftmax = kFirstOwnTrait
+                                             << 1;  ///< DeepSeek: the square of g(factor, mscale_all_dim)
+inline constexpr Traits kMscaleIsAllDim =
+    kFirstOwnTrait << 2;  ///< mscale is not stored, and is mscale_all_dim (DeepSeek-V2 0.707, V3 1)
+inline constexpr Traits kPlainLogMultiplier =
+    kFirstOwnTrait << 3;  ///< yarn_log_multiplier is mscale_all_dim itself, not a tenth of it
+inline constexpr Traits kYarnIsNotTruncated = kFirstOwnTrait << 4;  ///< "truncate": false, for which GGUF has no key
+inline constexpr Traits kBetaFastEight = kFirstOwnTrait << 5;       ///< yarn_beta_fast is 8 unless a key says it
+inline constexpr Traits kOptionalSections =
+    kFirstOwnTrait << 6;  ///< several axes if there are sections (it sees), then the pairs of neox
+inline constexpr Traits kFinetunedIsSwitch = kFirstOwnTrait << 7;  ///< rope.scaling.finetuned false: no RoPE
+inline constexpr Traits kNeedsWindow = kFirstOwnTrait << 8;        ///< attention.sliding_window must be there
+inline constexpr Traits kSlidesAnyway = kFirstOwnTrait
+                                        << 9;  ///< a missing attention.sliding_window does not mean that none slides
+inline constexpr Traits kNeedsPattern = kFirstOwnTrait << 10;  ///< attention.sliding_window_pattern must be there
+/// What turns is a tensor of its own, with one key head for all query heads.
+inline constexpr Traits kLatentAttention = kFirstOwnTrait << 12;
+inline constexpr Traits kCompresses = kFirstOwnTrait
+                                      << 11;  ///< DeepSeek-V4: the last features turn, by layers' compress ratios
 
 struct ROPE_ABI Architecture {
     const char* name;
     Rope rope;
-    unsigned traits = 0;
-    Index pattern = 0;          ///< every pattern-th layer is full, unless a key says it; 0: all are
+    Traits traits = 0;
+    const char* pattern = "";   ///< see layer_of_pattern; sliding layers slide unless a key says otherwise
     double sliding_base = 0.0;  ///< rope.freq_base_swa, where no key says it; 0: rope.freq_base
 };
 
@@ -65,12 +65,12 @@ inline constexpr Architecture kArchitectures[] = {
     {"bailingmoe", Rope::norm, kRowsPermuted},
     {"chameleon", Rope::norm, kRowsPermuted},
     {"chatglm", Rope::norm},
-    {"cohere2", Rope::norm, kNoRopeOnFullLayers | kNeedsWindow, 4},
+    {"cohere2", Rope::norm, kNoRopeOnFullLayers | kNeedsWindow, "sssf"},
     {"command-r", Rope::norm},
     {"deci", Rope::norm, kRowsPermuted},
     {"deepseek", Rope::norm, kRowsPermuted},
-    {"deepseek2", Rope::norm, kLatentAttention | kYarnScalesSoftmax | kMscaleIsAllDim | kReorderedAtEachCall},
-    {"deepseek32", Rope::norm, kLatentAttention | kYarnScalesSoftmax | kReorderedAtEachCall},
+    {"deepseek2", Rope::norm, kLatentAttention | kYarnScalesSoftmax | kMscaleIsAllDim | kReordersFeatures},
+    {"deepseek32", Rope::norm, kLatentAttention | kYarnScalesSoftmax | kReordersFeatures},
     {"ernie4_5", Rope::norm},
     {"ernie4_5-moe", Rope::norm},
     {"glm-dsa", Rope::norm, kLatentAttention | kYarnScalesSoftmax},
@@ -83,17 +83,17 @@ inline constexpr Architecture kArchitectures[] = {
     {"llada", Rope::norm, kRowsPermuted},
     {"llama", Rope::norm, kRowsPermuted},
     {"llama-embed", Rope::norm, kRowsPermuted},
-    {"llama4", Rope::norm, kNoRopeOnFullLayers | kChunks | kSlidesAnyway, 4},
+    {"llama4", Rope::norm, kNoRopeOnFullLayers | kSlidesAnyway, "cccf"},
     {"minicpm", Rope::norm, kRowsPermuted},
     {"mistral3", Rope::norm, kRowsPermuted | kPlainLogMultiplier},
     {"mistral4", Rope::norm, kLatentAttention | kYarnScalesSoftmax},
     {"neo-bert", Rope::norm},
     {"olmo", Rope::norm, kRowsPermuted},
-    {"plm", Rope::norm, kLatentAttention | kReorderedAtEachCall},
+    {"plm", Rope::norm, kLatentAttention | kReordersFeatures},
     {"smollm3", Rope::norm, kRowsPermuted | kEveryFourthNoRope},
     {"xverse", Rope::norm, kRowsPermuted},
     // x[i], x[i + rotary_dim / 2]
-    {"afmoe", Rope::neox, kEveryFourthNoRope, 4},
+    {"afmoe", Rope::neox, kEveryFourthNoRope, "sssf"},
     {"apertus", Rope::neox},
     {"bailingmoe2", Rope::neox},
     {"bitnet", Rope::neox},
@@ -104,18 +104,18 @@ inline constexpr Architecture kArchitectures[] = {
     {"dream", Rope::neox},
     {"eurobert", Rope::neox},
     {"exaone", Rope::neox},
-    {"exaone-moe", Rope::neox, kNoRopeOnFullLayers | kNeedsWindow, 4},
-    {"exaone4", Rope::neox, kNoRopeOnFullLayers, 4},
+    {"exaone-moe", Rope::neox, kNoRopeOnFullLayers | kNeedsWindow, "sssf"},
+    {"exaone4", Rope::neox, kNoRopeOnFullLayers, "sssf"},
     {"falcon", Rope::neox},
     {"falcon-h1", Rope::neox},
     {"gemma", Rope::neox},
-    {"gemma-embedding", Rope::neox, kNeedsWindow | kUnscaledSliding, 6, 10000.0},
-    {"gemma2", Rope::neox, kSlidesAnyway, 2},
-    {"gemma3", Rope::neox, kUnscaledSliding, 6, 10000.0},
-    {"gemma3n", Rope::neox, kNeedsWindow | kUnscaledSliding, 5, 10000.0},
-    {"gemma4", Rope::neox, kNeedsWindow | kNeedsPattern | kUnscaledSliding, 0, 10000.0},
+    {"gemma-embedding", Rope::neox, kNeedsWindow | kScalingOnFullOnly, "sssssf", 10000.0},
+    {"gemma2", Rope::neox, kSlidesAnyway, "sf"},
+    {"gemma3", Rope::neox, kScalingOnFullOnly, "sssssf", 10000.0},
+    {"gemma3n", Rope::neox, kNeedsWindow | kScalingOnFullOnly, "ssssf", 10000.0},
+    {"gemma4", Rope::neox, kNeedsWindow | kNeedsPattern | kScalingOnFullOnly, "", 10000.0},
     {"glm4moe", Rope::neox, kOptionalSections},
-    {"gpt-oss", Rope::neox, kNeedsWindow | kYarnIsNotTruncated, 2},
+    {"gpt-oss", Rope::neox, kNeedsWindow | kYarnIsNotTruncated, "sf"},
     {"gptneox", Rope::neox},
     {"grok", Rope::neox, kBetaFastEight},
     {"grovemoe", Rope::neox},
@@ -127,15 +127,15 @@ inline constexpr Architecture kArchitectures[] = {
     {"lfm2", Rope::neox},
     {"lfm2moe", Rope::neox},
     {"llada-moe", Rope::neox},
-    {"mellum", Rope::neox, kUnscaledSliding, 4},
-    {"mimo2", Rope::neox, kNeedsWindow | kNeedsPattern | kUnscaledSliding, 0, 10000.0},
+    {"mellum", Rope::neox, kScalingOnFullOnly, "sssf"},
+    {"mimo2", Rope::neox, kNeedsWindow | kNeedsPattern | kScalingOnFullOnly, "", 10000.0},
     {"minicpm3", Rope::neox, kLatentAttention},
     {"minimax-m2", Rope::neox},
-    {"modern-bert", Rope::neox, kFullLayerFirst | kUnscaledSliding, 3, 10000.0},
+    {"modern-bert", Rope::neox, kScalingOnFullOnly, "fss", 10000.0},
     {"nemotron", Rope::neox},
     {"nomic-bert", Rope::neox},
     {"nomic-bert-moe", Rope::neox},
-    {"olmo2", Rope::neox, kUnscaledSliding, 4},
+    {"olmo2", Rope::neox, kScalingOnFullOnly, "sssf"},
     {"olmoe", Rope::neox},
     {"openelm", Rope::neox},
     {"orion", Rope::neox},
@@ -145,23 +145,23 @@ inline constexpr Architecture kArchitectures[] = {
     {"phimoe", Rope::neox},
     {"plamo", Rope::neox},
     {"plamo2", Rope::neox},
-    {"plamo3", Rope::neox, kUnscaledSliding, 8, 10000.0},
+    {"plamo3", Rope::neox, kScalingOnFullOnly, "sssssssf", 10000.0},
     {"qwen", Rope::neox},
     {"qwen2", Rope::neox},
     {"qwen2moe", Rope::neox},
     {"qwen3", Rope::neox},
     {"qwen3moe", Rope::neox},
-    {"qwen3next", Rope::neox, kLinearAttention, 4},
+    {"qwen3next", Rope::neox, 0, "---f"},
     {"rnd1", Rope::neox},
     {"seed_oss", Rope::neox},
-    {"smallthinker", Rope::neox, kNoRopeOnFullLayers | kFullLayerFirst, 4},
+    {"smallthinker", Rope::neox, kNoRopeOnFullLayers, "fsss"},
     {"stablelm", Rope::neox},
     {"starcoder2", Rope::neox},
     // several axes
     {"paddleocr", Rope::mrope},
     {"qwen2vl", Rope::mrope},
-    {"qwen35", Rope::imrope, kLinearAttention, 4},
-    {"qwen35moe", Rope::imrope, kLinearAttention, 4},
+    {"qwen35", Rope::imrope, 0, "---f"},
+    {"qwen35moe", Rope::imrope, 0, "---f"},
     {"qwen3vl", Rope::imrope},
     {"qwen3vlmoe", Rope::imrope},
     // no RoPE

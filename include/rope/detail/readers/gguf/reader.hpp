@@ -10,11 +10,12 @@
 #include <variant>
 #include <vector>
 
-#include "../model_config.hpp"
-#include "findings.hpp"
-#include "gguf_architectures.hpp"
-#include "gguf_fields.hpp"
-#include "gguf_rotary.hpp"
+#include "../../../model_config.hpp"
+#include "../axes.hpp"
+#include "../layer_rules.hpp"
+#include "architectures.hpp"
+#include "fields.hpp"
+#include "rotary.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -24,8 +25,12 @@ namespace gguf {
 class ROPE_ABI Reader {
  public:
     ROPE_COLD Reader(const GgufLookup& get, const GgufTensors& tensors, std::optional<Layout> layout,
-                     Findings& findings)
-        : fields_(get, findings), tensors_(tensors), findings_(findings), layout_(layout) {}
+                     Diagnostics& diagnostics)
+        : get_(get),
+          fields_(fields_of(get, "", diagnostics)),
+          tensors_(tensors),
+          diagnostics_(diagnostics),
+          layout_(layout) {}
 
     ROPE_COLD ModelConfig read() {
         read_architecture();
@@ -37,33 +42,35 @@ class ROPE_ABI Reader {
     }
 
  private:
-    ROPE_COLD bool ok() const noexcept { return findings_.status.ok(); }
-    ROPE_COLD void warn(const std::string& sentence) { findings_.warn(sentence); }
-    ROPE_COLD bool has(Trait trait) const noexcept { return (architecture_.traits & trait) != 0; }
+    ROPE_COLD bool ok() const noexcept { return diagnostics_.ok(); }
+    ROPE_COLD void warn(const std::string& sentence) { diagnostics_.warn(sentence); }
+    ROPE_COLD bool has(Traits trait) const noexcept { return (architecture_.traits & trait) != 0; }
     ROPE_COLD std::string named() const { return "architecture " + model_.model_type; }
     ROPE_COLD std::size_t layers() const noexcept { return model_.config_of_layer.size(); }
 
     // ---- which architecture, how many layers ----
 
     ROPE_COLD void read_architecture() {
-        const auto name = fields_.text("general.architecture");
-        if (!name) return findings_.fail("general.architecture is missing; every GGUF file needs it.");
+        const auto name = fields_.text({"general.architecture"});
+        if (!name) return fields_.require(false, "general.architecture", "every GGUF file");
         bool is_name = !name->empty() && name->size() <= 64;
         for (const char c : *name)
             is_name = is_name && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.');
         if (!is_name)
-            return fields_.refuse("general.architecture", *name, "1 to 64 of the characters a-z, 0-9, -, _ and .");
+            return fields_.refuse("general.architecture", *fields_.find("general.architecture"),
+                                  "1 to 64 of the characters a-z, 0-9, -, _ and .");
         model_.model_type = *name;
-        fields_.set_architecture(*name);
+        fields_ = fields_of(get_, *name, diagnostics_);
         const Architecture* const known = find_architecture(*name);
         if (known == nullptr && !layout_)
-            return findings_.fail("general.architecture is " + Shown()(*name) +
-                                  ", which is not known; give read_gguf_config the layout that the model turns: "
-                                  "Layout::interleaved, (x[2i], x[2i+1]), or Layout::half_split, "
-                                  "(x[i], x[i + rotary_dim/2]).");
+            return diagnostics_.fail("general.architecture is " + shown(*name) +
+                                     ", which is not known; give read_gguf_config the layout that the model turns: "
+                                     "Layout::interleaved, (x[2i], x[2i+1]), or Layout::half_split, "
+                                     "(x[i], x[i + rotary_dim/2]).");
         if (known == nullptr)
-            warn("general.architecture is " + Shown()(*name) +
-                 ", which is not known; only what the keys say of its layers was used.");
+            warn("general.architecture is " + shown(*name) +
+                 ", which is not known; only what the keys say of its layers was used. Not checked is whether its code "
+                 "turns the other way, another slice of the head or other layers.");
         architecture_ = known != nullptr ? *known : Architecture{"", Rope::neox};
         // Text models of models that see: their conversion makes the pairs those of neox.
         const bool was_norm = architecture_.rope == Rope::norm;
@@ -74,19 +81,19 @@ class ROPE_ABI Reader {
         if (!layout_) layout_ = own;
         if (known == nullptr) return;
         const bool converted = was_norm && architecture_.rope == Rope::mrope;
-        const bool differs = converted || has(kRowsPermuted) || has(kReorderedAtEachCall);
+        const bool differs = converted || has(kRowsPermuted) || has(kReordersFeatures);
         model_.reference_uses_other_layout = differs != (*layout_ != own);
     }
 
     ROPE_COLD void read_shape() {
-        const auto count = fields_.count("block_count", {1.0, kMostEntries, "a whole number from 1 to 65536"});
+        const auto count = fields_.count({"block_count"}, kAnyLayers);
         fields_.require(count.has_value(), "block_count", "every model");
-        model_.max_position_embeddings = fields_.count("context_length").value_or(0);
-        const auto extra = fields_.count("nextn_predict_layers", kAnyCountOrNone);
+        model_.max_position_embeddings = fields_.count({"context_length"}).value_or(0);
+        const auto extra = fields_.count({"nextn_predict_layers"}, kAnyCountOrNone);
         if (!ok()) return;
         if (extra.value_or(0) >= *count)
-            return findings_.fail(fields_.path_of("nextn_predict_layers") + " is " + std::to_string(*extra) +
-                                  "; it must be less than block_count (" + std::to_string(*count) + ").");
+            return diagnostics_.fail(fields_.path_of("nextn_predict_layers") + " is " + std::to_string(*extra) +
+                                     "; it must be less than block_count (" + std::to_string(*count) + ").");
         extra_ = static_cast<std::size_t>(extra.value_or(0));
         model_.config_of_layer.assign(static_cast<std::size_t>(*count), -1);
     }
@@ -94,15 +101,15 @@ class ROPE_ABI Reader {
     // ---- heads ----
 
     ROPE_COLD void read_heads() {
-        const auto q = fields_.count_per_layer("attention.head_count", kAnyCountOrNone, layers(), extra_);
-        auto kv = fields_.count_per_layer("attention.head_count_kv", kAnyCountOrNone, layers(), extra_);
-        const auto key_length = fields_.count("attention.key_length", kAnyHeadDim);
-        const auto key_length_mla = fields_.count("attention.key_length_mla", kAnyHeadDim);
-        sliding_head_dim_ = fields_.count("attention.key_length_swa", kAnyHeadDim);
-        fields_.count("attention.value_length", kAnyHeadDim);
-        const auto embedding = fields_.count("embedding_length");
-        rotary_dim_ = fields_.count("rope.dimension_count", kAnyHeadDim);
-        sliding_rotary_dim_ = fields_.count("rope.dimension_count_swa", kAnyHeadDim);
+        const auto q = fields_.count_per_layer("attention.head_count", kAnyCountOrNone, layers(), layers() - extra_);
+        auto kv = fields_.count_per_layer("attention.head_count_kv", kAnyCountOrNone, layers(), layers() - extra_);
+        const auto key_length = fields_.count({"attention.key_length"}, kAnyHeadDim);
+        const auto key_length_mla = fields_.count({"attention.key_length_mla"}, kAnyHeadDim);
+        sliding_head_dim_ = fields_.count({"attention.key_length_swa"}, kAnyHeadDim);
+        fields_.count({"attention.value_length"}, kAnyHeadDim);
+        const auto embedding = fields_.count({"embedding_length"});
+        rotary_dim_ = fields_.count({"rope.dimension_count"}, kAnyHeadDim);
+        sliding_rotary_dim_ = fields_.count({"rope.dimension_count_swa"}, kAnyHeadDim);
         if (architecture_.rope != Rope::none) fields_.require(q.has_value(), "attention.head_count", named());
         if (!ok()) return;
         is_latent_ = has(kLatentAttention) || key_length_mla;
@@ -125,9 +132,9 @@ class ROPE_ABI Reader {
         } else if (!embedding) {
             fields_.require(false, "attention.key_length", "a model without embedding_length");
         } else if (*embedding % first != 0 || *embedding / first > kMaxHeadDim) {
-            findings_.fail(fields_.path_of("embedding_length") + " is " + std::to_string(*embedding) +
-                           "; without attention.key_length it must be a multiple of attention.head_count (" +
-                           std::to_string(first) + "), and at most 2^20 times it.");
+            diagnostics_.fail(fields_.path_of("embedding_length") + " is " + std::to_string(*embedding) +
+                              "; without attention.key_length it must be a multiple of attention.head_count (" +
+                              std::to_string(first) + "), and at most 2^20 times it.");
         } else {
             head_dim_ = *embedding / first;
         }
@@ -142,60 +149,73 @@ class ROPE_ABI Reader {
     ROPE_COLD void read_layer_types() {
         const std::vector<bool> recurrent = recurrent_layers();
         const std::vector<bool> sliding = sliding_layers();
+        const auto ratios = fields_.counts("attention.compress_ratios", kAnyCountOrNone);
+        const auto pattern = fields_.count_per_layer("attention.rope_pattern", kYesOrNo, layers(), layers() - extra_);
         if (!ok()) return;
+        const bool has_chunks = std::string(architecture_.pattern).find('c') != std::string::npos;
         for (std::size_t i = 0; i < layers(); ++i) {
             LayerType type = LayerType::full_attention;
-            if (sliding[i]) type = has(kChunks) ? LayerType::chunked_attention : LayerType::sliding_attention;
+            if (sliding[i]) type = has_chunks ? LayerType::chunked_attention : LayerType::sliding_attention;
+            if (ratios && has(kCompresses))
+                type = of_layer(*ratios, i) != 0 ? LayerType::compressed_attention : LayerType::sliding_attention;
             if (recurrent[i] || model_.heads[i].q == 0) {
                 type = LayerType::no_attention;
                 model_.heads[i] = HeadCounts();
             }
             model_.layer_types.push_back(type);
         }
+        rotated_ = rotated_layers(model_.layer_types, architecture_.traits, !has(kNoRopeOnFullLayers) || !slides_);
+        for (std::size_t i = 0; pattern && i < layers(); ++i)
+            rotated_[i] = attends_to_itself(model_.layer_types[i]) && of_layer(*pattern, i) != 0;
     }
     ROPE_COLD std::vector<bool> recurrent_layers() {
         const auto list =
-            fields_.per_layer("attention.recurrent_layers", {0.0, 1.0, "true or false"}, layers(), extra_);
-        const auto interval = fields_.count("full_attention_interval");
-        const Index pattern = interval.value_or(has(kLinearAttention) ? architecture_.pattern : 1);
+            fields_.per_layer("attention.recurrent_layers", fields_.counts("attention.recurrent_layers", kYesOrNo),
+                              layers(), layers() - extra_);
+        const auto interval = fields_.count({"full_attention_interval"});
+        const std::string pattern = architecture_.pattern;
+        const bool has_recurrence = pattern.find('-') != pattern.npos;
         std::vector<bool> recurrent(layers(), false);
         if (!ok()) return recurrent;
-        for (std::size_t i = 0; i < layers() - extra_; ++i)
-            recurrent[i] = list ? (*list)[i] != 0 : (static_cast<Index>(i) + 1) % pattern != 0;
+        const Index n = static_cast<Index>(layers() - extra_);
+        for (Index i = 0; i < n; ++i)
+            recurrent[static_cast<std::size_t>(i)] =
+                list ? (*list)[static_cast<std::size_t>(i)] != 0
+                     : (interval || has_recurrence) &&
+                           layer_of_pattern(has_recurrence ? pattern : "-f", interval.value_or(0), 0, i, n) ==
+                               LayerType::no_attention;
         return recurrent;
     }
     ROPE_COLD std::vector<bool> sliding_layers() {
         std::vector<bool> sliding(layers(), false);
-        const auto window = fields_.count("attention.sliding_window", kAnyCountOrNone);
+        const auto window = fields_.count({"attention.sliding_window"}, kAnyCountOrNone);
         if (has(kNeedsWindow)) fields_.require(window.has_value(), "attention.sliding_window", named());
         const char* const key = "attention.sliding_window_pattern";
-        const auto value = fields_.find(key);
-        const bool is_list = value && std::holds_alternative<std::vector<std::int64_t>>(*value);
         std::optional<std::vector<Index>> list;
-        if (is_list) list = fields_.per_layer(key, {0.0, 1.0, "true or false"}, layers(), extra_);
         std::optional<Index> period;
-        if (value && !is_list) period = fields_.count(key, kAnyCountOrNone);
-        if (has(kNeedsPattern)) fields_.require(value.has_value(), key, named());
+        if (fields_.is_list(key))
+            list = fields_.per_layer(key, fields_.counts(key, kYesOrNo), layers(), layers() - extra_);
+        else
+            period = fields_.count({key}, kAnyCountOrNone);
+        if (has(kNeedsPattern)) fields_.require(fields_.has(key), key, named());
         if (!ok()) return sliding;
-        if (!period && architecture_.pattern > 0 && !has(kLinearAttention)) period = architecture_.pattern;
-        slides_ = (list || period) && (window ? *window > 0 : has(kSlidesAnyway));
+        std::string pattern = architecture_.pattern;
+        if (pattern.find('-') != pattern.npos) pattern.clear();
+        slides_ = (list || period || !pattern.empty()) && (window ? *window > 0 : has(kSlidesAnyway));
         if (!slides_) return sliding;
-        for (std::size_t i = 0; i < layers() - extra_; ++i) {
-            const Index place = list || *period == 0 ? 0 : static_cast<Index>(i) % *period;
-            const Index full = has(kFullLayerFirst) ? 0 : period.value_or(0) - 1;
-            sliding[i] = list ? (*list)[i] != 0 : *period == 0 || place != full;
-        }
+        if (pattern.empty()) pattern = "sf";
+        const Index n = static_cast<Index>(layers() - extra_);
+        for (Index i = 0; i < n; ++i)  // a period of 0: all slide
+            sliding[static_cast<std::size_t>(i)] =
+                list ? (*list)[static_cast<std::size_t>(i)] != 0
+                     : period == Index(0) || layer_of_pattern(pattern, period.value_or(0), architecture_.traits, i,
+                                                              n) != LayerType::full_attention;
         return sliding;
     }
 
-    /// Whether layers that attend are rotated.
-    ROPE_COLD bool is_rotated(std::size_t i) const {
-        if (model_.layer_types[i] == LayerType::no_attention) return false;
-        if (has(kEveryFourthNoRope) && i % 4 == 3) return false;
-        return !(has(kNoRopeOnFullLayers) && slides_ && model_.layer_types[i] == LayerType::full_attention);
-    }
+    ROPE_COLD bool is_rotated(std::size_t i) const { return rotated_[i]; }
     ROPE_COLD bool any_is_rotated() {
-        if (has(kFinetunedIsSwitch) && !fields_.truth("rope.scaling.finetuned").value_or(true)) {
+        if (has(kFinetunedIsSwitch) && !fields_.truth({"rope.scaling.finetuned"}).value_or(true)) {
             warn(fields_.path_of("rope.scaling.finetuned") + " is false: no layer has RoPE.");
             return false;
         }
@@ -211,10 +231,10 @@ class ROPE_ABI Reader {
     // ---- rotary embeddings ----
 
     ROPE_COLD void read_rotary() {
-        Rotary rotary(fields_, tensors_, architecture_, findings_, model_);
+        Rotary rotary(fields_, tensors_, architecture_, diagnostics_, model_);
         rotary.read_scaling();
-        const auto base = fields_.number("rope.freq_base", kAnyBase);
-        const auto sliding_base = fields_.number("rope.freq_base_swa", kAnyBase);
+        const auto base = fields_.number({"rope.freq_base"}, kAnyBase);
+        const auto sliding_base = fields_.number({"rope.freq_base_swa"}, kAnyBase);
         if (ok()) read_temperature(rotary);
         if (!ok() || !any_is_rotated()) return;
         bool any_slides = false;
@@ -235,7 +255,7 @@ class ROPE_ABI Reader {
             slid = with_dimensions(sliding_head_dim_.value_or(head_dim_),
                                    sliding_rotary_dim_ ? sliding_rotary_dim_ : rotary_dim_, "attention.key_length_swa",
                                    "rope.dimension_count_swa");
-        const bool slid_is_unscaled = has(kUnscaledSliding) && rotary.is_scaled();
+        const bool slid_is_unscaled = has(kScalingOnFullOnly) && rotary.is_scaled();
         const bool are_alike = slid_base == full_base && slid.head_dim == full.head_dim &&
                                slid.rotary_dim == full.rotary_dim && !slid_is_unscaled;
         Index index_of_full = -1, index_of_slid = -1;
@@ -254,7 +274,7 @@ class ROPE_ABI Reader {
     }
     ROPE_COLD bool is_sliding(std::size_t i) const { return model_.layer_types[i] == LayerType::sliding_attention; }
     ROPE_COLD void warn_of_default(const char* key, double value, const std::string& whose) {
-        warn(fields_.path_of(key) + " is missing; " + Shown()(value) + " was taken, " + whose + ".");
+        warn(fields_.path_of(key) + " is missing; " + shown(value) + " was taken, " + whose + ".");
     }
     ROPE_COLD Config with_dimensions(Index head_dim, const std::optional<Index>& rotary_dim, const char* head_dim_key,
                                      const char* rotary_dim_key) {
@@ -263,9 +283,9 @@ class ROPE_ABI Reader {
         c.head_dim = head_dim;
         const Index d = rotary_dim.value_or(head_dim);
         if (d < 2 || d % 2 != 0 || d > head_dim)
-            findings_.fail(fields_.path_of(rotary_dim ? rotary_dim_key : head_dim_key) + " is " + std::to_string(d) +
-                           "; so many features turn, which must be an even number from 2 to those of a head (" +
-                           std::to_string(head_dim) + ").");
+            diagnostics_.fail(fields_.path_of(rotary_dim ? rotary_dim_key : head_dim_key) + " is " + std::to_string(d) +
+                              "; so many features turn, which must be an even number from 2 to those of a head (" +
+                              std::to_string(head_dim) + ").");
         if (d != head_dim) c.rotary_dim = d;
         return c;
     }
@@ -286,21 +306,18 @@ class ROPE_ABI Reader {
         fields_.require(fields_.has("rope.dimension_sections"), "rope.dimension_sections", named());
         while (!sections_.empty() && sections_.back() == 0) sections_.pop_back();
         const Index pairs = rotary_dim(model_.configs.front()) / 2;
-        if (sections_.size() < 2 || sections_.size() > 4 || sum != pairs)
-            return findings_.fail(fields_.path_of("rope.dimension_sections") + " has " +
-                                  std::to_string(sections_.size()) + " sections with a sum of " + std::to_string(sum) +
-                                  "; there must be 2 to 4 with as many pairs as turn (" + std::to_string(pairs) + ").");
-        model_.mrope_section = sections_;
-        model_.mrope_interleaved = architecture_.rope == Rope::imrope;
+        const Mrope kind = architecture_.rope == Rope::imrope ? Mrope::fourth_axis : Mrope::chunked;
+        if (!ok() || fits(kind, sections_, pairs)) return ok() ? set_axes(model_, kind, sections_) : void();
+        diagnostics_.fail(misfit(fields_.path_of("rope.dimension_sections"), kind, sections_, pairs));
     }
     ROPE_COLD void read_temperature(const Rotary& rotary) {
-        const auto scale = fields_.number("attention.temperature_scale", kAnyNumber);
-        const auto length = fields_.count("attention.temperature_length");
+        const auto scale = fields_.number({"attention.temperature_scale"}, kAnyNumber);
+        const auto length = fields_.count({"attention.temperature_length"});
         if (scale && *scale != 0.0) {
             const Index period = length.value_or(rotary.original_length());
             fields_.require(period != 0, "attention.temperature_length", "attention.temperature_scale");
             model_.attention_temperature = {*scale, static_cast<double>(period), 0, true, false};
-        } else if (has(kChunks) && slides_) {
+        } else if (std::string(architecture_.pattern).find('c') != std::string::npos && slides_) {
             model_.attention_temperature = {0.1, 8192.0, 1, false, true};
         } else if (length) {
             warn(fields_.path_of("attention.temperature_length") +
@@ -308,11 +325,10 @@ class ROPE_ABI Reader {
         }
     }
 
-    static constexpr NumberRange kAnyHeadDim = {1.0, 0x1p20, "a whole number from 1 to 2^20"};
-
+    const GgufLookup& get_;
     Fields fields_;
     const GgufTensors& tensors_;
-    Findings& findings_;
+    Diagnostics& diagnostics_;
     std::optional<Layout> layout_;
     Architecture architecture_ = {"", Rope::neox};
     std::size_t extra_ = 0;
@@ -320,6 +336,7 @@ class ROPE_ABI Reader {
     std::optional<Index> sliding_head_dim_, rotary_dim_, sliding_rotary_dim_;
     std::vector<Index> sections_;
     bool is_latent_ = false, slides_ = false;
+    std::vector<bool> rotated_;
     ModelConfig model_;
 };
 

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+// Which layer of a Hugging Face configuration is what, and which are rotated.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../../../model_config.hpp"
+#include "../layer_rules.hpp"
+#include "json_fields.hpp"
+#include "models.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// The names that files have for layers.
+struct ROPE_ABI LayerName {
+    const char* name;
+    LayerType type;
+};
+inline constexpr LayerName kLayerNames[] = {
+    {"full_attention", LayerType::full_attention},
+    {"sliding_attention", LayerType::sliding_attention},
+    {"chunked_attention", LayerType::chunked_attention},
+    {"attention", LayerType::full_attention},
+    {"global_attention", LayerType::full_attention},
+    {"hybrid", LayerType::full_attention},
+    {"local_attention", LayerType::sliding_attention},
+    {"window_attention", LayerType::sliding_attention},
+    {"hybrid_sliding", LayerType::sliding_attention},
+    {"reference_sliding_attention", LayerType::sliding_attention},
+    {"indexed_attention", LayerType::sparse_attention},
+    {"sparse_attention", LayerType::sparse_attention},
+    {"deepseek_sparse_attention", LayerType::sparse_attention},
+    {"qwen_sparse_attention", LayerType::sparse_attention},
+    {"minimax_m3_sparse", LayerType::sparse_attention},
+    {"compressed_sparse_attention", LayerType::compressed_attention},
+    {"heavily_compressed_attention", LayerType::compressed_attention},
+    {"cross_attention", LayerType::cross_attention},
+    {"linear_attention", LayerType::no_attention},
+    {"mamba", LayerType::no_attention},
+    {"mamba2", LayerType::no_attention},
+    {"conv", LayerType::no_attention},
+    {"recurrent", LayerType::no_attention},
+    {"moe", LayerType::no_attention},
+    {"mlp", LayerType::no_attention},
+};
+/// nullptr: no such name.
+ROPE_COLD const LayerName* find_layer_name(const std::string& name) noexcept {
+    for (const LayerName& known : kLayerNames)
+        if (name == known.name) return &known;
+    return nullptr;
+}
+ROPE_COLD const char* usual_name(LayerType type) noexcept {
+    for (const LayerName& known : kLayerNames)
+        if (type == known.type) return known.name;
+    return "";
+}
+
+/// Reads the keys about layers.
+class ROPE_ABI HfLayers {
+ public:
+    ROPE_COLD HfLayers(JsonFields& top, const HfModel& type, Diagnostics& diagnostics)
+        : top_(top), type_(type), diagnostics_(diagnostics) {}
+
+    /// The name of each layer. Files say it in one of many ways, of which the first is used.
+    ROPE_COLD std::vector<std::string> read() {
+        read_count();
+        if (!diagnostics_.ok()) return {};
+        extra_ = static_cast<std::size_t>(top_.count({"num_nextn_predict_layers"}, kAnyCountOrNone).value_or(0));
+        std::vector<std::string> names = read_names();
+        const auto crossing = top_.counts("cross_attention_layers", kAnyCountOrNone);
+        if ((type_.traits & kNeedsLayerTypes) != 0 && source_.empty() && !crossing)
+            top_.require(false, "layer_types", "a model of this model_type");
+        if ((type_.traits & kLastIsAlwaysFull) != 0 && !names.empty()) names.back() = "full_attention";
+        for (const Index i : crossing.value_or(std::vector<Index>()))
+            if (i < count_ && diagnostics_.ok()) names[static_cast<std::size_t>(i)] = "cross_attention";
+        for (std::size_t i = 0; i < names.size(); ++i)
+            if (find_layer_name(names[i]) == nullptr)
+                diagnostics_.fail(
+                    source_ + "[" + std::to_string(i) + "] is " + shown(Json(names[i])) +
+                    "; it must be one of full_attention, sliding_attention, chunked_attention, indexed_attention "
+                    "and the like, or linear_attention, mamba, conv, recurrent, moe, mlp and the like (which "
+                    "have no RoPE).");
+        return names;
+    }
+
+    /// Whether each layer is rotated, as far as its kind and number tell.
+    ROPE_COLD std::vector<bool> rotated(const std::vector<LayerType>& types) {
+        Traits traits = type_.traits;
+        if ((traits & kAllRotateWithoutWindow) != 0 && window_is_null_) traits &= ~kNoRopeOnFullLayers;
+        const bool has_lists = top_.says("no_rope_layers") || top_.says("no_rope_layer_interval");
+        if (has_lists) traits &= ~kEveryFourthNoRope;
+        std::vector<bool> rotated = rotated_layers(types, traits, (traits & kNoRopeOnFullLayers) == 0);
+        const auto list = top_.counts("no_rope_layers", {0.0, 1.0, "0 (no RoPE) or 1 (RoPE)"});
+        const bool is_listed = list && !list->empty();
+        if (is_listed && list->size() != types.size())
+            diagnostics_.fail(top_.path_of("no_rope_layers") + " has " + std::to_string(list->size()) +
+                              " entries; it must have one per layer (" + std::to_string(types.size()) + ").");
+        const bool has_interval = (type_.traits & kEveryFourthNoRope) != 0;
+        const Index interval = top_.count({"no_rope_layer_interval"}).value_or(has_interval ? 4 : 0);
+        const auto dense = (traits & kDensePrefixRotates) != 0 ? top_.texts("mlp_layer_types") : std::nullopt;
+        const bool prefix_rotates = top_.count({"prefix_dense_sliding_window_pattern"}).value_or(1) == 1;
+        if (!diagnostics_.ok()) return rotated;
+        for (std::size_t i = 0; i < types.size(); ++i) {
+            if (is_listed ? (*list)[i] == 0 : has_lists && interval > 0 && (static_cast<Index>(i) + 1) % interval == 0)
+                rotated[i] = false;
+            if (dense && prefix_rotates && i < dense->size() && (*dense)[i] == "dense")
+                rotated[i] = attends_to_itself(types[i]);
+        }
+        return rotated;
+    }
+
+    /// Layers beyond those that are counted, which predict further tokens; lists may have entries for them.
+    ROPE_COLD std::size_t extra() const noexcept { return extra_; }
+
+ private:
+    ROPE_COLD void read_count() {
+        const auto count = top_.count(
+            {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_num_hidden_layers"}, kAnyLayers);
+        count_ = count.value_or(0);
+        if (!count)  // Nemotron-H may leave it to the list
+            if (const auto blocks = top_.texts("layers_block_type")) count_ = static_cast<Index>(blocks->size());
+        if (count_ == 0 && diagnostics_.ok() && type_.layers != 0) {
+            count_ = type_.layers;
+            diagnostics_.warn(top_.lack_of("num_hidden_layers") + "; " + std::to_string(count_) +
+                              " was taken, the default of its model_type.");
+        }
+        top_.require(count_ != 0, "num_hidden_layers", "every model");
+    }
+
+    ROPE_COLD std::vector<std::string> read_names() {
+        const std::size_t n = static_cast<std::size_t>(count_);
+        read_window();
+        std::vector<std::string> names = by_pattern();
+        bool are_named = false;
+        const auto take = [&](const char* key, std::optional<std::vector<std::string>> list) {
+            if (!list || list->empty() || are_named) return;
+            if (auto one_each = top_.per_layer(key, std::move(list), n, n + extra_)) names = std::move(*one_each);
+            source_ = top_.path_of(key);
+            are_named = true;
+        };
+        for (const char* key : {"layer_types", "layers_block_type"}) take(key, top_.texts(key));
+        take("block_types", repeated(top_.texts("block_types")));
+        take("hybrid_override_pattern", letters());
+        take("hybrid_layer_pattern", coded("hybrid_layer_pattern", "full_attention", "sliding_attention"));
+        take("attn_type_list", coded("attn_type_list", "linear_attention", "full_attention"));
+        JsonFields& sparse = top_.inside("sparse_attention_config");
+        if (const auto list = sparse.counts("sparse_attention_freq", kAnyCountOrNone))
+            take("sparse_attention_config", names_of(*list, "full_attention", "minimax_m3_sparse"));
+        take("compress_ratios", coded("compress_ratios", "sliding_attention", "compressed_sparse_attention"));
+        JsonFields& linear = top_.inside("linear_attn_config");
+        take("linear_attn_config", only(linear.counts("full_attn_layers", kAnyCount), 1, "linear_attention"));
+        take("full_attn_idxs", only(top_.counts("full_attn_idxs", kAnyCountOrNone), 0, "conv"));
+        take("attn_layer_indices", only(top_.counts("attn_layer_indices", kAnyCountOrNone), 0, "mamba"));
+        take("hybrid_layer_ids", only(top_.counts("hybrid_layer_ids", kAnyCountOrNone), 0, "mamba"));
+        const auto period = top_.count({"attn_layer_period"});
+        const Index offset = top_.count({"attn_layer_offset"}, kAnyCountOrNone).value_or(0);
+        std::vector<Index> attending;
+        for (Index i = 0; period && i < count_; ++i)
+            if (i % *period == offset) attending.push_back(i);
+        if (period) take("attn_layer_period", only(attending, 0, "mamba"));
+        take("block_configs", blocks());
+        return names;
+    }
+
+    ROPE_COLD std::optional<std::vector<std::string>> repeated(std::optional<std::vector<std::string>> names) const {
+        const std::size_t period = names ? names->size() : 0;
+        if (period != 0 && period < static_cast<std::size_t>(count_))
+            for (std::size_t i = period; i < static_cast<std::size_t>(count_); ++i)
+                names->push_back((*names)[i - period]);
+        return names;
+    }
+    ROPE_COLD static std::vector<std::string> names_of(const std::vector<Index>& codes, const char* zero,
+                                                       const char* other) {
+        std::vector<std::string> names;
+        for (const Index code : codes) names.emplace_back(code == 0 ? zero : other);
+        return names;
+    }
+    ROPE_COLD std::optional<std::vector<std::string>> coded(const char* key, const char* zero, const char* other) {
+        const auto list = top_.counts(key, kAnyCountOrNone);
+        return list ? std::optional<std::vector<std::string>>(names_of(*list, zero, other)) : std::nullopt;
+    }
+    /// Layers with these numbers attend to all tokens, counted from `first`.
+    ROPE_COLD std::optional<std::vector<std::string>> only(const std::optional<std::vector<Index>>& numbers,
+                                                           Index first, const char* other) const {
+        if (!numbers) return std::nullopt;
+        std::vector<std::string> names(static_cast<std::size_t>(count_), other);
+        for (const Index i : *numbers)
+            if (i - first < count_) names[static_cast<std::size_t>(i - first)] = "full_attention";
+        return names;
+    }
+    /// Nemotron-H: M is a Mamba layer, * attention, E experts, - an MLP.
+    ROPE_COLD std::optional<std::vector<std::string>> letters() {
+        const auto text = top_.text({"hybrid_override_pattern"});
+        if (!text) return std::nullopt;
+        std::vector<std::string> names;
+        for (const char c : *text)
+            names.emplace_back(c == 'M' ? "mamba" : c == '*' ? "attention" : c == 'E' ? "moe" : "mlp");
+        if (text->find_first_not_of("M*E-") != text->npos)
+            top_.refuse(top_.path_of("hybrid_override_pattern"), *top_.find("hybrid_override_pattern"),
+                        "made of the letters M, *, E and -");
+        return names;
+    }
+    /// Nemotron-NAS: some blocks have no attention.
+    ROPE_COLD std::optional<std::vector<std::string>> blocks() {
+        const Json* const list = top_.objects("block_configs");
+        if (list == nullptr) return std::nullopt;
+        std::vector<std::string> names;
+        for (const Json& block : *list) {
+            JsonFields fields(&block, top_.path_of("block_configs"), diagnostics_);
+            JsonFields& attention = fields.inside("attention");
+            const bool is_none = attention.truth({"no_op"}).value_or(false);
+            const bool is_linear = attention.truth({"replace_with_linear"}).value_or(false);
+            names.emplace_back(is_none || is_linear ? "linear_attention" : "full_attention");
+        }
+        return names;
+    }
+
+    ROPE_COLD void read_window() {
+        const auto window = top_.find("sliding_window");
+        window_is_null_ = window && window->kind == Value::Kind::null;
+        const bool has_window = window && !window_is_null_;
+        if (has_window && (type_.traits & kSlidesEverywhere) != 0) first_sliding_ = 0;
+        if ((type_.traits & kSlidesIfAsked) == 0) return;
+        const bool is_asked = top_.truth({"use_sliding_window"}).value_or(false);
+        const Index first = top_.count({"max_window_layers"}, kAnyCountOrNone).value_or(28);
+        if (has_window && is_asked) first_sliding_ = first;
+    }
+    /// Names after the pattern of the model's type, or of a key.
+    ROPE_COLD std::vector<std::string> by_pattern() {
+        std::string pattern = type_.pattern;
+        Index period = 0;
+        const auto own = top_.find("sliding_window_pattern");
+        if (own && own->kind == Value::Kind::text) {  // a word of letters for layers: L slides, G does not
+            pattern.clear();
+            for (const char c : own->text) pattern += c == 'L' ? 's' : 'f';
+            if (pattern.empty() || own->text.find_first_not_of("LG") != own->text.npos)
+                top_.refuse(top_.path_of("sliding_window_pattern"), *own, "a whole number, or letters L and G");
+        } else {
+            auto number = top_.count({"sliding_window_pattern", "_sliding_window_pattern"}, kAnyCountOrNone);
+            const auto interval =
+                top_.count({"global_attn_every_n_layers", "full_attention_interval", "layer_group_size"});
+            if (!number) number = interval;
+            period = number.value_or(0);
+            if (number && period == 0) pattern.clear();  // none slides
+            if (period != 0 && pattern.find_first_not_of("f") == pattern.npos)
+                pattern = top_.says("full_attention_interval") || top_.says("layer_group_size") ? "-f" : "sf";
+        }
+        std::vector<std::string> names;
+        for (Index i = 0; i < count_; ++i) {
+            LayerType type = layer_of_pattern(pattern, period, type_.traits, i, count_);
+            if (type == LayerType::full_attention && i >= first_sliding_) type = LayerType::sliding_attention;
+            names.emplace_back(usual_name(type));
+        }
+
+        return names;
+    }
+
+    JsonFields& top_;
+    const HfModel& type_;
+    Diagnostics& diagnostics_;
+    Index count_ = 0, first_sliding_ = 65536;
+    std::size_t extra_ = 0;
+    bool window_is_null_ = false;
+    std::string source_;
+};
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

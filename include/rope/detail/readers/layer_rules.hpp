@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Rules about layers that the readers share: which layer is what where a file names none, which layers are rotated.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "../../model_config.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+using Traits = std::uint64_t;
+
+/// Peculiarities of a model's layers, as bits. Those of one file format begin at kFirstOwnTrait.
+inline constexpr Traits kNoRopeOnFullLayers = 1;  ///< where some layers slide, only they are rotated
+inline constexpr Traits kEveryFourthNoRope =
+    2;  ///< layers 3, 7, 11, ... are not rotated, unless the file says otherwise
+inline constexpr Traits kAlibiWithFortyLayers = 4;  ///< the larger of two models has ALiBi
+inline constexpr Traits kScalingOnFullOnly = 8;     ///< layers that slide have no scaling
+inline constexpr Traits kLastIsFull = 16;           ///< whatever the pattern, the last layer is full
+inline constexpr Traits kFirstIsFull = 32;          ///< and so is the first
+inline constexpr Traits kPatternFromTheEnd = 64;    ///< the pattern ends with the last layer
+inline constexpr Traits kReordersFeatures =
+    128;  ///< the published code rotates in the other layout than the weights have
+inline constexpr Traits kFirstOwnTrait = 256;
+
+/// The type of layer i of n, after a pattern of letters that repeats: f is full, s slides, c sees its chunk, z is
+/// compressed, and - does not attend. With a period, the pattern is its first or last letter, whichever is f, and the
+/// other one repeated.
+ROPE_COLD LayerType layer_of_pattern(std::string_view pattern, Index period, Traits traits, Index i, Index n) noexcept {
+    const bool ends = ((traits & kLastIsFull) != 0 && i == n - 1) || ((traits & kFirstIsFull) != 0 && i == 0);
+    if (ends || pattern.empty()) return LayerType::full_attention;
+    const Index length = period > 0 ? period : static_cast<Index>(pattern.size());
+    const Index place = ((traits & kPatternFromTheEnd) != 0 ? i + (length - n % length) % length : i) % length;
+    char letter = 'f';
+    if (period <= 0) {
+        letter = pattern[static_cast<std::size_t>(place)];
+    } else {
+        const bool full_is_first = pattern.front() == 'f';
+        if (place != (full_is_first ? 0 : period - 1)) letter = full_is_first ? pattern.back() : pattern.front();
+    }
+    return letter == 's'   ? LayerType::sliding_attention
+           : letter == 'c' ? LayerType::chunked_attention
+           : letter == 'z' ? LayerType::compressed_attention
+           : letter == '-' ? LayerType::no_attention
+                           : LayerType::full_attention;
+}
+
+ROPE_COLD bool attends_to_itself(LayerType type) noexcept {
+    return type != LayerType::no_attention && type != LayerType::cross_attention;
+}
+
+/// Whether each layer is rotated, by its type and number.
+ROPE_COLD std::vector<bool> rotated_layers(const std::vector<LayerType>& types, Traits traits, bool full_ones_are) {
+    std::vector<bool> rotated;
+    const std::size_t shift = (traits & kPatternFromTheEnd) != 0 ? (4 - types.size() % 4) % 4 : 0;
+    for (std::size_t i = 0; i < types.size(); ++i)
+        rotated.push_back(attends_to_itself(types[i]) &&
+                          !((traits & kEveryFourthNoRope) != 0 && (i + shift) % 4 == 3) &&
+                          (full_ones_are || types[i] != LayerType::full_attention));
+    return rotated;
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// HeadSteps: what a model does to its heads beside rotating them, between the QKV projection and attention.
+#pragma once
+
+#include "types.hpp"
+#include "version.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+inline namespace ROPE_MACHINE {  // enumerations cannot carry ROPE_ABI
+/// A norm of heads. x: the head, over which the mean is taken; w, b: weight and bias.
+enum class NormKind : unsigned char {
+    none,
+    rms,        ///< x / sqrt(mean(x^2) + eps) * w
+    l2,         ///< x / sqrt(sum(x^2) + eps) * w
+    layer_norm  ///< (x - mean(x)) / sqrt(variance(x) + eps) * w + b
+};
+
+/// The shape of a norm's weight, which also says over what the mean is taken.
+enum class NormWeight : unsigned char {
+    none,              ///< no weight: over a head
+    head_dim,          ///< [head_dim], the same for all heads: over a head
+    heads_x_head_dim,  ///< [heads, head_dim]: over a head
+    all_heads          ///< [heads * head_dim]: over all heads of a token, before they are split
+};
+}  // namespace ROPE_MACHINE
+
+/// A norm that stands beside the rotation.
+struct ROPE_ABI HeadNorm {
+    NormKind kind = NormKind::none;
+    NormWeight weight = NormWeight::head_dim;
+    /// The weight is stored around 0 and 1 is added to it. (Files in GGUF have it added already.)
+    bool adds_one = false;
+    bool has_bias = false;
+    /// Whether heads are rotated first.
+    bool is_after_rotation = false;
+    /// Whether the published code rounds the normed head to the data's type before it multiplies by the weight, and
+    /// then again. (Otherwise once, after the product.)
+    bool rounds_twice = false;
+    double eps = 0.0;
+};
+
+/// The steps of one layer. In multi-head latent attention only the parts that turn are meant; norms of the latents they
+/// are projected from are not. Gates, sinks, soft caps, convolutions and factors that were learned are not said here.
+struct ROPE_ABI HeadSteps {
+    HeadNorm q, k, v;
+    /// Heads are multiplied by these; 1: they are not.
+    double q_factor = 1.0, k_factor = 1.0, v_factor = 1.0;
+    /// Whether q_factor and k_factor come after the rotation. (They come after a norm that precedes it.)
+    bool factors_follow_rotation = false;
+    /// What q * k is multiplied by before the softmax, all in all.
+    double softmax_scale = 0.0;
+    /// q, k and v are clamped to -clip .. clip, before the rotation; 0: they are not.
+    double clip = 0.0;
+    /// The values are rotated as well.
+    bool rotates_values = false;
+    /// Values come from the projection of the keys: v's norm of it, not rotated (Gemma 4).
+    bool values_from_key_projection = false;
+    /// The rotated keys are the values: one tensor serves as both (DeepSeek-V4).
+    bool keys_are_values = false;
+    /// The layer whose keys and values this one reads; its own number unless it has none.
+    Index keys_of_layer = 0;
+};
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
