@@ -171,6 +171,33 @@ TEMPLATE_TEST_CASE("tables", "", float, double) {
     CHECK(cache.bytes() == 10 * 8 * sizeof(TestType));
 }
 
+TEST_CASE("a Status carries the name of the argument, without its index") {
+    const auto argument = [](const rope::Status& s) { return std::string(s.argument()); };
+    rope::Config c;
+    CHECK(argument(check(c)) == "head_dim");
+    c.head_dim = 8;
+    CHECK(argument(check(c)).empty());
+    c.base = -1.0;
+    CHECK(argument(check(c)) == "base");
+    c.base = 10000.0;
+    rope::schedule::Yarn yarn;
+    yarn.beta_fast = -1.0;
+    yarn.original_max_position_embeddings = 5;
+    c.schedule = yarn;
+    CHECK(argument(check(c)) == "schedule.max_position_embeddings");
+    yarn.factor = 4.0;
+    c.schedule = yarn;
+    CHECK(argument(check(c)) == "schedule.beta_fast");
+    c.schedule = rope::schedule::FreqFactors{{1.0, 0.0, 1.0, 1.0}};
+    CHECK(argument(check(c)) == "schedule.freq_factors");  // [1]
+    CHECK(argument(check(rope::Frequencies{{1.0, 1e300}, {}})) == "inv_freq");
+    rope::TensorView<float> none = rope::view(static_cast<float*>(nullptr), 2, 2, 8);
+    const rope::CosSinCache<float> cache(rope::Config{8}, 4);
+    CHECK(argument(rope::check(none, cache)) == "x.data");
+    CHECK(argument(rope::check(none, none, cache, rope::start_at(3))) == "q.data");
+    CHECK(argument(rope::check(rope::TensorView<float>{}, cache)) == "x.head_dim");
+}
+
 TEST_CASE("a sentence longer than its buffer is cut, not overrun") {
     rope::detail::Message message;
     for (int i = 0; i < 100; ++i) message.append("0123456789");

@@ -36,6 +36,13 @@ void refuses(const GgufFile& file, const std::string& key, const Bad& values, co
         CHECK(file.with(key, value).refused() == file.path_of(key) + " is " + shown + "; it must be " + allowed + ".");
     }
 }
+GgufFile deepseek_v4() {
+    return support::small_model("deepseek4")
+        .set("attention.sliding_window", 128)
+        .set("attention.compress_ratios", Ints{0, 4, 128, 4})
+        .set("attention.compress_rope_freq_base", 160000.0)
+        .set("rope.dimension_count", 32);
+}
 Bad joined(Bad a, const Bad& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
@@ -55,10 +62,12 @@ TEST_CASE("wrong types and values are refused with the key's path") {
                             "rope.scaling.original_context_length", "attention.temperature_length"})
         refuses(support::small_model(), key, not_positive, "a whole number from 1 to 2^40");
     const std::string none_or_more = "a whole number from 0 to 2^40";
-    for (const char* key : {"attention.sliding_window", "nextn_predict_layers"})
+    refuses(support::small_model("llama4"), "expert_count", not_counts, none_or_more);
+    refuses(support::small_model("dflash"), "hyper_connection.count", not_counts, none_or_more);
+    for (const char* key : {"attention.sliding_window", "nextn_predict_layers", "attention.shared_kv_layers",
+                            "leading_dense_block_count"})
         refuses(support::small_model(), key, not_counts, none_or_more);
-    const Bad neither_count_nor_list = {
-        {"4", "\"4\""}, {true, "true"}, {-1, "-1"}, {0.5, "0.5"}};
+    const Bad neither_count_nor_list = {{"4", "\"4\""}, {true, "true"}, {-1, "-1"}, {0.5, "0.5"}};
     for (const char* key : {"attention.head_count", "attention.head_count_kv", "attention.sliding_window_pattern"})
         refuses(support::small_model(), key, neither_count_nor_list, none_or_more);
     for (const char* key : {"attention.key_length", "attention.key_length_mla", "attention.key_length_swa",
@@ -79,7 +88,15 @@ TEST_CASE("wrong types and values are refused with the key's path") {
             joined(kNotNumbers, {{-0.1, "-0.1"}, {65537.0, "65537"}}), "a number from 0 to 2^16");
     refuses(support::small_model(), "attention.temperature_scale", joined(kNotNumbers, {{-5e9, "-5e+09"}}),
             "a number from -2^32 to 2^32");
-    for (const char* key : {"rope.freq_base", "rope.freq_base_swa"})
+    refuses(support::small_model(), "attention.value_scale", joined(kNotNumbers, {{-5e9, "-5e+09"}}),
+            "a number from -2^32 to 2^32");
+    for (const char* key : {"attention.scale", "attention.clamp_kqv"})
+        refuses(support::small_model(), key, joined(kNotNumbers, {{-0.5, "-0.5"}, {5e9, "5e+09"}}),
+                "a number from 0 to 2^32");
+    const Bad not_parts = joined(kNotNumbers, {{-1e-6, "-1e-06"}, {1.5, "1.5"}});
+    refuses(support::small_model("qwen3"), "attention.layer_norm_rms_epsilon", not_parts, "a number from 0 to 1");
+    refuses(support::small_model("chameleon"), "attention.layer_norm_epsilon", not_parts, "a number from 0 to 1");
+    for (const char* key : {"rope.freq_base", "rope.freq_base_swa", "attention.compress_rope_freq_base"})
         refuses(support::small_model(), key, joined(kNotNumbers, {{0.0, "0"}, {-10000.0, "-10000"}}),
                 "a number above 0 and at most 2^1000");
 
@@ -91,8 +108,7 @@ TEST_CASE("wrong types and values are refused with the key's path") {
     refuses(support::small_model(), "rope.scaling.finetuned", {{1, "1"}, {"true", "\"true\""}, {1.0, "1"}},
             "true or false");
     for (const char* key : {"rope.dimension_sections", "attention.recurrent_layers"})
-        refuses(support::small_model(), key,
-                {{1, "1"}, {"x", "\"x\""}, {true, "true"}}, "a list");
+        refuses(support::small_model(), key, {{1, "1"}, {"x", "\"x\""}, {true, "true"}}, "a list");
     const std::string characters = "1 to 64 of the characters a-z, 0-9, -, _ and .";
     refuses(support::small_model(), "general.architecture",
             {{"", "\"\""},
@@ -111,10 +127,10 @@ TEST_CASE("entries of arrays are refused with their place, and arrays of a wrong
           "qwen2.attention.head_count[2] is -8; it must be a whole number from 0 to 2^40.");
     CHECK(refused("rope.dimension_sections", {8, 8, 8, -1}) ==
           "qwen2.rope.dimension_sections[3] is -1; it must be a whole number from 0 to 2^40.");
-    for (const char* key : {"attention.sliding_window_pattern", "attention.recurrent_layers"})
+    for (const char* key : {"attention.sliding_window_pattern", "attention.recurrent_layers", "attention.rope_pattern"})
         CHECK(refused(key, {1, 0, 1, 2}) == std::string("qwen2.") + key + "[3] is 2; it must be true or false.");
     for (const char* key : {"attention.head_count", "attention.head_count_kv", "attention.sliding_window_pattern",
-                            "attention.recurrent_layers"}) {
+                            "attention.recurrent_layers", "attention.rope_pattern"}) {
         CAPTURE(key);
         for (const std::size_t count : {std::size_t(0), std::size_t(3), std::size_t(5)})
             CHECK(refused(key, Ints(count, 1)) == std::string("qwen2.") + key + " has " + std::to_string(count) +
@@ -126,6 +142,16 @@ TEST_CASE("entries of arrays are refused with their place, and arrays of a wrong
         CHECK(support::small_model().set("nextn_predict_layers", 1).set(key, Ints(4, 1)).refused() == "(accepted)");
         CHECK(support::small_model().set("nextn_predict_layers", 1).set(key, Ints(2, 1)).refused() != "(accepted)");
     }
+    // DeepSeek-V4's list may go on.
+    const GgufFile v4 = deepseek_v4();
+    for (const unsigned count : {4u, 5u, 4000u})
+        CHECK(v4.with("attention.compress_ratios", Ints(count, 4)).refused() == "(accepted)");
+    for (const unsigned count : {0u, 3u})
+        CHECK(v4.with("attention.compress_ratios", Ints(count, 4)).refused() ==
+              "deepseek4.attention.compress_ratios has " + std::to_string(count) +
+                  " entries; it must have one per layer (4).");
+    CHECK(v4.with("attention.compress_ratios", Ints{4, 4, -4, 4}).refused() ==
+          "deepseek4.attention.compress_ratios[2] is -4; it must be a whole number from 0 to 2^40.");
     CHECK(support::small_model().set("nextn_predict_layers", 4).refused() ==
           "qwen2.nextn_predict_layers is 4; it must be less than block_count (4).");
 }
@@ -148,13 +174,34 @@ TEST_CASE("what is required") {
               .find("qwen2.embedding_length is 8589934592;") == 0);
     CHECK(support::small_model("deepseek2").refused() ==
           "deepseek2.rope.dimension_count is missing; multi-head latent attention needs it.");
-    for (const char* name : {"gemma3n", "gemma-embedding", "gemma4", "gpt-oss", "cohere2", "exaone-moe", "mimo2"})
+    for (const char* name : {"gemma3n", "gemma-embedding", "gemma4", "gpt-oss", "cohere2", "exaone-moe", "mimo2",
+                             "gemma4-assistant", "cohere2moe", "granite_swa", "maple", "spark2_5", "step35"})
         CHECK(support::small_model(name).refused() ==
               std::string(name) + ".attention.sliding_window is missing; architecture " + name + " needs it.");
-    for (const char* name : {"gemma4", "mimo2"})
+    for (const char* name : {"gemma4", "mimo2", "gemma4-assistant", "cohere2moe", "granite_swa", "maple", "spark2_5",
+                             "step35", "dflash", "muse-glimmer"})
         CHECK(support::small_model(name).set("attention.sliding_window", 512).refused() ==
               std::string(name) + ".attention.sliding_window_pattern is missing; architecture " + name + " needs it.");
-    for (const char* name : {"qwen2vl", "qwen3vl", "qwen35", "paddleocr"})
+    for (const char* name :
+         {"gemma4", "mimo2", "gemma4-assistant", "granite_swa", "maple", "spark2_5", "step35", "dflash"})
+        CHECK(support::small_model(name)
+                  .set("attention.sliding_window", 512)
+                  .set("attention.sliding_window_pattern", 2)
+                  .refused() == std::string(name) + ".attention.sliding_window_pattern is 2; it must be a list.");
+    for (const char* name : {"laguna", "dots3note"})
+        CHECK(support::small_model(name)
+                  .set("rope.dimension_count", 32)
+                  .set("attention.sliding_window", 512)
+                  .set("attention.sliding_window_pattern", Ints{1, 0, 1, 0})
+                  .refused() ==
+              std::string(name) + ".rope.freq_base_swa is missing; architecture " + name + " needs it.");
+    for (const char* name : {"bailingmoe3", "dots3note", "hy_v4"})
+        CHECK(support::small_model(name).set("attention.sliding_window", 0).refused() ==
+              std::string(name) + ".rope.dimension_count is missing; multi-head latent attention needs it.");
+    for (const char* key : {"attention.compress_ratios", "rope.dimension_count", "attention.sliding_window"})
+        CHECK(deepseek_v4().without(key).refused() ==
+              std::string("deepseek4.") + key + " is missing; architecture deepseek4 needs it.");
+    for (const char* name : {"qwen2vl", "qwen3vl", "qwen35", "paddleocr", "qwen3tts", "qwen4exp"})
         CHECK(support::small_model(name).refused() ==
               std::string(name) + ".rope.dimension_sections is missing; architecture " + name + " needs it.");
     CHECK(support::small_model().set("rope.scaling.type", "linear").refused() ==

@@ -193,6 +193,11 @@ TEST_CASE("Qwen2-VL, Qwen3-VL and Qwen3.5: positions of several axes") {
                 .read();
     CHECK(model.mrope_section == std::vector<Index>{24, 20, 20});
     CHECK(model.mrope_interleaved);
+    // ggml has a fourth axis for pairs whose section is used up.
+    CHECK(model.axis_map.axes == 4);
+    REQUIRE(model.axis_map.axis_of.size() == 64);
+    for (std::size_t i = 0; i < 64; ++i)
+        CHECK(model.axis_map.axis_of[i] == (i == 61 || i == 62 ? 3 : static_cast<int>(i % 3)));
     check_frequencies(model.layer(0), published(128, 5000000.0, Layout::half_split));
 
     // Three layers of four have linear attention; the last layer, which predicts a further token, has attention.
@@ -256,6 +261,67 @@ TEST_CASE("DeepSeek: latent attention, YaRN's magnitudes cancel, and the softmax
     model = deepseek_v3().remove("rope.scaling.yarn_log_multiplier").read();
     CHECK(agrees(rope::frequencies(*model.layer(0)).attention_factor, g, 1e-15));
     CHECK(model.softmax_scale_factor == 1.0);
+}
+
+TEST_CASE("DeepSeek-V4: the last features turn, and the ratio of compression decides how") {
+    GgufFile file = support::small_model("deepseek4").set("block_count", 5).set("attention.key_length", 512);
+    file.set("attention.head_count_kv", 1);
+    file.set("attention.sliding_window", 128).set("attention.compress_ratios", Ints{0, 128, 4, 0, 0, 0});
+    file.set("rope.dimension_count", 64).set("rope.scaling.type", "yarn").set("rope.scaling.factor", 16.0);
+    file.set("rope.scaling.original_context_length", 4096).set("attention.compress_rope_freq_base", 80000.0);
+    const auto types = [](const ModelConfig& m) {
+        std::string letters;
+        for (const LayerType type : m.layer_types) letters += "fscizx-"[static_cast<int>(type)];
+        return letters;
+    };
+    ModelConfig model = file.read();
+    CHECK(model.warnings.empty());
+    CHECK(types(model) == "szzss");
+    CHECK(model.heads[1].k == 1);
+    CHECK(model.heads[1].v == 1);
+    CHECK(model.configs.size() == 2);
+    for (const Config& c : model.configs) CHECK(c.rotary_offset == 448);
+    check_frequencies(model.layer(3), published(512, 500000.0, Layout::interleaved, 64));
+    Config c = published(512, 80000.0, Layout::interleaved, 64);
+    rope::schedule::Yarn yarn;
+    yarn.factor = 16.0;
+    yarn.original_max_position_embeddings = 4096;
+    yarn.magnitude = rope::schedule::YarnMagnitude::none;
+    c.schedule = yarn;
+    check_frequencies(model.layer(1), c);
+    CHECK(rope::frequencies(*model.layer(1)).attention_factor == 1.0);
+    CHECK(model.steps[1].keys_are_values);
+    CHECK(model.steps[1].q.kind == rope::NormKind::rms);
+    CHECK(model.steps[1].q.weight == rope::NormWeight::none);
+    CHECK(model.steps[1].k.weight == rope::NormWeight::head_dim);
+    CHECK(model.steps[1].softmax_scale == Approx(1.0 / std::sqrt(512.0)));
+
+    for (const char* key :
+         {"rope.scaling.attn_factor", "rope.scaling.yarn_log_multiplier", "rope.scaling.yarn_attn_factor"}) {
+        model = file.with(key, 0.5).read();
+        check_frequencies(model.layer(2), c);
+        CHECK(model.warnings ==
+              std::vector<std::string>{std::string("deepseek4.") + key +
+                                       " was not used: the magnitude of architecture deepseek4 is 1."});
+    }
+    CHECK(warns_of(file.with("rope.freq_base_swa", 7.0).read(),
+                   "deepseek4.rope.freq_base_swa was not used: architecture deepseek4 does not read it."));
+    model = file.with("attention.key_length_mla", 512).remove("attention.compress_rope_freq_base").read();
+    CHECK(warns_of(model, "deepseek4.attention.compress_rope_freq_base is missing; 160000 was taken, the default of "));
+    c.base = 160000.0;
+    check_frequencies(model.layer(1), c);
+    // The layer at the end, which predicts further tokens, slides.
+    model = file.with("nextn_predict_layers", 1).set("attention.compress_ratios", Ints{4, 4, 4, 4}).read();
+    CHECK(types(model) == "zzzzs");
+
+    // A drafter of it.
+    GgufFile drafter =
+        support::small_model("dflash").set("hyper_connection.count", 4).set("attention.sliding_window", 128);
+    model = drafter.set("rope.dimension_count", 32).read();
+    CHECK(types(model) == "ssss");
+    CHECK(model.warnings.empty());
+    CHECK(model.layer(0)->rotary_offset == 32);
+    CHECK(model.layer(0)->layout == Layout::interleaved);
 }
 
 TEST_CASE("Ministral 3 stores mscale_all_dim itself, DeepSeek a tenth of it") {

@@ -125,6 +125,48 @@ TEST_CASE("which layers attend to what") {
     CHECK(types(support::small_model("qwen3next").set("nextn_predict_layers", 2)) == "--ff");
 }
 
+TEST_CASE("attention.rope_pattern says which layers are rotated") {
+    const auto rotated = [](const GgufFile& file, const Ints& pattern) {
+        const ModelConfig model = GgufFile(file).set("attention.rope_pattern", pattern).read();
+        Ints list;
+        for (Index i = 0; i < model.layers(); ++i) list.push_back(model.layer(i) != nullptr ? 1 : 0);
+        return list;
+    };
+    for (const char* name : {"llama", "smollm3", "granite_swa", "cohere2"}) {
+        GgufFile file = support::small_model(name).set("attention.sliding_window", 512);
+        file.set("attention.sliding_window_pattern", Ints{1, 0, 1, 0});
+        for (const Ints& pattern : {Ints{1, 0, 0, 1}, Ints{0, 1, 1, 1}, Ints{0, 0, 0, 0}})
+            CHECK(rotated(file, pattern) == pattern);
+    }
+    CHECK(rotated(support::small_model("qwen3next"), {1, 1, 1, 0}) == Ints{0, 0, 0, 0});
+    // A layer at the end, which predicts a further token and is left out, is rotated.
+    CHECK(rotated(support::small_model().set("nextn_predict_layers", 1), {1, 0, 0}) == Ints{1, 0, 0, 1});
+}
+
+TEST_CASE("scales and limits of heads") {
+    const auto steps = [](const GgufFile& file) { return file.read().steps[3]; };
+    CHECK(steps(support::small_model()).softmax_scale == 0.125);
+    CHECK(steps(support::small_model().set("attention.key_length", 100)).softmax_scale == 0.1);
+    GgufFile file = support::small_model("granite").set("attention.scale", 0.015625);
+    CHECK(steps(file).softmax_scale == 0.015625);
+    CHECK(steps(file.set("attention.scale", 0.0)).softmax_scale == 0.125);
+    CHECK(steps(support::small_model("mimo2")
+                    .set("attention.sliding_window", 128)
+                    .set("attention.sliding_window_pattern", Ints{0, 0, 0, 1})
+                    .set("attention.key_length_swa", 100))
+              .softmax_scale == 0.1);
+    CHECK(steps(support::small_model("olmo").set("attention.clamp_kqv", 8.0)).clip == 8.0);
+    CHECK(steps(support::small_model().set("attention.value_scale", 0.5)).v_factor == 0.5);
+    CHECK(steps(support::small_model("qwen3")).q.eps == 1e-6);
+    CHECK(steps(support::small_model("qwen3").set("attention.layer_norm_rms_epsilon", 1e-5)).k.eps == 1e-5);
+    // Latent attention multiplies more than the part that turns, and YaRN adds its factor.
+    file = support::yarn_model("deepseek2").set("rope.dimension_count", 32).set("attention.key_length", 100);
+    CHECK(steps(file).softmax_scale == 0.1);
+    CHECK(steps(file.set("attention.key_length_mla", 64)).softmax_scale == 0.125);
+    file.set("rope.scaling.yarn_log_multiplier", double(0.1f));
+    CHECK(steps(file).softmax_scale == Approx(0.125 * g(1.0) * g(1.0)));
+}
+
 TEST_CASE("bases") {
     check_frequencies(support::small_model().read().layer(0), published(64, 500000.0, Layout::half_split));
     check_frequencies(support::small_model().set("rope.freq_base", 250000).read().layer(0),
@@ -193,6 +235,7 @@ TEST_CASE("YaRN") {
     s = yarn_schedule();
     s.extrapolation_factor = 0.5;
     reads("rope.scaling.yarn_ext_factor", 0.5, s);
+    for (const double unset : {-1.0, -0x1p-20}) reads("rope.scaling.yarn_ext_factor", unset, yarn_schedule());
     s = yarn_schedule();
     s.attn_factor = 1.25;
     reads("rope.scaling.attn_factor", 1.25, s);

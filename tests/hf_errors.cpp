@@ -111,21 +111,29 @@ TEST_CASE("an inner rope_theta beats an outer one, and that beats its alias") {
 }
 
 TEST_CASE("which part turns: an inner part beats an outer one, that beats its aliases, and those beat a count") {
+    const std::string phi3 = R"("model_type": "phi3", )";  // which has parts of heads that do not turn
     const std::string inner = "rope_parameters.partial_rotary_factor";
-    takes(kRotaryDim, R"("partial_rotary_factor": 0.25, "rope_parameters": {"partial_rotary_factor": 0.5})", 32,
+    takes(kRotaryDim, phi3 + R"("partial_rotary_factor": 0.25, "rope_parameters": {"partial_rotary_factor": 0.5})", 32,
           {"partial_rotary_factor was not used: " + inner + " is there, too."});
-    takes(kRotaryDim, R"("partial_rotary_factor": 0.5, "rope_parameters": {"partial_rotary_factor": 0.5})", 32, {});
+    takes(kRotaryDim, phi3 + R"("partial_rotary_factor": 0.5, "rope_parameters": {"partial_rotary_factor": 0.5})", 32,
+          {});
     for (const std::string alias : {"rotary_pct", "rope_pct", "rotary_emb_fraction"}) {
         const std::string quarter = "\"" + alias + "\": 0.25, ";
-        takes(kRotaryDim, quarter + R"("partial_rotary_factor": 0.5)", 32,
+        takes(kRotaryDim, phi3 + quarter + R"("partial_rotary_factor": 0.5)", 32,
               {alias + " was not used: partial_rotary_factor is there, too."});
-        takes(kRotaryDim, quarter + R"("partial_rotary_factor": 0.25)", 16, {});
-        takes(kRotaryDim, quarter + R"("rope_parameters": {"partial_rotary_factor": 0.5})", 32,
+        takes(kRotaryDim, phi3 + quarter + R"("partial_rotary_factor": 0.25)", 16, {});
+        takes(kRotaryDim, phi3 + quarter + R"("rope_parameters": {"partial_rotary_factor": 0.5})", 32,
               {alias + " was not used: " + inner + " is there, too."});
     }
-    takes(kRotaryDim, R"("rotary_dim": 16, "rotary_pct": 0.5)", 32,
+    takes(kRotaryDim, phi3 + R"("rotary_dim": 16, "rotary_pct": 0.5)", 32,
           {"rotary_dim was not used: rotary_pct is there, too."});
-    takes(kRotaryDim, R"("rotary_dim": 32, "rotary_pct": 0.5)", 32, {});
+    takes(kRotaryDim, phi3 + R"("rotary_dim": 32, "rotary_pct": 0.5)", 32, {});
+    // The code of other types does not read it.
+    takes(kRotaryDim, R"("partial_rotary_factor": 0.5)", 0,
+          {"partial_rotary_factor was not used: the code of model_type llama rotates whole heads."});
+    takes(kRotaryDim, R"("rope_parameters": {"partial_rotary_factor": 0.5})", 0,
+          {inner + " was not used: the code of model_type llama rotates whole heads."});
+    takes(kRotaryDim, R"("partial_rotary_factor": 1.0)", 0, {});
 }
 
 TEST_CASE("an outer original_max_position_embeddings beats an inner one (Phi-3)") {
@@ -334,10 +342,11 @@ TEST_CASE("values that do not go together are refused in terms of the keys that 
     };
     refuses(R"("rotary_dim": 7)", part("rotary_dim is 7", 7, 64));
     refuses(R"("rotary_dim": 66)", part("rotary_dim is 66", 66, 64));
-    refuses(R"("rotary_pct": 0.05)", part("rotary_pct is 0.05", 3, 64));
-    refuses(R"("rope_scaling": {"partial_rotary_factor": 0.02})",
+    const std::string phi3 = R"("model_type": "phi3", )";
+    refuses(phi3 + R"("rotary_pct": 0.05)", part("rotary_pct is 0.05", 3, 64));
+    refuses(phi3 + R"("rope_scaling": {"partial_rotary_factor": 0.02})",
             part("rope_scaling.partial_rotary_factor is 0.02", 1, 64));
-    refuses(R"("rope_pct": 0.01)",
+    refuses(phi3 + R"("rope_pct": 0.01)",
             "rope_pct is 0.01, so that none of head_dim (64) features would turn; at least two must.");
     refuses(R"("head_dim": 63)", part("head_dim is 63", 63, 63));
     refuses(R"("qk_rope_head_dim": 63)", part("qk_rope_head_dim is 63", 63, 63));

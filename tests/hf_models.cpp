@@ -105,7 +105,7 @@ TEST_CASE("each layer has the rotary embedding of the model, or none") {
             CHECK(got.layout == expected.layout);
             CHECK(got.head_dim == expected.head_dim);
             CHECK(turning(got) == turning(expected));
-            CHECK(got.rotary_offset == 0);
+            CHECK(got.rotary_offset == expected.rotary_offset);
             CHECK(got.base == expected.base);
             CHECK(got.interpolation_factor == expected.interpolation_factor);
             CHECK(std::string(rope::schedule_name(got.schedule)) == rope::schedule_name(expected.schedule));

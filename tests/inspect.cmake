@@ -26,6 +26,12 @@ expect(0 out "35 +8218.72 +65749.7 +8 +1.9935\n" "${llama}")
 expect(0 out "28 +1956.5 +1956.5 +1 +66.9932\n" "${llama}")
 expect(0 out "25 of 64 pairs never complete a turn in 131072 positions" "${llama}")
 expect(0 out "layers 0-31" "${llama}" --layer 31)
+expect(0 out "beside the rotation:\nlayers 0-31: q and k no norm; scores times 0.08838834765\n" "${llama}")
+set(gemma "${WORK}/gemma.json")
+file(WRITE "${gemma}" [=[{"text_config": {"model_type": "gemma4_text", "hidden_size": 2304, "num_attention_heads": 8,
+  "num_key_value_heads": 4, "num_hidden_layers": 6, "max_position_embeddings": 4096, "num_kv_shared_layers": 1}}]=])
+expect(0 out "read from text_config\n" "${gemma}")
+expect(0 out "layers 0-5: q and k RMS, weight .head_dim., eps 1e-06; v RMS, no weight, eps 1e-06; scores times 1\n" "${gemma}")
 expect(0 out "inspect config.json" --help)
 
 expect(0 out "pair" "${llama}" --plot "${WORK}/waves.svg")

@@ -68,7 +68,7 @@ TEMPLATE_TEST_CASE("every layer gets the table of its config, and no table is th
     CHECK(rotary.tables() == 7);
     CHECK(rotary.bytes() == sizeof(T) * 200 * (32 * 4 + 16 * 2 + 64));
     CHECK(rotary.positions() == 200);
-    CHECK(rotary.max_positions() == 300);
+    CHECK(rotary.max_positions() == 2400);
     CHECK(rotary.model().configs.size() == configs.size());
 
     for (Index layer = 0; layer < rotary.model().layers(); ++layer) {

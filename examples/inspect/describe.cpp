@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <optional>
 #include <variant>
 
@@ -88,6 +89,49 @@ struct Parameters {
 
 Index rotary_dim(const rope::Config& c) { return c.rotary_dim != 0 ? c.rotary_dim : c.head_dim; }
 
+/// The layers for which `has` answers true, as "0-3, 5".
+template <class Has>
+std::string layers_where(const rope::ModelConfig& model, const Has& has) {
+    std::string text;
+    const auto is_one = [&](Index i) { return i < model.layers() && has(static_cast<std::size_t>(i)); };
+    for (Index i = 0; i < model.layers(); ++i) {
+        if (!is_one(i)) continue;
+        Index last = i;
+        while (is_one(last + 1)) ++last;
+        text += (text.empty() ? "" : ", ") + std::to_string(i) + (last > i ? "-" + std::to_string(last) : "");
+        i = last;
+    }
+    return text.empty() ? "none" : text;
+}
+
+std::string describe(const rope::HeadNorm& norm) {
+    static constexpr const char* kinds[] = {"no norm", "RMS", "L2", "LayerNorm"};
+    static constexpr const char* weights[] = {", no weight", ", weight [head_dim]", ", weight [heads, head_dim]",
+                                              " of all heads together, weight [heads * head_dim]"};
+    if (norm.kind == rope::NormKind::none) return kinds[0];
+    return kinds[static_cast<int>(norm.kind)] + std::string(weights[static_cast<int>(norm.weight)]) +
+           (norm.adds_one ? " + 1" : "") + (norm.has_bias ? " and bias" : "") + ", eps " + shown(norm.eps) +
+           (norm.rounds_twice ? ", rounded before the weight" : "") +
+           (norm.is_after_rotation ? ", after the rotation" : "");
+}
+
+/// The steps of layer `layer`.
+std::string describe(const rope::HeadSteps& s, Index layer) {
+    const std::string q = describe(s.q), k = describe(s.k), v = describe(s.v);
+    std::string text = q == k ? "q and k " + q : "q " + q + "; k " + k;
+    if (s.v.kind != rope::NormKind::none) text += "; v " + v;
+    if (s.clip != 0.0) text += "; clamped to +-" + shown(s.clip);
+    const std::string when = s.factors_follow_rotation ? ", after the rotation" : "";
+    if (s.q_factor != 1.0) text += "; q times " + shown(s.q_factor) + when;
+    if (s.k_factor != 1.0) text += "; k times " + shown(s.k_factor) + when;
+    if (s.v_factor != 1.0) text += "; v times " + shown(s.v_factor);
+    if (s.rotates_values) text += "; v is rotated, too";
+    if (s.values_from_key_projection) text += "; v comes from the projection of k";
+    if (s.keys_are_values) text += "; the keys are the values";
+    if (s.keys_of_layer != layer) text += "; keys and values of layer " + shown(s.keys_of_layer);
+    return text + "; scores times " + shown(s.softmax_scale);
+}
+
 std::string wavelength(double positions) {
     return std::isinf(positions) ? format("%14s", "does not turn") : format("%14.6g", positions);
 }
@@ -97,18 +141,24 @@ std::string wavelength(double positions) {
 std::string parameters(const rope::Schedule& schedule) { return std::visit(Parameters(), schedule); }
 
 std::string layers_with(const rope::ModelConfig& model, Index config) {
-    std::string text;
-    const auto has = [&](Index i) {
-        return i < model.layers() && model.config_of_layer[static_cast<std::size_t>(i)] == config;
-    };
-    for (Index i = 0; i < model.layers(); ++i) {
-        if (!has(i)) continue;
-        Index last = i;
-        while (has(last + 1)) ++last;
-        text += (text.empty() ? "" : ", ") + std::to_string(i) + (last > i ? "-" + std::to_string(last) : "");
-        i = last;
+    return layers_where(model, [&](std::size_t i) { return model.config_of_layer[i] == config; });
+}
+
+std::string steps(const rope::ModelConfig& model) {
+    std::map<std::string, std::vector<bool>> kinds;  // layers by what is done to their heads
+    for (std::size_t i = 0; i < model.steps.size(); ++i) {
+        std::vector<bool>& layers = kinds[model.layer_types[i] == rope::LayerType::no_attention
+                                              ? ""
+                                              : describe(model.steps[i], static_cast<Index>(i))];
+        layers.resize(model.steps.size());
+        layers[i] = true;
     }
-    return text.empty() ? "none" : text;
+    std::string text;
+    for (const auto& [words, layers] : kinds)
+        if (!words.empty())
+            text += "layers " + layers_where(model, [&layers = layers](std::size_t i) { return layers[i]; }) + ": " +
+                    words + "\n";
+    return text;
 }
 
 std::vector<double> wavelengths(const rope::Frequencies& frequencies) {
@@ -138,6 +188,9 @@ std::string describe(const Spectrum& s, Index positions) {
     std::string text = format("  layout             %s\n", layout);
     text +=
         format("  head_dim           %td, of which %td turn, from feature %td on\n", c.head_dim, d, c.rotary_offset);
+    if (c.is_reversed) text += "  direction          backwards: by minus the angle\n";
+    if (c.has_log_scale)
+        text += "  learned factors    e^log_scale of each frequency, which the weights hold: not below\n";
     text += format("  base               %.10g\n", c.base);
     text += std::string("  schedule           ") + rope::schedule_name(c.schedule) +
             (values.empty() ? "" : ": " + values) + "\n";

@@ -25,7 +25,7 @@ constexpr const char* kHelp =
     "  inspect config.json [options]\n"
     "  --layer N        only the rotary embedding of layer N\n"
     "  --seq-len N      the sequence length that dynamic NTK and LongRoPE are made for\n"
-    "                   (default: the model's max_position_embeddings)\n"
+    "                   (default: the longest that the model's scaling is made for)\n"
     "  --plot FILE      draw the wavelengths, as SVG\n"
     "  --help           print this and stop\n";
 
@@ -87,6 +87,7 @@ std::string read_file(const std::string& name) {
 void print_model(const rope::ModelConfig& m) {
     std::printf("model_type %s, %td layers, %td positions\n", m.model_type.empty() ? "(none)" : m.model_type.c_str(),
                 m.layers(), m.max_position_embeddings);
+    if (!m.path.empty()) std::printf("read from %s\n", m.path.c_str());
     if (m.layers() > 0)
         std::printf("heads of layer 0: %td for queries, %td for keys, %td for values\n", m.heads[0].q, m.heads[0].k,
                     m.heads[0].v);
@@ -94,6 +95,9 @@ void print_model(const rope::ModelConfig& m) {
         std::printf("axes:");
         for (const Index section : m.mrope_section) std::printf(" %td", section);
         std::printf(" pairs%s\n", m.mrope_interleaved ? ", interleaved" : "");
+        std::printf("axis of each pair: ");
+        for (const unsigned char axis : m.axis_map.axis_of) std::printf("%d", axis);
+        std::printf("\n");
     }
     if (m.softmax_scale_factor != 1.0) std::printf("softmax: 1 / sqrt(head_dim) times %.17g\n", m.softmax_scale_factor);
     const rope::AttentionTemperature& t = m.attention_temperature;
@@ -103,12 +107,13 @@ void print_model(const rope::ModelConfig& m) {
     if (m.reference_uses_other_layout)
         std::printf("note: the published code reorders features and rotates in the other layout\n");
     std::printf("layers without RoPE: %s\n", inspect::layers_with(m, -1).c_str());
+    std::printf("beside the rotation:\n%s", m.steps.empty() ? "not known\n" : inspect::steps(m).c_str());
 }
 
 int run(const Options& options) {
     const rope::ModelConfig model = rope::read_hf_config(read_file(options.config));
     const rope::Config* const only = options.layer >= 0 ? model.layer(options.layer) : nullptr;
-    const Index positions = options.seq_len != 0 ? options.seq_len : model.max_position_embeddings;
+    const Index positions = options.seq_len != 0 ? options.seq_len : rope::scaled_length(model);
     if (positions == 0) throw std::runtime_error("The file does not say max_position_embeddings; say --seq-len.");
     print_model(model);
     for (const std::string& warning : model.warnings) std::printf("warning: %s\n", warning.c_str());

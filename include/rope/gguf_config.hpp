@@ -49,21 +49,30 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///         [&](std::string_view key) -> std::optional<rope::GgufValue> { return file.find(key); },
 ///         {file.floats("rope_freqs.weight"), {}, {}});
 ///
-/// Layout. GGUF does not store it: it follows from general.architecture (detail/readers/gguf/architectures.hpp has the list and
-/// its source). An architecture that is not in the list is an error, unless `layout` is given; its layers are then
-/// taken for what the keys say, and a warning says so. A given layout beats the list's.
+/// Layout. GGUF does not store it: it follows from general.architecture (detail/readers/gguf/architectures.hpp has the
+/// list and its source). An architecture that is not in the list is an error, unless `layout` is given; its layers are
+/// then taken for what the keys say, and a warning says so. A given layout beats the list's.
 ///
 /// Keys, all but the first with the architecture and a dot before them. Required: general.architecture, block_count,
 /// attention.head_count (unless the architecture has no RoPE), and attention.key_length or embedding_length. Of
 /// attention: head_count_kv (missing: head_count; 0: a layer without attention), key_length_swa, key_length_mla,
 /// value_length (checked, not used), sliding_window (0: no layer slides; missing: as the architecture has it, or an
 /// error), sliding_window_pattern (every so many layers one is full, or a bool per layer; missing: as the architecture
-/// has it), recurrent_layers, temperature_scale, temperature_length. Of rope: dimension_count (missing: all of a head),
-/// dimension_count_swa, dimension_sections, freq_base (missing: 10000, and a warning), freq_base_swa, scale_linear (the
-/// older name of scaling.factor). Of rope.scaling: type, factor, attn_factor, original_context_length (missing:
-/// context_length, and a warning), finetuned, alpha, yarn_beta_fast (32), yarn_beta_slow (1), yarn_ext_factor (1),
-/// yarn_attn_factor, yarn_log_multiplier. Further context_length, full_attention_interval, nextn_predict_layers. Of an
-/// architecture without RoPE only layers and heads are read.
+/// has it, or an error), rope_pattern (whether each layer is rotated; missing: as the architecture has it),
+/// recurrent_layers, temperature_scale, temperature_length, compress_ratios and compress_rope_freq_base (missing:
+/// 160000, and a warning) of DeepSeek-V4. Of rope: dimension_count (missing: all of a head), dimension_count_swa,
+/// dimension_sections, freq_base (missing: 10000, and a warning), freq_base_swa, scale_linear (the older name of
+/// scaling.factor). Of rope.scaling: type, factor, attn_factor, original_context_length (missing: context_length, and a
+/// warning), finetuned, alpha, yarn_beta_fast (32), yarn_beta_slow (1), yarn_ext_factor (1, also when it is negative),
+/// yarn_attn_factor, yarn_log_multiplier. Further context_length, full_attention_interval, nextn_predict_layers,
+/// leading_dense_block_count (Cohere 2 MoE), hyper_connection.count (DFlash). Of an architecture without RoPE only
+/// layers and heads are read.
+///
+/// ModelConfig::steps. The list names a Hugging Face type with the same norms for most architectures; for the others
+/// steps is empty. Keys, all optional: attention.layer_norm_rms_epsilon or layer_norm_epsilon (missing: the type's),
+/// attention.scale (of the softmax; missing or 0: 1 / sqrt of what q and k are multiplied over, or the type's),
+/// attention.value_scale, attention.clamp_kqv, attention.shared_kv_layers (so many of the last layers reuse keys and
+/// values of the last layer of their kind before them), expert_count (Llama 4).
 ///
 /// Scaling. rope.scaling.type none and linear (also when missing) become Config::interpolation_factor and
 /// Config::attention_factor, with schedule::FreqFactors if there is rope_freqs: angles are divided by both. yarn
@@ -75,7 +84,9 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// schedule::LongRope, whose magnitude is attn_factor. rope_freqs together with yarn or longrope is an error.
 /// rope.scaling.alpha becomes schedule::Ntk.
 ///
-/// Multi-head latent attention: head_dim is rope.dimension_count, and heads are {q, 1, q}.
+/// Multi-head latent attention: head_dim is rope.dimension_count, and heads are {q, 1, q}. DeepSeek-V4: the last
+/// rope.dimension_count features of a head turn; layers with a compress ratio have a base of their own and the scaling,
+/// without its magnitude, and others slide and have none.
 ///
 /// Strict like read_hf_config: a missing key that is needed, a value of the wrong type or out of range, an array of the
 /// wrong length is an error that names the key and its value. Defaults that were taken for want of a key, and keys

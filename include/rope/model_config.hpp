@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "axis_map.hpp"
@@ -101,6 +102,26 @@ struct ROPE_ABI ModelConfig {
         return c < 0 ? nullptr : &configs[static_cast<std::size_t>(c)];
     }
 };
+
+/// The longest sequence that the model's scaling is made for, which its max_position_embeddings may not say: where a
+/// schedule has a factor, that times the length it was trained with. 0: not known. At most 2^40.
+ROPE_ABI inline Index scaled_length(const ModelConfig& model) noexcept {
+    Index longest = model.max_position_embeddings;
+    for (const Config& c : model.configs) {
+        double length = static_cast<double>(model.max_position_embeddings) * c.interpolation_factor;
+        const auto trained = [&length](const auto* s, double factor) {
+            if (s != nullptr) length = static_cast<double>(s->original_max_position_embeddings) * factor;
+        };
+        const auto* const yarn = std::get_if<schedule::Yarn>(&c.schedule);
+        const auto* const llama3 = std::get_if<schedule::Llama3>(&c.schedule);
+        const auto* const longrope = std::get_if<schedule::LongRope>(&c.schedule);
+        trained(yarn, yarn != nullptr ? yarn->factor.value_or(1.0) : 1.0);
+        trained(llama3, llama3 != nullptr ? llama3->factor : 1.0);
+        trained(longrope, longrope != nullptr ? longrope->factor.value_or(1.0) : 1.0);
+        if (length > static_cast<double>(longest) && length <= 0x1p40) longest = static_cast<Index>(length);
+    }
+    return longest;
+}
 
 /// Whether a ModelConfig can be used: its lists belong together, and every Config passes check(config).
 ROPE_ABI inline Status check(const ModelConfig& model) noexcept {

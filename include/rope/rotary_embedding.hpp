@@ -17,7 +17,10 @@
 #include "errors.hpp"
 #include "frequencies.hpp"
 #include "model_config.hpp"
+#include "moves.hpp"
 #include "positions.hpp"
+#include "reposition.hpp"
+#include "rows.hpp"
 #include "schedule.hpp"
 #include "types.hpp"
 
@@ -26,8 +29,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 
 /// How many positions the tables of a RotaryEmbedding hold.
 struct ROPE_ABI TableOptions {
-    /// The most there will ever be; 0: the model's max_position_embeddings. At most 2^40. Memory: sizeof(T) *
-    /// rotary_dim bytes per position that a table holds.
+    /// The most there will ever be; 0: scaled_length(model), the longest that the model's scaling is made for. At most
+    /// 2^40. Memory: sizeof(T) * rotary_dim bytes per position that a table holds.
     Index max_positions = 0;
     /// How many are computed at once; 0: max_positions or 4096, whichever is less. reserve computes more.
     Index positions = 0;
@@ -41,10 +44,11 @@ struct ROPE_ABI TableOptions {
 ///     rotary.reserve(n + seq);                              // once per step: nothing to do, nearly always
 ///     rotary.apply(layer, q, k, rope::start_at(n));         // in every layer
 ///
-/// It turns, and no more: what else the model asks for (softmax_scale_factor, attention_temperature) is said by
-/// model(). Heads are not counted, so that q and k may be a part of a layer's. Positions have one axis, so that in a
-/// model with mrope_section it serves text, not images. All tables are made for one sequence length; where each
-/// sequence has its own (LongRoPE as Hugging Face does it), keep one object for each length.
+/// It rotates, and no more: what else the model asks for (steps, softmax_scale_factor, attention_temperature) is said by
+/// model(). Heads are not counted, so that q and k may be a part of a layer's. Tables are by positions of one axis: text.
+/// For images, video and fractions, and for keys that move in many layers, see RotaryStep below. All tables are made for
+/// one sequence length; where each sequence has its own (LongRoPE as Hugging Face does it), keep one object for each
+/// length.
 ///
 /// Copies share the tables, whoever lets them grow. All members but the assignment may be called at the same time from
 /// any threads, reserve included: a longer table is built beside the one that others read, which lives until its last
@@ -137,6 +141,12 @@ class RotaryEmbedding {
                     std::forward<Executor>(executor));
     }
 
+    /// Moves cached keys of a layer in place, as rope::reposition does: by `delta` positions, or from old positions to new
+    /// ones. Does nothing in a layer without RoPE. Throws as rope::reposition does, and std::out_of_range when there is
+    /// no such layer. Each call makes its Moves, which takes a millisecond or two; for many layers see RotaryStep.
+    template <class K, class... Args>
+    ROPE_ABI void reposition(Index layer, K&& k, const Args&... args) const;
+
  private:
     using Tables = std::shared_ptr<const std::vector<Table>>;
     struct ROPE_ABI BothFrequencies {
@@ -167,7 +177,7 @@ class RotaryEmbedding {
     /// False when refused and the handler returned; likewise below.
     ROPE_ABI bool build(ModelConfig&& model, TableOptions options) {
         if (!detail::proceed(check(model))) return false;
-        if (options.max_positions == 0) options.max_positions = model.max_position_embeddings;
+        if (options.max_positions == 0) options.max_positions = scaled_length(model);
         if (options.max_positions == 0 && model.configs.empty()) options.max_positions = 1;  // there is nothing to hold
         if (options.max_positions < 1 || options.max_positions > detail::kMostLength)
             return detail::proceed(detail::invalid(
@@ -226,8 +236,113 @@ class RotaryEmbedding {
                a.attention_factor == b.attention_factor && a.log_growth == b.log_growth && a.centre == b.centre;
     }
 
+    template <class>
+    friend class RotaryStep;
+
     std::shared_ptr<State> state_ = std::make_shared<State>();
 };
+
+/// Rows for the positions of one step, or moves of cached keys, which all layers of a model share: for positions that no
+/// table has, because they lie on several axes or are fractions, and for keys that move.
+///
+///     rope::RotaryStep<float> step(rotary);                       // once
+///     step.build(rope::AxisPositions(ids, 3, tokens), tokens);    // once per step
+///     step.apply(layer, q, k);                                    // in every layer
+///
+/// It keeps what the Rows and Moves of each distinct table keep (see rows.hpp, moves.hpp). Not copied or moved. Any
+/// number of threads may apply while nobody builds.
+template <class T = float>
+class RotaryStep {
+ public:
+    /// Throws as Rows does. The axes are those of model().axis_map.
+    ROPE_ABI explicit RotaryStep(const RotaryEmbedding<T>& rotary) : rotary_(rotary) {
+        const auto& s = *rotary_.state_;
+        for (const auto& f : s.frequencies) tables_.push_back({f.q, f.k});
+        for (std::size_t c = 0; c < s.table_of_config.size(); ++c) {
+            const Config& config = s.model.configs[c];
+            tables_[s.table_of_config[c]].slice = {config.head_dim, config.rotary_offset};
+        }
+        for (Table& t : tables_) {
+            t.q_rows = std::make_unique<Rows<T>>(t.q, s.model.axis_map, t.slice);
+            if (!is_one(t)) t.k_rows = std::make_unique<Rows<T>>(t.k, s.model.axis_map, t.slice);
+        }
+    }
+    RotaryStep(const RotaryStep&) = delete;
+    RotaryStep& operator=(const RotaryStep&) = delete;
+    ROPE_ABI ~RotaryStep() = default;
+
+    /// Makes the rows of a step. Positions, seq, batch and executor are those of Rows::build, which it throws as.
+    template <class Positions, class Executor = detail::CallingThread>
+    ROPE_ABI bool build(const Positions& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
+        for (Table& t : tables_)
+            if (!t.q_rows->build(positions, seq, batch, executor) ||
+                (t.k_rows && !t.k_rows->build(positions, seq, batch, executor)))
+                return false;
+        return true;
+    }
+    /// Rotates q and k of a layer, as RotaryEmbedding::apply does, token s by the row of token s.
+    template <class Q, class K, class Executor = detail::CallingThread>
+    ROPE_ABI void apply(Index layer, Q&& q, K&& k, Executor&& executor = {}) const {
+        const Config* const config = rotary_.model().layer(layer);
+        if (config == nullptr) return;
+        const Table& t = tables_[rotary_.table_of(config)];
+        rope::apply(*config->layout, std::forward<Q>(q), std::forward<K>(k), *t.q_rows,
+                    t.k_rows ? *t.k_rows : *t.q_rows, Positions(), std::forward<Executor>(executor));
+    }
+
+    /// Makes the moves of cached keys, by a delta, or from old positions to new ones; arguments are those of
+    /// Moves::build, which it throws as.
+    template <class... Args>
+    ROPE_ABI bool build_moves(const Args&... args) {
+        for (Table& t : tables_) {
+            if (!t.moves) t.moves = std::make_unique<Moves<T>>(t.k, rotary_.model().axis_map, t.slice);
+            if (!t.moves->build(args...)) return false;
+        }
+        return true;
+    }
+    /// Moves the keys of a layer in place, as rope::reposition does; does nothing in a layer without RoPE. Throws
+    /// std::invalid_argument, too, before build_moves.
+    template <class K, class Executor = detail::CallingThread>
+    ROPE_ABI void reposition(Index layer, K&& k, Executor&& executor = {}) const {
+        const Config* const config = rotary_.model().layer(layer);
+        if (config == nullptr) return;
+        const Table& t = tables_[rotary_.table_of(config)];
+        if (!t.moves) {
+            detail::proceed(detail::invalid("moves are missing; build_moves must come before reposition."));
+            return;
+        }
+        rope::reposition(*config->layout, std::forward<K>(k), *t.moves, std::forward<Executor>(executor));
+    }
+
+ private:
+    struct ROPE_ABI Table {
+        Frequencies q, k;
+        HeadSlice slice = {};
+        std::unique_ptr<Rows<T>> q_rows = {}, k_rows = {};  ///< of keys: where they differ
+        std::unique_ptr<Moves<T>> moves = {};
+    };
+    ROPE_ABI static bool is_one(const Table& t) noexcept { return RotaryEmbedding<T>::same(t.q, t.k); }
+
+    RotaryEmbedding<T> rotary_;
+    std::vector<Table> tables_;
+};
+
+template <class T>
+template <class K, class... Args>
+ROPE_ABI void RotaryEmbedding<T>::reposition(Index layer, K&& k, const Args&... args) const {
+    const Config* const config = model().layer(layer);
+    if (config == nullptr) return;
+    Config of_keys = *config;
+    if (auto* const xpos = std::get_if<schedule::Xpos>(&of_keys.schedule)) xpos->side = schedule::Xpos::Side::key;
+    Moves<T> moves(of_keys, model().axis_map, state_->seq_len);
+    const auto v = detail::as_view(k);
+    if constexpr (sizeof...(Args) == 1) {
+        if (moves.pairs() > 0 && moves.build(args...)) rope::reposition(*config->layout, std::forward<K>(k), moves);
+    } else {
+        if (moves.pairs() > 0 && moves.build(args..., v.seq, v.batch))
+            rope::reposition(*config->layout, std::forward<K>(k), moves);
+    }
+}
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

@@ -32,7 +32,9 @@ inline void check_frequencies(const rope::Config& config) {
     if (d > 4096) return;  // would only take long
     for (const rope::Index seq_len : {rope::Index(0), rope::Index(4097), rope::Index(1) << 30}) {
         try {
-            const rope::Frequencies f = rope::frequencies(config, seq_len);
+            rope::Frequencies f = rope::frequencies(config, seq_len);
+            require(f.lacks_log_scale == config.has_log_scale, "what the weights hold is missing");
+            f.lacks_log_scale = false;
             require(rope::check(f).ok(), "frequencies can be used:", rope::check(f).message());
             require(f.inv_freq.size() == static_cast<std::size_t>(d / 2), "there is one frequency per pair");
         } catch (const std::invalid_argument& e) {
@@ -56,6 +58,14 @@ inline void check_model(const rope::ModelConfig& model) {
     }
     for (const bool is_used : used) require(is_used, "every rotary embedding has a layer");
     for (const rope::Config& config : model.configs) check_frequencies(config);
+    require(model.steps.empty() || model.steps.size() == model.heads.size(), "steps are said of all layers or of none");
+    for (std::size_t i = 0; i < model.steps.size(); ++i) {
+        const rope::HeadSteps& s = model.steps[i];
+        require(s.keys_of_layer >= 0 && s.keys_of_layer <= static_cast<rope::Index>(i),
+                "keys come from a layer before");
+        for (const double x : {s.q_factor, s.k_factor, s.v_factor, s.softmax_scale, s.clip, s.q.eps, s.k.eps, s.v.eps})
+            require(std::isfinite(x), "a step's number is one");
+    }
     require(std::isfinite(model.softmax_scale_factor), "the softmax has a factor");
     for (const rope::Index p : {rope::Index(0), rope::Index(1) << 31})
         require(std::isfinite(model.attention_temperature.at(p)), "the temperature is a number");

@@ -2,6 +2,7 @@
 // The numbers that models published, once more, from their papers, model cards and code and not from the files here.
 #include "hf_models.hpp"
 
+#include <string>
 #include <utility>
 
 namespace support {
@@ -14,7 +15,8 @@ using rope::schedule::LongRope;
 using rope::schedule::Ntk;
 using rope::schedule::Proportional;
 
-PublishedModel model(const char* name, Index layers, const char* pattern, Index q, Index kv, Index max_positions) {
+PublishedModel model(const char* name, Index layers, const std::string& pattern, Index q, Index kv,
+                     Index max_positions) {
     return {name, layers, pattern, {q, kv, kv}, max_positions};
 }
 /// Multi-head latent attention: one key head turns, and values have as many heads as queries.
@@ -22,6 +24,11 @@ PublishedModel latent(const char* name, Index layers, Index heads, Index max_pos
     return {name, layers, "f", {heads, 1, heads}, max_positions};
 }
 Real squared(const Real& x) { return x * x; }
+std::string repeated(const std::string& letters, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += letters;
+    return all;
+}
 
 LongRope phi3_mini_128k() {
     const std::vector<double> short_factor = {1.1,
@@ -99,6 +106,11 @@ std::vector<PublishedModel> llama_and_mistral() {
         model("Llama-3-8B", 32, "f", 32, 8, 8192).rotary(half_split(128, 5e5)),
         model("Llama-3.1-8B", 32, "f", 32, 8, 131072).rotary(half_split(128, 5e5, Llama3{8.0, 1.0, 4.0, 8192})),
         model("Llama-3.2-1B", 16, "f", 32, 8, 131072).rotary(half_split(64, 5e5, Llama3{32.0, 1.0, 4.0, 8192})),
+        // Blocks of Llama 3.3 70B that a search kept; the others have lost their attention.
+        model("Llama-3.3-Nemotron-Super-49B", 80,
+              "ffffff--fff-" + repeated("f", 30) + repeated("-", 10) + "f" + repeated("-", 18) + repeated("f", 9), 64,
+              8, 131072)
+            .rotary(half_split(128, 5e5, Llama3{8.0, 1.0, 4.0, 8192})),
         model("Llama-4-Scout-17B-16E", 48, "cccF", 40, 8, 10485760)
             .rotary(interleaved(128, 5e5, Llama3{16.0, 1.0, 1.0, 8192}))
             .tempered({0.1, 8192.0, 1, false, true}),
@@ -138,6 +150,9 @@ std::vector<PublishedModel> qwen_and_deepseek() {
             .rotary(interleaved(64, 5e4, yarn(32.0, 4096, 1.0)))
             .softmax(squared(magnitude_of_yarn(32.0)))
             .reordered(),
+        model("DeepSeek-V4-Flash", 43, "ss" + std::string(41, 'z'), 64, 1, 1048576)
+            .rotary('s', shifted(interleaved(512, 1e4, {}, 64), 448))
+            .rotary('z', shifted(interleaved(512, 1.6e5, yarn(16.0, 65536), 64), 448)),
         model("DeepSeek-R1-0528-Qwen3-8B", 36, "f", 32, 8, 131072)
             .rotary(half_split(128, 1e6, yarn(4.0, 32768)), r1)
             .warns({"rope_scaling.attn_factor multiplies the magnitude"}),
@@ -177,6 +192,7 @@ std::vector<PublishedModel> others() {
         model("GLM-4-9b-chat", 40, "f", 32, 2, 131072)
             .rotary(interleaved(128, 5e6, {}, 64))
             .warns({"rope_ratio multiplied the base"}),
+        latent("GLM-5", 78, 64, 202752).rotary(interleaved(64, 1e6)).reordered(),
         model("Command-R", 40, "f", 64, 64, 8192).rotary(interleaved(128, 8e6)),
         model("Command-R7B", 32, "sssF", 32, 8, 8192).rotary(interleaved(128, 5e4)),
         model("Falcon-7b", 32, "f", 71, 1, 2048)
@@ -196,6 +212,12 @@ std::vector<PublishedModel> others() {
         model("OLMo-3-7B", 32, "sssf", 32, 32, 65536)
             .rotary('s', half_split(128, 5e5))
             .rotary('f', half_split(128, 5e5, yarn(8.0, 8192)), 1.2079441541679836),
+        // 0.334 of 192 features.
+        model("MiMo-V2-Flash", 48, "fssssf" + repeated("sssssf", 7), 64, 4, 262144)
+            .rotary('f', half_split(192, 5e6, {}, 64))
+            .rotary('s', half_split(192, 1e4, {}, 64))
+            .heads_where('s', {64, 8, 8}),
+        model("MiniMax-M2.5", 62, "f", 48, 8, 196608).rotary(half_split(128, 5e6, {}, 64)),
     };
 }
 

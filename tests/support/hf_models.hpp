@@ -36,8 +36,8 @@ struct PublishedRotary {
     Index seq_len;
 };
 
-/// One model. Its layers are the letters of a pattern that repeats: f, s and c are layers with full, sliding and
-/// chunked attention, capital where they have no RoPE, and - is a layer without attention.
+/// One model. Its layers are the letters of a pattern that repeats: f, s, c and z are layers with full, sliding, chunked
+/// and compressed attention, capital where they have no RoPE, and - is a layer without attention.
 struct PublishedModel {
     std::string name;
     Index layers;
@@ -91,7 +91,7 @@ struct PublishedModel {
     /// The rotary embeddings of a letter, one for each sequence length that is looked at; none for capitals and -.
     const std::vector<PublishedRotary>* rotary_at(Index layer) const {
         const char c = letter(layer);
-        if (c != 'f' && c != 's' && c != 'c') return nullptr;
+        if (c != 'f' && c != 's' && c != 'c' && c != 'z') return nullptr;
         const auto own = rotary_of.find(c);
         return own != rotary_of.end() ? &own->second : &rotary_of.at('*');
     }
@@ -106,6 +106,7 @@ struct PublishedModel {
             case 'S': return rope::LayerType::sliding_attention;
             case 'c':
             case 'C': return rope::LayerType::chunked_attention;
+            case 'z': return rope::LayerType::compressed_attention;
             case '-': return rope::LayerType::no_attention;
             default: return rope::LayerType::full_attention;
         }
@@ -128,6 +129,10 @@ inline rope::Config half_split(Index head_dim, double base, rope::Schedule sched
 }
 inline rope::Config interleaved(Index head_dim, double base, rope::Schedule schedule = {}, Index rotary_dim = 0) {
     return rotary(rope::Layout::interleaved, head_dim, base, std::move(schedule), rotary_dim);
+}
+inline rope::Config shifted(rope::Config config, Index rotary_offset) {
+    config.rotary_offset = rotary_offset;
+    return config;
 }
 inline rope::Config slowed(rope::Config config, double factor) {
     config.interpolation_factor = factor;

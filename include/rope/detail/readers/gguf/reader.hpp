@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The metadata of a GGUF file as a ModelConfig: layers, heads, and which rotary embedding each layer has.
+// The metadata of a GGUF file as a ModelConfig: layers, heads, which rotary embedding each layer has, and what stands
+// beside it.
 // Included by gguf_config.hpp, which has GgufTensors.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -11,7 +14,7 @@
 #include <vector>
 
 #include "../../../model_config.hpp"
-#include "../axes.hpp"
+#include "../hf/models.hpp"
 #include "../layer_rules.hpp"
 #include "architectures.hpp"
 #include "fields.hpp"
@@ -38,6 +41,7 @@ class ROPE_ABI Reader {
         if (ok()) read_heads();
         if (ok()) read_layer_types();
         if (ok() && architecture_.rope != Rope::none) read_rotary();
+        if (ok()) read_steps();
         return std::move(model_);
     }
 
@@ -61,7 +65,10 @@ class ROPE_ABI Reader {
                                   "1 to 64 of the characters a-z, 0-9, -, _ and .");
         model_.model_type = *name;
         fields_ = fields_of(get_, *name, diagnostics_);
-        const Architecture* const known = find_architecture(*name);
+        // A drafter with hyper-connections is made like DeepSeek-V4.
+        const bool is_like_v4 =
+            *name == "dflash" && fields_.count({"hyper_connection.count"}, kAnyCountOrNone).value_or(0) > 0;
+        const Architecture* const known = find_architecture(is_like_v4 ? "deepseek4" : *name);
         if (known == nullptr && !layout_)
             return diagnostics_.fail("general.architecture is " + shown(*name) +
                                      ", which is not known; give read_gguf_config the layout that the model turns: "
@@ -89,12 +96,12 @@ class ROPE_ABI Reader {
         const auto count = fields_.count({"block_count"}, kAnyLayers);
         fields_.require(count.has_value(), "block_count", "every model");
         model_.max_position_embeddings = fields_.count({"context_length"}).value_or(0);
-        const auto extra = fields_.count({"nextn_predict_layers"}, kAnyCountOrNone);
+        const Index extra = has(kIsDraft) ? 0 : fields_.count({"nextn_predict_layers"}, kAnyCountOrNone).value_or(0);
         if (!ok()) return;
-        if (extra.value_or(0) >= *count)
-            return diagnostics_.fail(fields_.path_of("nextn_predict_layers") + " is " + std::to_string(*extra) +
+        if (extra >= *count)
+            return diagnostics_.fail(fields_.path_of("nextn_predict_layers") + " is " + std::to_string(extra) +
                                      "; it must be less than block_count (" + std::to_string(*count) + ").");
-        extra_ = static_cast<std::size_t>(extra.value_or(0));
+        extra_ = static_cast<std::size_t>(extra);
         model_.config_of_layer.assign(static_cast<std::size_t>(*count), -1);
     }
 
@@ -108,11 +115,12 @@ class ROPE_ABI Reader {
         sliding_head_dim_ = fields_.count({"attention.key_length_swa"}, kAnyHeadDim);
         fields_.count({"attention.value_length"}, kAnyHeadDim);
         const auto embedding = fields_.count({"embedding_length"});
-        rotary_dim_ = fields_.count({"rope.dimension_count"}, kAnyHeadDim);
+        rotary_dim_ =
+            fields_.count({"rope.dimension_count"}, architecture_.rope != Rope::none ? kAnyHeadDim : kAnyCountOrNone);
         sliding_rotary_dim_ = fields_.count({"rope.dimension_count_swa"}, kAnyHeadDim);
         if (architecture_.rope != Rope::none) fields_.require(q.has_value(), "attention.head_count", named());
         if (!ok()) return;
-        is_latent_ = has(kLatentAttention) || key_length_mla;
+        is_latent_ = has(kLatentAttention) || (key_length_mla && !has(kCompresses));
         Index first = 0;
         for (std::size_t i = 0; i < layers(); ++i) {
             HeadCounts here;
@@ -124,6 +132,10 @@ class ROPE_ABI Reader {
             if (first == 0 && q) first = of_layer(*q, i);
         }
         if (architecture_.rope == Rope::none || first == 0) return;
+        const bool is_wide = has(kWidthScale) && (layers() == 46 || layers() == 62);
+        const Index width = embedding.value_or(0) / first;
+        score_dim_ = is_wide ? width : is_latent_ && key_length_mla ? *key_length_mla : key_length.value_or(width);
+        if (has(kCompresses)) fields_.require(rotary_dim_.has_value(), "rope.dimension_count", named());
         if (is_latent_) {
             fields_.require(rotary_dim_.has_value(), "rope.dimension_count", "multi-head latent attention");
             head_dim_ = rotary_dim_.value_or(0);
@@ -149,15 +161,16 @@ class ROPE_ABI Reader {
     ROPE_COLD void read_layer_types() {
         const std::vector<bool> recurrent = recurrent_layers();
         const std::vector<bool> sliding = sliding_layers();
-        const auto ratios = fields_.counts("attention.compress_ratios", kAnyCountOrNone);
+        const std::vector<Index> ratios = compress_ratios();
         const auto pattern = fields_.count_per_layer("attention.rope_pattern", kYesOrNo, layers(), layers() - extra_);
+        const auto dense = fields_.count({"leading_dense_block_count"}, kAnyCountOrNone);
         if (!ok()) return;
         const bool has_chunks = std::string(architecture_.pattern).find('c') != std::string::npos;
         for (std::size_t i = 0; i < layers(); ++i) {
             LayerType type = LayerType::full_attention;
             if (sliding[i]) type = has_chunks ? LayerType::chunked_attention : LayerType::sliding_attention;
-            if (ratios && has(kCompresses))
-                type = of_layer(*ratios, i) != 0 ? LayerType::compressed_attention : LayerType::sliding_attention;
+            if (has(kCompresses)) type = LayerType::sliding_attention;
+            if (i < ratios.size() && ratios[i] != 0) type = LayerType::compressed_attention;
             if (recurrent[i] || model_.heads[i].q == 0) {
                 type = LayerType::no_attention;
                 model_.heads[i] = HeadCounts();
@@ -165,8 +178,20 @@ class ROPE_ABI Reader {
             model_.layer_types.push_back(type);
         }
         rotated_ = rotated_layers(model_.layer_types, architecture_.traits, !has(kNoRopeOnFullLayers) || !slides_);
-        for (std::size_t i = 0; pattern && i < layers(); ++i)
-            rotated_[i] = attends_to_itself(model_.layer_types[i]) && of_layer(*pattern, i) != 0;
+        for (std::size_t i = 0; i < layers(); ++i) {
+            const bool is_dense = has(kDenseLayersRotate) && static_cast<Index>(i) < dense.value_or(0);
+            const bool rotates = pattern && i < pattern->size() ? (*pattern)[i] != 0 : rotated_[i] || is_dense;
+            rotated_[i] = rotates && attends_to_itself(model_.layer_types[i]);
+        }
+    }
+    /// DeepSeek-V4. Layers that predict further tokens may have one, too; without it they slide.
+    ROPE_COLD std::vector<Index> compress_ratios() {
+        const char* const key = "attention.compress_ratios";
+        auto list = has(kCompresses) ? fields_.counts(key, kAnyCountOrNone) : std::nullopt;
+        if (list) list->resize(std::min(list->size(), layers()));
+        list = fields_.per_layer(key, std::move(list), layers(), layers() - extra_);
+        if (has(kCompresses) && model_.model_type != "dflash") fields_.require(list.has_value(), key, named());
+        return list.value_or(std::vector<Index>());
     }
     ROPE_COLD std::vector<bool> recurrent_layers() {
         const auto list =
@@ -193,15 +218,16 @@ class ROPE_ABI Reader {
         const char* const key = "attention.sliding_window_pattern";
         std::optional<std::vector<Index>> list;
         std::optional<Index> period;
-        if (fields_.is_list(key))
+        if (fields_.is_list(key) || has(kNeedsList))
             list = fields_.per_layer(key, fields_.counts(key, kYesOrNo), layers(), layers() - extra_);
         else
             period = fields_.count({key}, kAnyCountOrNone);
-        if (has(kNeedsPattern)) fields_.require(fields_.has(key), key, named());
+        const bool may_slide = window ? *window > 0 : has(kSlidesAnyway);
+        if (may_slide && has(kNeedsPattern | kNeedsList)) fields_.require(fields_.has(key), key, named());
         if (!ok()) return sliding;
         std::string pattern = architecture_.pattern;
         if (pattern.find('-') != pattern.npos) pattern.clear();
-        slides_ = (list || period || !pattern.empty()) && (window ? *window > 0 : has(kSlidesAnyway));
+        slides_ = (list || period || !pattern.empty()) && may_slide;
         if (!slides_) return sliding;
         if (pattern.empty()) pattern = "sf";
         const Index n = static_cast<Index>(layers() - extra_);
@@ -234,27 +260,41 @@ class ROPE_ABI Reader {
         Rotary rotary(fields_, tensors_, architecture_, diagnostics_, model_);
         rotary.read_scaling();
         const auto base = fields_.number({"rope.freq_base"}, kAnyBase);
-        const auto sliding_base = fields_.number({"rope.freq_base_swa"}, kAnyBase);
-        if (ok()) read_temperature(rotary);
+        auto sliding_base = fields_.number({"rope.freq_base_swa"}, kAnyBase);
+        const auto compressed_base = fields_.number({"attention.compress_rope_freq_base"}, kAnyBase);
+        if (ok()) rotary.read_temperature(slides_);
         if (!ok() || !any_is_rotated()) return;
-        bool any_slides = false;
-        for (std::size_t i = 0; i < layers(); ++i) any_slides = any_slides || (is_rotated(i) && is_sliding(i));
+        bool any_slides = false, any_compresses = false;
+        for (std::size_t i = 0; i < layers(); ++i) {
+            any_slides = any_slides || (is_rotated(i) && is_sliding(i));
+            any_compresses = any_compresses || model_.layer_types[i] == LayerType::compressed_attention;
+        }
+        if (has(kNeedsSlidingBase) && any_slides)
+            fields_.require(sliding_base.has_value(), "rope.freq_base_swa", named());
 
         if (!base) warn_of_default("rope.freq_base", 10000.0, "the default of GGUF");
-        const double full_base = base.value_or(10000.0);
+        const double usual_base = base.value_or(10000.0);
+        if (any_compresses && !compressed_base)
+            warn_of_default("attention.compress_rope_freq_base", 160000.0, "the default of " + named());
+        const double full_base = any_compresses ? compressed_base.value_or(160000.0) : usual_base;
         const bool has_own_default = architecture_.sliding_base != 0.0;
         if (any_slides && !sliding_base && has_own_default)
             warn_of_default("rope.freq_base_swa", architecture_.sliding_base, "the default of " + named());
-        const double slid_base = sliding_base.value_or(has_own_default ? architecture_.sliding_base : full_base);
-        if (sliding_base && !any_slides)
-            warn(fields_.path_of("rope.freq_base_swa") + " was not used: no layer has a sliding window and RoPE.");
+        if (sliding_base && (!any_slides || has(kOneBase))) {
+            const std::string why =
+                any_slides ? named() + " does not read it" : "no layer has a sliding window and RoPE";
+            warn(fields_.path_of("rope.freq_base_swa") + " was not used: " + why + ".");
+            sliding_base.reset();
+        }
+        const double slid_base = sliding_base.value_or(has_own_default ? architecture_.sliding_base : usual_base);
 
-        const Config full = with_dimensions(head_dim_, rotary_dim_, "attention.key_length", "rope.dimension_count");
+        Config full = with_dimensions(head_dim_, rotary_dim_, "attention.key_length", "rope.dimension_count");
         Config slid = full;
         if (any_slides && (sliding_head_dim_ || sliding_rotary_dim_))
             slid = with_dimensions(sliding_head_dim_.value_or(head_dim_),
                                    sliding_rotary_dim_ ? sliding_rotary_dim_ : rotary_dim_, "attention.key_length_swa",
                                    "rope.dimension_count_swa");
+        if (has(kHalfOnFullLayers)) full.rotary_dim = rotary_dim(full) / 2;
         const bool slid_is_unscaled = has(kScalingOnFullOnly) && rotary.is_scaled();
         const bool are_alike = slid_base == full_base && slid.head_dim == full.head_dim &&
                                slid.rotary_dim == full.rotary_dim && !slid_is_unscaled;
@@ -270,7 +310,7 @@ class ROPE_ABI Reader {
             }
             model_.config_of_layer[i] = index;
         }
-        if (ok()) read_sections();
+        if (ok()) rotary.read_sections(std::move(sections_));
     }
     ROPE_COLD bool is_sliding(std::size_t i) const { return model_.layer_types[i] == LayerType::sliding_attention; }
     ROPE_COLD void warn_of_default(const char* key, double value, const std::string& whose) {
@@ -287,42 +327,68 @@ class ROPE_ABI Reader {
                               "; so many features turn, which must be an even number from 2 to those of a head (" +
                               std::to_string(head_dim) + ").");
         if (d != head_dim) c.rotary_dim = d;
+        if (has(kCompresses)) c.rotary_offset = head_dim - d;
         return c;
     }
 
-    // ---- what is said of the model as a whole ----
+    // ---- what stands beside the rotation ----
 
-    /// Four numbers, of which the last ones are 0 when there are fewer axes.
-    ROPE_COLD void read_sections() {
-        const bool has_axes = architecture_.rope == Rope::mrope || architecture_.rope == Rope::imrope;
-        Index sum = 0;
-        for (const Index section : sections_) sum += section;
-        if (!has_axes) {
-            if (sum != 0)
-                warn(fields_.path_of("rope.dimension_sections") + " was not used: " + named() +
-                     " is not known to have positions of several axes.");
-            return;
+    ROPE_COLD void read_steps() {
+        const HfModel* const type = find_hf_model(architecture_.hf_type);
+        if (type == nullptr) return;
+        const HeadSteps usual = usual_steps(*type);
+        const auto own_scale = fields_.number({"attention.scale"}, kAnyFactorOrNone);
+        const Index shared = fields_.count({"attention.shared_kv_layers"}, kAnyCountOrNone).value_or(0);
+        Index kv_of_sliding = 0;
+        for (std::size_t i = 0; i < layers(); ++i)
+            if (is_sliding(i)) kv_of_sliding = model_.heads[i].k;
+        const Index n = static_cast<Index>(layers() - extra_), storing = n - std::min(n, shared);
+        for (std::size_t i = 0; i < layers(); ++i) {
+            const LayerType kind = model_.layer_types[i];
+            HeadSteps s = usual;
+            if ((type->traits & kNormIfRotated) != 0 && model_.config_of_layer[i] < 0) s.q = s.k = HeadNorm();
+            const Index dim = is_sliding(i) && !is_latent_ ? sliding_head_dim_.value_or(score_dim_) : score_dim_;
+            if (own_scale.value_or(0.0) != 0.0)
+                s.softmax_scale = *own_scale;
+            else if (type->scale.key == nullptr && type->scale.value != 0.0)
+                s.softmax_scale = type->scale.value;
+            else if (dim != 0)
+                s.softmax_scale = model_.softmax_scale_factor / std::sqrt(static_cast<double>(dim));
+            // Gemma 4: full layers have fewer key heads just where their keys' projection makes the values, too.
+            s.values_from_key_projection = (type->traits & kValuesFromKeysIfAsked) != 0 &&
+                                           kind == LayerType::full_attention && kv_of_sliding != 0 &&
+                                           kv_of_sliding != model_.heads[i].k;
+            if (kind == LayerType::no_attention) s = HeadSteps();
+            s.keys_of_layer = static_cast<Index>(i);
+            if (s.keys_of_layer >= storing && s.keys_of_layer < n)
+                for (Index j = 0; j < storing; ++j)
+                    if (model_.layer_types[static_cast<std::size_t>(j)] == kind) s.keys_of_layer = j;
+            model_.steps.push_back(s);
         }
-        fields_.require(fields_.has("rope.dimension_sections"), "rope.dimension_sections", named());
-        while (!sections_.empty() && sections_.back() == 0) sections_.pop_back();
-        const Index pairs = rotary_dim(model_.configs.front()) / 2;
-        const Mrope kind = architecture_.rope == Rope::imrope ? Mrope::fourth_axis : Mrope::chunked;
-        if (!ok() || fits(kind, sections_, pairs)) return ok() ? set_axes(model_, kind, sections_) : void();
-        diagnostics_.fail(misfit(fields_.path_of("rope.dimension_sections"), kind, sections_, pairs));
     }
-    ROPE_COLD void read_temperature(const Rotary& rotary) {
-        const auto scale = fields_.number({"attention.temperature_scale"}, kAnyNumber);
-        const auto length = fields_.count({"attention.temperature_length"});
-        if (scale && *scale != 0.0) {
-            const Index period = length.value_or(rotary.original_length());
-            fields_.require(period != 0, "attention.temperature_length", "attention.temperature_scale");
-            model_.attention_temperature = {*scale, static_cast<double>(period), 0, true, false};
-        } else if (std::string(architecture_.pattern).find('c') != std::string::npos && slides_) {
-            model_.attention_temperature = {0.1, 8192.0, 1, false, true};
-        } else if (length) {
-            warn(fields_.path_of("attention.temperature_length") +
-                 " was not used: attention.temperature_scale is missing or 0.");
+    ROPE_COLD HeadSteps usual_steps(const HfModel& type) {
+        HeadSteps s;
+        s.v = type.v_norm;
+        if (has_norm(type)) s.q = s.k = type.norm;
+        const bool is_layer_norm = type.norm.kind == NormKind::layer_norm;
+        const auto eps = fields_.number(
+            {is_layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon"}, kAnyPart);
+        for (HeadNorm* norm : {&s.q, &s.k, &s.v}) {
+            norm->adds_one = false;  // conversions have added it
+            if (norm->kind != NormKind::none && type.eps_key != nullptr) norm->eps = eps.value_or(norm->eps);
         }
+        s.keys_are_values = (type.traits & kKeysAreValues) != 0;
+        if (s.keys_are_values) s.q.weight = NormWeight::none;
+        s.v_factor = fields_.number({"attention.value_scale"}, kAnyNumber).value_or(1.0);
+        s.clip = fields_.number({"attention.clamp_kqv"}, kAnyFactorOrNone).value_or(0.0);
+        return s;
+    }
+    /// No key says it. Command R+, GLM-4.5 and StableLM 2 12B have norms and many layers, those without them have few;
+    /// of Llama 4, the model with 128 experts has none.
+    ROPE_COLD bool has_norm(const HfModel& type) {
+        if (type.norm_key == nullptr) return true;
+        if (type.norm_is_default) return fields_.count({"expert_count"}, kAnyCountOrNone) != Index(128);
+        return layers() >= (has(kNormFromForty) ? 40u : 64u);
     }
 
     const GgufLookup& get_;
@@ -332,7 +398,7 @@ class ROPE_ABI Reader {
     std::optional<Layout> layout_;
     Architecture architecture_ = {"", Rope::neox};
     std::size_t extra_ = 0;
-    Index head_dim_ = 0;
+    Index head_dim_ = 0, score_dim_ = 0;  ///< score_dim_: features that q and k are multiplied over
     std::optional<Index> sliding_head_dim_, rotary_dim_, sliding_rotary_dim_;
     std::vector<Index> sections_;
     bool is_latent_ = false, slides_ = false;

@@ -3,7 +3,9 @@
 // Included by gguf_config.hpp, which has GgufTensors.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "../../../config.hpp"
 #include "../../../model_config.hpp"
 #include "../../schedule_formulas.hpp"
+#include "../axes.hpp"
 #include "architectures.hpp"
 #include "fields.hpp"
 
@@ -67,6 +70,40 @@ class ROPE_ABI Rotary {
                alpha_ || !tensors_.rope_freqs.empty();
     }
 
+    ROPE_COLD void read_temperature(bool slides) {
+        const auto scale = fields_.number({"attention.temperature_scale"}, kAnyNumber);
+        const auto length = fields_.count({"attention.temperature_length"});
+        if (scale && *scale != 0.0) {
+            const Index period = length.value_or(original_length());
+            fields_.require(period != 0, "attention.temperature_length", "attention.temperature_scale");
+            model_.attention_temperature = {*scale, static_cast<double>(period), 0, true, false};
+        } else if (std::string(architecture_.pattern).find('c') != std::string::npos && slides) {
+            model_.attention_temperature = {0.1, 8192.0, 1, false, true};
+        } else if (length) {
+            warn(fields_.path_of("attention.temperature_length") +
+                 " was not used: attention.temperature_scale is missing or 0.");
+        }
+    }
+
+    /// Four numbers, of which the last ones are 0 when there are fewer axes.
+    ROPE_COLD void read_sections(std::vector<Index> sections) {
+        const char* const key = "rope.dimension_sections";
+        const bool is_used = std::any_of(sections.begin(), sections.end(), [](Index n) { return n != 0; });
+        if (architecture_.rope != Rope::mrope && architecture_.rope != Rope::imrope) {
+            if (is_used && !has(kOptionalSections))
+                warn(fields_.path_of(key) + " was not used: " + named() +
+                     " is not known to have positions of several axes.");
+            return;
+        }
+        fields_.require(fields_.has(key), key, named());
+        while (!sections.empty() && sections.back() == 0) sections.pop_back();
+        const Index pairs = rotary_dim(model_.configs.front()) / 2;
+        const Mrope kind = architecture_.rope == Rope::imrope ? Mrope::fourth_axis : Mrope::chunked;
+        if (!diagnostics_.ok()) return;
+        if (fits(kind, sections, pairs)) return set_axes(model_, kind, sections);
+        diagnostics_.fail(misfit(fields_.path_of(key), kind, sections, pairs));
+    }
+
     /// Adds base and scaling to a Config that has its layout and dimensions.
     ROPE_COLD Config make(Config c, double base, bool is_unscaled) {
         c.base = base;
@@ -78,6 +115,7 @@ class ROPE_ABI Rotary {
 
  private:
     ROPE_COLD void warn(const std::string& sentence) { diagnostics_.warn(sentence); }
+    ROPE_COLD std::string named() const { return "architecture " + model_.model_type; }
 
     ROPE_COLD void check_tensors(bool has_factors) {
         const auto refuse = [&](const char* tensor, const std::vector<float>& values, const std::string& rule) {
@@ -132,6 +170,14 @@ class ROPE_ABI Rotary {
         yarn_.beta_slow = beta_slow.value_or(yarn_.beta_slow);
         yarn_.truncate = !has(kYarnIsNotTruncated);
         yarn_.extrapolation_factor = ext_factor.value_or(-1.0) < 0.0 ? 1.0 : *ext_factor;
+        if (has(kCompresses)) {
+            yarn_.magnitude = schedule::YarnMagnitude::none;
+            for (const char* key :
+                 {"rope.scaling.attn_factor", "rope.scaling.yarn_log_multiplier", "rope.scaling.yarn_attn_factor"})
+                if (fields_.has(key))
+                    warn(fields_.path_of(key) + " was not used: the magnitude of " + named() + " is 1.");
+            return;
+        }
         yarn_.attn_factor = attn_factor_.value_or(1.0);
         // ggml's kernel has its 1 + 0.1 ln(factor) only where the ramp is in use.
         if (yarn_.extrapolation_factor == 0.0) yarn_.magnitude = schedule::YarnMagnitude::none;
@@ -170,8 +216,12 @@ class ROPE_ABI Rotary {
         alpha_.reset();
     }
 
-    ROPE_COLD static std::vector<double> in_double(const std::vector<float>& values) {
-        return std::vector<double>(values.begin(), values.end());
+    /// Of layers that turn half as much as others, only the first ones count.
+    ROPE_COLD std::vector<double> factors_of(const std::vector<float>& values, const Config& c) const {
+        std::vector<double> factors(values.begin(), values.end());
+        const std::size_t pairs = static_cast<std::size_t>(rotary_dim(c) / 2);
+        if (has(kHalfOnFullLayers)) factors.resize(std::min(factors.size(), pairs));
+        return factors;
     }
 
     ROPE_COLD void scale(Config& c) const {
@@ -182,8 +232,8 @@ class ROPE_ABI Rotary {
             c.schedule = yarn;
         } else if (type_ == "longrope") {
             schedule::LongRope s;
-            s.short_factor = in_double(tensors_.rope_factors_short);
-            s.long_factor = in_double(tensors_.rope_factors_long);
+            s.short_factor = factors_of(tensors_.rope_factors_short, c);
+            s.long_factor = factors_of(tensors_.rope_factors_long, c);
             s.original_max_position_embeddings = original_length();
             // Without a context_length, the ratio of the lengths is 1.
             s.max_position_embeddings =
@@ -194,7 +244,7 @@ class ROPE_ABI Rotary {
             c.interpolation_factor = factor_;
             c.attention_factor = attn_factor_.value_or(1.0);
             if (alpha_) c.schedule = schedule::Ntk{*alpha_};
-            if (!tensors_.rope_freqs.empty()) c.schedule = schedule::FreqFactors{in_double(tensors_.rope_freqs)};
+            if (!tensors_.rope_freqs.empty()) c.schedule = schedule::FreqFactors{factors_of(tensors_.rope_freqs, c)};
         }
     }
 

@@ -43,8 +43,7 @@ class ROPE_ABI HfHeadReader {
         where(LayerType::full_attention, full(usual));
         where(LayerType::sliding_attention, sliding(usual));
         const auto per_layer = [&](const char* key, Index HfHeads::*member) {
-            const auto list =
-                top_.per_layer(key, top_.counts(key, kAnyCountOrNone), types.size(), types.size() + extra);
+            const auto list = top_.per_layer(key, top_.counts(key, kAnyCount), types.size(), types.size() + extra);
             for (std::size_t i = 0; list && i < list->size(); ++i) heads[i].*member = (*list)[i];
         };
         per_layer("num_attention_heads_per_layer", &HfHeads::q);
@@ -151,7 +150,12 @@ class ROPE_ABI HfHeadReader {
         for (std::size_t i = 0; list != nullptr && i < std::min(list->size(), heads.size()); ++i) {
             JsonFields block(&(*list)[i], top_.path_of("block_configs"), diagnostics_);
             JsonFields& attention = block.inside("attention");
-            if (const auto group = attention.count({"n_heads_in_group"})) heads[i].kv = heads[i].q / *group;
+            if (const auto group = attention.count({"n_heads_in_group"})) {
+                if (heads[i].q % *group != 0)
+                    diagnostics_.fail(attention.path_of("n_heads_in_group") + " is " + std::to_string(*group) +
+                                      "; it must divide the " + std::to_string(heads[i].q) + " query heads.");
+                heads[i].kv = heads[i].q / *group;
+            }
             if (const auto kv = attention.count({"num_key_value_heads"})) heads[i].kv = *kv;
         }
     }

@@ -49,6 +49,9 @@ inline constexpr Traits kNeedsLayerTypes = kFirstOwnTrait << 21;   ///< some key
 inline constexpr Traits kBaseInAttnConfig = kFirstOwnTrait << 23;  ///< attn_config.rope_theta
 inline constexpr Traits kFixedLayout = kFirstOwnTrait << 24;       ///< rope_interleave is not read
 inline constexpr Traits kLastIsAlwaysFull = kFirstOwnTrait << 25;  ///< even if layer_types says otherwise
+inline constexpr Traits kReadsPartial = kFirstOwnTrait << 26;  ///< partial_rotary_factor counts, though 1 by default
+inline constexpr Traits kThetaListIsSwitch = kFirstOwnTrait
+                                             << 27;  ///< layer_rope_theta: 0 is no RoPE, else the base is that of all
 inline constexpr Traits kRopeByEntry = kFirstOwnTrait
                                        << 22;  ///< kinds of layers without an entry in rope_parameters: no RoPE
 
@@ -273,8 +276,8 @@ inline constexpr HfModel kHfModels[] = {
         .with_mrope(Mrope::alternating, 22, 22, 20),
     interleaved_model("glm").with_partial(0.5).with_head_dim(128),
     interleaved_model("glm4").with_partial(0.5).with_head_dim(128),
-    interleaved_model("glm4v_text glm46v glm4v glmga").with_mrope(Mrope::chunked, 8, 12, 12),
-    interleaved_model("glm_ocr_text glm_ocr").with_mrope(Mrope::chunked, 8, 12, 12),
+    interleaved_model("glm4v_text glm46v glm4v glmga").with_mrope(Mrope::chunked, 8, 12, 12).with(kReadsPartial),
+    interleaved_model("glm_ocr_text glm_ocr").with_mrope(Mrope::chunked, 8, 12, 12).with(kReadsPartial),
     interleaved_model("gptj").with_rotary_dim(64).with(kFixedTheta),
     interleaved_model("helium").with_theta(100000.0).with_head_dim(128),
     interleaved_model("hy_v4_vl_text hy_v4_vl")
@@ -303,14 +306,14 @@ inline constexpr HfModel kHfModels[] = {
     interleaved_model("roformer").with(kFixedTheta),
 
     latent_model("axk1").with_latent_dim(64),
-    latent_model("axk2").with_latent_dim(32).with_latent_dim(32),
-    latent_model("bailing_hybrid").with_latent_dim(64).with_theta(6000000.0).with_pattern("-----f"),
+    latent_model("axk2").with_latent_dim(32).with_latent_dim(32).with(kFixedLayout),
+    latent_model("bailing_hybrid").with_latent_dim(64).with_theta(6000000.0).with_pattern("-----f").with(kFixedLayout),
     latent_model("deepseek_v3 kimi_k25").with_latent_dim(64),
     latent_model("deepseek_v32").with_latent_dim(64).with(kFixedLayout),
     latent_model("glm4_moe_lite").with_latent_dim(64),
     latent_model("glm_moe_dsa").with_latent_dim(64).with(kFixedLayout),
     latent_model("kimi_k2").with_latent_dim(64),
-    latent_model("longcat_flash").with_latent_dim(64).with_theta(10000000.0),
+    latent_model("longcat_flash").with_latent_dim(64).with_theta(10000000.0).with(kFixedLayout),
     latent_model("mistral4")
         .with_latent_dim(64)
         .with_parameters(
@@ -334,10 +337,10 @@ inline constexpr HfModel kHfModels[] = {
         .with_parameters(
             R"({"rope_type":"llama3","rope_theta":12000000.0,"factor":8.0,"original_max_position_embeddings":8192,"low_freq_factor":1.0,"high_freq_factor":4.0})")
         .with_norm(kRmsTwice, 1e-5),
-    half_split_model("aquila"),
+    half_split_model("aquila").with(kReadsPartial),
     half_split_model("arcee"),
     half_split_model("aria_text aria"),
-    half_split_model("baichuan").with(kAlibiWithFortyLayers),
+    half_split_model("baichuan").with(kAlibiWithFortyLayers | kReadsPartial),
     half_split_model("bamba").with_partial(0.5).with(kNeedsLayerTypes),
     half_split_model("beam")
         .with_head_dim(128)
@@ -347,7 +350,6 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("bitnet").with_theta(500000.0),
     half_split_model("chameleon").with_norm(kLayerNormEachBias, 1e-5, nullptr),
     half_split_model("clvp_encoder clvp")
-        .rotates_if("use_rotary_embedding", "default")
         .with_scale(nullptr, 1.0)
         .with_factors({nullptr, -0.5})
         .with(kFixedTheta | kRotatesValues),
@@ -363,7 +365,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("cwm").with_theta(1000000.0).with_head_dim(128).with_pattern("fsss").with_parameters(
         R"({"rope_theta":1000000.0,"factor":16.0,"high_freq_factor":4.0,"low_freq_factor":1.0,"original_max_position_embeddings":8192,"rope_type":"llama3"})"),
     half_split_model("dbrx").with(kBaseInAttnConfig),
-    half_split_model("deepseek"),
+    half_split_model("deepseek").with(kReadsPartial),
     half_split_model("deepseek_ocr2_encoder"),
     half_split_model("deepseek_ocr2_text deepseek_ocr2"),
     half_split_model("dia_decoder dia").with_head_dim(128).with_scale(nullptr, 1.0),
@@ -382,7 +384,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("doge").with_norm(kRmsTwice, 1e-6),
     half_split_model("dory").with_theta(10000000.0, 10000.0).with_head_dim(256).with_norm(kL2, 1e-6, nullptr),
     half_split_model("dots1").with_norm(kRmsTwice, 1e-6),
-    half_split_model("dots3_note_audio_encoder"),
+    half_split_model("dots3_note_audio_encoder").with(kReadsPartial),
     half_split_model("embedding_gemma2_text embedding_gemma2")
         .with_theta(1000000.0, 10000.0)
         .with_head_dim(256, 512)
@@ -399,7 +401,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("esmc").with_norm(kLayerNormAllHeads, 1e-5, nullptr),
     half_split_model("eurobert"),
     half_split_model("evolla EvollaModel").with_theta(500000.0),
-    half_split_model("exaone"),
+    half_split_model("exaone").with(kReadsPartial),
     half_split_model("exaone4 exaone4_5_text exaone4_5")
         .with_pattern("sssf")
         .with_norm(kRmsTwice, 1e-5)
@@ -462,11 +464,14 @@ inline constexpr HfModel kHfModels[] = {
         .with_scale(nullptr, 1.0)
         .with(kValuesFromKeysIfAsked | kLastIsAlwaysFull),
     half_split_model("glm4_moe").with_partial(0.5).with_norm(kRmsTwice, 1e-5).norm_if("use_qk_norm", false),
-    half_split_model("glm4v_moe_text glm4v_moe").with_partial(0.5).with_mrope(Mrope::chunked, 8, 12, 12),
-    half_split_model("glm_image_text glm_image").with_mrope(Mrope::chunked, 8, 12, 12),
+    half_split_model("glm4v_moe_text glm4v_moe")
+        .with_partial(0.5)
+        .with_mrope(Mrope::chunked, 8, 12, 12)
+        .with(kReadsPartial),
+    half_split_model("glm_image_text glm_image").with_mrope(Mrope::chunked, 8, 12, 12).with(kReadsPartial),
     half_split_model("glmasr_encoder").with_partial(0.5),
     half_split_model("gpt_neox").with_partial(0.25),
-    half_split_model("gpt_neox_japanese"),
+    half_split_model("gpt_neox_japanese").with(kReadsPartial),
     half_split_model("gpt_oss").with_theta(150000.0).with_pattern("sf").with_head_dim(64).with_parameters(
         R"({"rope_type":"yarn","factor":32.0,"beta_fast":32.0,"beta_slow":1.0,"truncate":false,"original_max_position_embeddings":4096,"rope_theta":150000.0})"),
     half_split_model("gradium_phonon_tts"),
@@ -488,7 +493,7 @@ inline constexpr HfModel kHfModels[] = {
         .with_parameters(
             R"({"factor":32.0,"rope_theta":500000.0,"high_freq_factor":0.5,"low_freq_factor":0.125,"original_max_position_embeddings":1024,"rope_type":"llama3"})"),
     half_split_model("hrm_text").with_head_dim(128),
-    half_split_model("hunyuan").with_norm(kRmsAfter, 1e-5).norm_if("use_qk_norm", true),
+    half_split_model("hunyuan").with_norm(kRmsAfter, 1e-5).norm_if("use_qk_norm", true).with(kReadsPartial),
     half_split_model("hunyuan_v1_dense").with_norm(kRmsAfter, 1e-5),
     half_split_model("hunyuan_v1_moe").with_norm(kRmsAfter, 1e-5),
     half_split_model("hunyuan_vl_text hunyuan_vl").with_norm(kRmsAfter, 1e-5),
@@ -496,8 +501,8 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("hy_v4").with_latent_dim(64).with(kDeepSeekYarn),
     half_split_model("hyperclovax hyperclovax_vision_v2").with_scale("attention_multiplier", 0.0),
     half_split_model("idefics"),
-    half_split_model("internlm"),
-    half_split_model("internlm2"),
+    half_split_model("internlm").with(kReadsPartial),
+    half_split_model("internlm2").with(kReadsPartial),
     half_split_model("internlm3").with_head_dim(128),
     half_split_model("iquestcoder").with_head_dim(128),
     half_split_model("jais2"),
@@ -514,7 +519,8 @@ inline constexpr HfModel kHfModels[] = {
         .with_head_dim(128)
         .with_parameters(
             R"({"full_attention":{"rope_type":"default","rope_theta":500000.0,"partial_rotary_factor":0.5},"sliding_attention":{"rope_type":"default","rope_theta":10000.0,"partial_rotary_factor":1.0}})")
-        .with_norm(kRmsTwice, 1e-6),
+        .with_norm(kRmsTwice, 1e-6)
+        .with(kReadsPartial),
     half_split_model("lara_mini")
         .with_head_dim(128)
         .with_pattern("-s-fs")
@@ -529,7 +535,7 @@ inline constexpr HfModel kHfModels[] = {
         .with_parameters(
             R"({"sliding_attention":{"rope_type":"default","rope_theta":10000.0},"full_attention":{"rope_type":"proportional","rope_theta":1000000.0,"partial_rotary_factor":0.5}})")
         .with_norm(kRmsTwice, 1e-5)
-        .with(kNeedsLayerTypes),
+        .with(kNeedsLayerTypes | kReadsPartial),
     half_split_model("llama deepseek_vl deepseek_vl_hybrid glmasr idefics3 janus llava llava_next llava_next_video "
                      "omniasr perception_lm smolvlm video_llava vipllava voxtral")
         .with_shape(32, 4096, 32, 32),
@@ -551,21 +557,30 @@ inline constexpr HfModel kHfModels[] = {
             R"({"full_attention":{"rope_type":"default","rope_theta":5000000.0,"partial_rotary_factor":0.334},"sliding_attention":{"rope_type":"default","rope_theta":10000.0,"partial_rotary_factor":0.334}})")
         .with_factors({}, {}, {"attention_value_scale", 0.707})
         .with(kFirstIsFull | kScalingOnFullOnly),
-    half_split_model("minicpm"),
+    half_split_model("minicpm").with(kReadsPartial),
     half_split_model("minicpm3").with_latent_dim(32),
     half_split_model("minimax").with_theta(1000000.0).with_pattern("f-"),
-    half_split_model("minimax_m2").with_theta(5000000.0).with_head_dim(128).with_norm(kRmsAllHeadsTwice, 1e-6),
+    half_split_model("minimax_m2")
+        .with_theta(5000000.0)
+        .with_head_dim(128)
+        .with_norm(kRmsAllHeadsTwice, 1e-6)
+        .with(kReadsPartial),
     half_split_model("minimax_m3")
         .with_theta(5000000.0)
         .with_rotary_dim(64)
         .with_head_dim(128)
-        .with_norm(kRmsPlusOne, 1e-6),
+        .with_norm(kRmsPlusOne, 1e-6)
+        .with(kReadsPartial),
     half_split_model("minimax_m3_vl_text minimax_m3_vl")
         .with_theta(5000000.0)
         .with_rotary_dim(64)
         .with_head_dim(128)
-        .with_norm(kRmsPlusOne, 1e-6),
-    half_split_model("minimax_text_01").with_theta(10000000.0).with_head_dim(128).with(kNeedsLayerTypes),
+        .with_norm(kRmsPlusOne, 1e-6)
+        .with(kReadsPartial),
+    half_split_model("minimax_text_01")
+        .with_theta(10000000.0)
+        .with_head_dim(128)
+        .with(kNeedsLayerTypes | kReadsPartial),
     half_split_model("ministral").with(kSlidesEverywhere),
     half_split_model("ministral3")
         .with_theta(1000000.0)
@@ -593,20 +608,20 @@ inline constexpr HfModel kHfModels[] = {
         .with_pattern("sssf")
         .with_norm(kRmsWeightless, 1e-5)
         .with_factors({"qk_scale_factor", 3.87})
-        .with(kEveryFourthNoRope | kPatternFromTheEnd),
+        .with(kEveryFourthNoRope | kPatternFromTheEnd | kThetaListIsSwitch),
     half_split_model("muse_spark_text muse_spark")
         .with_theta(500000.0)
         .with_head_dim(64)
         .with_pattern("sssf")
         .with_norm(kRmsWeightless, 1e-5)
         .with_factors({"qk_scale_factor", 5.4730064863875})
-        .with(kEveryFourthNoRope | kPatternFromTheEnd),
+        .with(kEveryFourthNoRope | kPatternFromTheEnd | kThetaListIsSwitch),
     half_split_model("nanochat").with_norm(kRmsWeightlessAfter, 1e-6).with(kReversed),
     half_split_model("nemotron").with_partial(0.5),
-    half_split_model("nemotron-nas").with_theta(500000.0).with(kNeedsLayerTypes),
-    half_split_model("nemotron3_5_transcribe_asr_audio").with_norm(kLayerNorm, 1e-5, nullptr),
+    half_split_model("nemotron-nas").with_theta(500000.0).with(kNeedsLayerTypes | kReadsPartial),
+    half_split_model("nemotron3_5_transcribe_asr_audio").with_norm(kLayerNorm, 1e-5, nullptr).with(kReadsPartial),
     half_split_model("nemotron3_5_transcribe_word_timestamp").with_partial(0.5).with_norm(kLayerNorm, 1e-5, nullptr),
-    half_split_model("nemotron3_diarization_audio"),
+    half_split_model("nemotron3_diarization_audio").with(kReadsPartial),
     half_split_model("neomme")
         .with_theta(1000000.0, 10000.0)
         .with_head_dim(64)
@@ -614,7 +629,7 @@ inline constexpr HfModel kHfModels[] = {
         .with_parameters(
             R"({"sliding_attention":{"rope_type":"default","rope_theta":10000.0,"partial_rotary_factor":1.0},"full_attention":{"rope_type":"default","rope_theta":1000000.0,"partial_rotary_factor":0.25}})")
         .with_norm(kRmsWeightless, 1e-6, "norm_eps")
-        .with(kLastIsFull),
+        .with(kLastIsFull | kReadsPartial),
     half_split_model("neucodec").with_head_dim(64),
     half_split_model("nomic_bert").with_theta(1000.0),
     half_split_model("olmo"),
@@ -626,7 +641,7 @@ inline constexpr HfModel kHfModels[] = {
         .with(kScalingOnFullOnly),
     half_split_model("olmo_hybrid").with_pattern("---f").with_norm(kRmsAllHeads, 1e-6).with(kRopeIfTheta),
     half_split_model("olmoe").with_norm(kRmsAllHeadsTwice, 1e-5),
-    half_split_model("orion"),
+    half_split_model("orion").with(kReadsPartial),
     half_split_model("paddleocr_vl_text paddleocr_vl")
         .with_theta(500000.0)
         .with_head_dim(128)
@@ -639,14 +654,14 @@ inline constexpr HfModel kHfModels[] = {
         .with_partial(0.5)
         .with_norm(kLayerNorm, 1e-5, "layer_norm_eps")
         .norm_if("qk_layernorm", false),
-    half_split_model("phi3").with(kSlidesEverywhere),
-    half_split_model("phi4_multimodal").with(kSlidesEverywhere),
+    half_split_model("phi3").with(kSlidesEverywhere | kReadsPartial),
+    half_split_model("phi4_multimodal").with(kSlidesEverywhere | kReadsPartial),
     half_split_model("phimoe").with_theta(1000000.0).with(kSlidesEverywhere),
     half_split_model("pocket_tts"),
     half_split_model("pocket_tts_audio_tokenizer"),
     half_split_model("pocket_tts_audio_tokenizer_decoder"),
     half_split_model("pocket_tts_audio_tokenizer_encoder"),
-    half_split_model("qwen").with_head_dim(128),
+    half_split_model("qwen").with_head_dim(128).with(kReadsPartial),
     half_split_model("qwen2 audioflamingo3 fast_vlm got_ocr2 internvl llava_onevision musicflamingo ovis2 "
                      "pp_chart2table qwen2_audio vibevoice vibevoice_asr video_llama_3 vibepod")
         .with_shape(32, 4096, 32, 32)
@@ -710,27 +725,30 @@ inline constexpr HfModel kHfModels[] = {
         .with_head_dim(256)
         .with_pattern("---f")
         .with_mrope(Mrope::interleaved, 11, 11, 10)
-        .with_norm(kRmsPlusOne, 1e-6),
+        .with_norm(kRmsPlusOne, 1e-6)
+        .with(kReadsPartial),
     half_split_model("recurrent_gemma").with_partial(0.5).with_pattern("--s"),
     half_split_model("sarvam_moe")
         .with_theta(8000000.0)
         .with_head_dim(64)
         .with_norm(kRmsTwice, 1e-6)
-        .norm_if("use_qk_norm", true),
+        .norm_if("use_qk_norm", true)
+        .with(kReadsPartial),
     half_split_model("seed_oss").with_head_dim(128),
-    half_split_model("skywork"),
+    half_split_model("skywork").with(kReadsPartial),
     half_split_model("smollm3").with_theta(2000000.0).with(kEveryFourthNoRope),
-    half_split_model("solar_open").with_theta(1000000.0).with_head_dim(128),
+    half_split_model("solar_open").with_theta(1000000.0).with_head_dim(128).with(kReadsPartial),
     half_split_model("stablelm")
         .with_partial(0.25)
         .with_norm(kLayerNormEach, 1e-5, "layer_norm_eps")
-        .norm_if("qk_layernorm", false),
+        .norm_if("qk_layernorm", false)
+        .with(kReadsPartial),
     half_split_model("starcoder2").with(kSlidesEverywhere),
     half_split_model("step3p5 step3p7 step3p7_text")
         .with_head_dim(128)
         .with_norm(kRmsPlusOne, 1e-5)
         .with_scale("query_pre_attn_scalar", 0.0, true)
-        .with(kScalingOnFullOnly),
+        .with(kScalingOnFullOnly | kReadsPartial),
     half_split_model("t5_gemma_module t5gemma")
         .with_head_dim(256)
         .with_pattern("sf")
@@ -747,7 +765,7 @@ inline constexpr HfModel kHfModels[] = {
         .with_pattern("sssssf")
         .with_norm(kRmsPlusOne, 1e-6)
         .with_scale("query_pre_attn_scalar", 256.0, true),
-    half_split_model("telechat3").with_log_coefficient(0.07),
+    half_split_model("telechat3").with_log_coefficient(0.07).with(kReadsPartial),
     half_split_model("timesfm2_5").with_head_dim(80).with_norm(kRmsAfter, 1e-6).with_scale(nullptr, 1.0),
     half_split_model("ultrabert ultravbert").with_theta(2560000.0, 10000.0).with_pattern("ssf"),
     half_split_model("unlimited_ocr_text unlimited_ocr"),
@@ -760,8 +778,8 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("wav2vec2-bert").rotates_if("position_embeddings_type", "rotary"),
     half_split_model("wav2vec2-conformer").rotates_if("position_embeddings_type", "rotary"),
     half_split_model("xcodec2").with_head_dim(64),
-    half_split_model("xverse"),
-    half_split_model("yi"),
+    half_split_model("xverse").with(kReadsPartial),
+    half_split_model("yi").with(kReadsPartial),
     half_split_model("zamba2").rotates_if("use_mem_rope").with(kHalfHeadScale),
     half_split_model("zaya")
         .with_theta(5000000.0, 10000.0)
@@ -769,7 +787,8 @@ inline constexpr HfModel kHfModels[] = {
         .with_head_dim(128)
         .with_parameters(
             R"({"hybrid":{"rope_type":"default","rope_theta":5000000.0,"partial_rotary_factor":0.5},"hybrid_sliding":{"rope_type":"default","rope_theta":10000.0,"partial_rotary_factor":0.5}})")
-        .with_norm(kL2, 0.0, nullptr),
+        .with_norm(kL2, 0.0, nullptr)
+        .with(kReadsPartial),
 
     half_split_model("jamba").with(kNoRope),
     half_split_model("nemotron_h nemotron_h_omni nemo_speechlm").with(kNoRope),
@@ -777,6 +796,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("glm5_next glm5_next_text").with(kNoRope),
     half_split_model("inkling inkling_text inkling2 inkling2_text").with(kNoRope),
     half_split_model("seamless_m4t").with(kNoRope),
+    half_split_model("clvp_decoder").with(kNoRope),
 };
 
 /// nullptr: a type that is not in the list.

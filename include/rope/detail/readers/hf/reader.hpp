@@ -2,6 +2,7 @@
 // A Hugging Face configuration as a ModelConfig: its type, and which rotary embedding each layer has.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -117,8 +118,6 @@ class ROPE_ABI HfReader {
         if (known == nullptr) known = type_of_architecture();
         context_.type_is_known = known != nullptr;
         if (known != nullptr) context_.type = *known;
-        // Only a part of a file may leave out what its type has by default: older ones were written so.
-        if (model_.path.empty()) context_.type = context_.type.with_shape(0, 0, 0, 0);
         if (context_.type_is_known && !layout_is_given_) context_.layout = context_.type.layout;
         if (context_.type_is_known)
             model_.reference_uses_other_layout = has(kReordersFeatures) != (*context_.layout != context_.type.layout);
@@ -190,7 +189,7 @@ class ROPE_ABI HfReader {
                 top_.path_of("position_encoding_2d") +
                 " is true: each half of a head is rotated by a position of its own, which no Config says.");
         if (is("alibi", true)) return no_rope(top_.path_of("alibi") + " is true");
-        for (const char* key : {"rotary", "use_rotary_pos_emb"})
+        for (const char* key : {"rotary", "use_rotary_pos_emb", "use_rotary_embedding"})
             if (is(key, false)) return no_rope(top_.path_of(key) + " is false");
         const char* const kind_key =
             top_.says("position_embeddings_type") ? "position_embeddings_type" : "position_embedding_type";
@@ -270,6 +269,7 @@ class ROPE_ABI HfReader {
         if (has(kRopeIfTheta) && states_theta && !outer.says("rope_theta") && !top_.says("rope_theta"))
             return no_rope(outer.lack_of("rope_theta") + ", without which " + named() + " has no RoPE");
         scaled_kinds_ = top_.texts("yarn_only_types");
+        scaled_layers_ = top_.counts("rope_scaling_layers", kAnyCountOrNone);
 
         std::map<std::tuple<const Json*, std::string, bool, Index, double, double>, Index> made;
         model_.config_of_layer.assign(layers(), -1);
@@ -282,7 +282,7 @@ class ROPE_ABI HfReader {
             any_is_rotated = true;
             any_asks = any_asks || (source->params != nullptr && source->is_scaled);
             source->heads = layers_[i];
-            if (theta != 0.0) source->own_theta = theta;
+            if (theta != 0.0 && !has(kThetaListIsSwitch)) source->own_theta = theta;
             if (!own_partials_.empty()) source->own_partial = own_partials_[i];
             const auto key = std::make_tuple(source->params, std::string(source->theta_key), source->is_scaled,
                                              layers_[i].head_dim, theta, source->own_partial.value_or(0.0));
@@ -334,6 +334,9 @@ class ROPE_ABI HfReader {
         } else if (slides && !by_kind_ && params_ != nullptr && has(kScalingOnFullOnly)) {
             s.is_scaled = false;
         }
+        if (scaled_layers_)  // Molmo 2
+            s.is_scaled = std::find(scaled_layers_->begin(), scaled_layers_->end(), static_cast<Index>(i)) !=
+                          scaled_layers_->end();
         const char* own = nullptr;  // a key for the base of such layers
         const bool is_compressed = type == LayerType::compressed_attention;
         for (const char* key : {"rope_local_base_freq", "local_rope_theta", "swa_rope_theta"})
@@ -411,6 +414,7 @@ class ROPE_ABI HfReader {
     std::string params_path_;
     bool by_kind_ = false;  ///< whether params_ has entries for kinds of layers
     std::optional<std::vector<std::string>> scaled_kinds_;
+    std::optional<std::vector<Index>> scaled_layers_;
     ModelConfig model_;
 };
 

@@ -162,21 +162,28 @@ class ROPE_ABI HfRotary {
                                                   : "which most models have."));
     }
 
+    /// The part of a head that turns, if a key says it that the model's code reads.
+    ROPE_COLD std::optional<double> read_part() {
+        const Keys keys = {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction"};
+        const auto inner = params_.number({"partial_rotary_factor"}, kAnyFraction);
+        if (inner)
+            for (const char* outer : keys)
+                top_.beat(outer, *params_.find("partial_rotary_factor"), params_.path_of("partial_rotary_factor"));
+        part_is_ = source_.own_partial ? top_.path_of("partial_rotary_factors")
+                   : inner             ? params_.path_of("partial_rotary_factor")
+                                       : top_.path_of_first(keys);
+        const auto part = source_.own_partial ? source_.own_partial : inner ? inner : top_.number(keys, kAnyFraction);
+        const HfModel& type = context_.type;
+        const bool reads_it = !context_.type_is_known || has(kReadsPartial) || type.partial != 1.0 ||
+                              type.rotary_dim != 0 || type_ != "default" || source_.heads.is_latent;
+        if (reads_it || part.value_or(1.0) == 1.0) return part;
+        diagnostics_.warn(part_is_ + " was not used: the code of model_type " + model_.model_type +
+                          " rotates whole heads.");
+        return std::nullopt;
+    }
     /// How many features turn: a part of the head, or a count of them.
     ROPE_COLD void read_rotary_dim(Config& c) {
-        const Keys keys = {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction"};
-        std::optional<double> part = params_.number({"partial_rotary_factor"}, kAnyFraction);
-        std::string part_is = params_.path_of("partial_rotary_factor");
-        if (part) {
-            for (const char* outer : keys) top_.beat(outer, *params_.find("partial_rotary_factor"), part_is);
-        } else {
-            part = top_.number(keys, kAnyFraction);
-            part_is = top_.path_of_first(keys);
-        }
-        if (source_.own_partial) {
-            part = source_.own_partial;
-            part_is = top_.path_of("partial_rotary_factors");
-        }
+        const std::optional<double> part = read_part();
         rotary_dim_is_ = source_.heads.head_dim_is + " is " + std::to_string(c.head_dim);
         if (source_.heads.is_latent) return;  // it is that of head_dim, which is not the part that turns
         if (type_ == "proportional") {
@@ -191,7 +198,7 @@ class ROPE_ABI HfRotary {
             count_is = top_.path_of("qk_rope_head_dim");
         }
         if (count && part && *count != part_of_head(*part))
-            diagnostics_.warn(count_is + " was not used: " + part_is + " is there, too.");
+            diagnostics_.warn(count_is + " was not used: " + part_is_ + " is there, too.");
         if (!part && (count || context_.type.rotary_dim != 0)) {
             c.rotary_dim = count.value_or(context_.type.rotary_dim);
             if (!count) warn_of_default("rotary_dim", Json(c.rotary_dim));
@@ -202,7 +209,7 @@ class ROPE_ABI HfRotary {
             const double factor = part.value_or(context_.type.partial);
             if (factor != 1.0) {
                 c.rotary_dim = part_of_head(factor);
-                rotary_dim_is_ = part_is + " is " + Json(factor).dump();
+                rotary_dim_is_ = part_is_ + " is " + Json(factor).dump();
                 if (c.rotary_dim == 0)  // which a Config would take for the whole head
                     diagnostics_.fail(rotary_dim_is_ + ", so that none of head_dim (" + std::to_string(c.head_dim) +
                                       ") features would turn; at least two must.");
@@ -400,7 +407,7 @@ class ROPE_ABI HfRotary {
     double partial_ = 1.0;
     bool has_original_ = false;
     // Where in the file it was found, for errors.
-    std::string theta_is_, rotary_dim_is_, original_length_is_;
+    std::string theta_is_, part_is_, rotary_dim_is_, original_length_is_;
 };
 
 }  // namespace detail

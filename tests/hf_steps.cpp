@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// What stands beside the rotation in each layer, as read from config.json: norms of heads, factors, the softmax's scale,
+// whose keys are read. One test for each way in which models differ; expected is what transformers 5.24 does.
+#include <rope/core.hpp>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/hf_files.hpp"
+#include "support/hf_models.hpp"
+#include "support/mpfr.hpp"
+#include "support/read_hf_config.hpp"
+
+namespace {
+
+using rope::HeadNorm;
+using rope::HeadSteps;
+using rope::Index;
+using rope::ModelConfig;
+using rope::NormKind;
+using rope::NormWeight;
+using support::is_close;
+using support::Json;
+using support::published;
+using support::read;
+using support::Real;
+using support::refused;
+
+/// A model with heads of 128 features, and what it says otherwise.
+Json model(const char* type, Index layers, const Json& more = Json::object()) {
+    Json j = {{"model_type", type},
+              {"num_hidden_layers", layers},
+              {"num_attention_heads", 8},
+              {"num_key_value_heads", 2},
+              {"hidden_size", 1024},
+              {"head_dim", 128},
+              {"max_position_embeddings", 16384},
+              {"rope_theta", 10000.0}};
+    j.update(more);
+    return j;
+}
+Json without(Json j, const char* key) {
+    j.erase(key);
+    return j;
+}
+bool is_norm(const HeadNorm& got, NormKind kind, NormWeight weight, double eps) {
+    return got.kind == kind && got.weight == weight && got.eps == eps;
+}
+bool has_no_norm(const HeadSteps& s) {
+    return s.q.kind == NormKind::none && s.k.kind == NormKind::none && s.v.kind == NormKind::none;
+}
+HeadSteps steps(const Json& j, Index layer = 0) {
+    const ModelConfig m = read(j);
+    REQUIRE(m.steps.size() == support::size(m.layers()));
+    return m.steps[support::size(layer)];
+}
+Json gemma4(Index layers, const Json& more) {
+    const Json entries = {
+        {"full_attention", {{"rope_type", "proportional"}, {"rope_theta", 1e6}, {"partial_rotary_factor", 0.25}}},
+        {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 1e4}}}};
+    Json j = without(model("gemma4_text", layers, more), "rope_theta");
+    j["rope_parameters"] = entries;
+    return j;
+}
+
+}  // namespace
+
+TEST_CASE("steps: Qwen3 norms each head before it turns, with one weight, and rounds twice") {
+    const HeadSteps s = steps(model("qwen3", 2, {{"rms_norm_eps", 1e-5}}), 1);
+    for (const HeadNorm& norm : {s.q, s.k}) {
+        CHECK(is_norm(norm, NormKind::rms, NormWeight::head_dim, 1e-5));
+        CHECK(norm.rounds_twice);
+        CHECK_FALSE((norm.is_after_rotation || norm.adds_one || norm.has_bias));
+    }
+    CHECK(s.v.kind == NormKind::none);
+    CHECK(is_close(s.softmax_scale, pow(Real(128.0), Real(-0.5))));
+    CHECK((s.q_factor == 1.0 && s.k_factor == 1.0 && s.v_factor == 1.0 && s.clip == 0.0));
+    CHECK(s.keys_of_layer == 1);
+    CHECK(steps(model("qwen3", 1)).q.eps == 1e-6);
+    CHECK(has_no_norm(steps(model("llama", 1, {{"rms_norm_eps", 1e-5}}))));
+}
+
+TEST_CASE("steps: the weights of Gemma 3's norms have 1 added, and its softmax a scale of its own") {
+    const Json j = model("gemma3_text", 6);
+    CHECK((steps(j).q.adds_one && steps(j).k.adds_one));
+    CHECK_FALSE(steps(j).q.rounds_twice);
+    CHECK(steps(j).softmax_scale == 0.0625);  // 256^-0.5, though heads have 128 features
+    CHECK(is_close(steps(model("gemma3_text", 6, {{"query_pre_attn_scalar", 168}})).softmax_scale,
+                   pow(Real(168.0), Real(-0.5))));
+    CHECK(steps(model("granite", 1, {{"attention_multiplier", 0.0078125}})).softmax_scale == 0.0078125);
+}
+
+TEST_CASE("steps: OLMo 2 norms all heads of a token at once") {
+    for (const char* type : {"olmo2", "olmoe", "minimax_m2"}) {
+        const HeadSteps s = steps(model(type, 1, {{"rms_norm_eps", 1e-4}}));
+        CHECK(is_norm(s.q, NormKind::rms, NormWeight::all_heads, 1e-4));
+        CHECK(is_norm(s.k, NormKind::rms, NormWeight::all_heads, 1e-4));
+        CHECK(s.q.rounds_twice == (std::string(type) != "olmo2"));
+    }
+}
+
+TEST_CASE("steps: Llama 4 norms after the rotation, without a weight, and only where it rotates") {
+    const Json j = model("llama4_text", 4);
+    CHECK(is_norm(steps(j, 2).q, NormKind::rms, NormWeight::none, 1e-5));
+    CHECK((steps(j, 2).q.is_after_rotation && steps(j, 2).k.is_after_rotation));
+    CHECK(read(j).layer(3) == nullptr);
+    CHECK(has_no_norm(steps(j, 3)));
+    CHECK(has_no_norm(steps(model("llama4_text", 4, {{"use_qk_norm", false}}), 2)));
+}
+
+TEST_CASE("steps: HunYuan norms after the rotation, with a weight") {
+    const HeadSteps s = steps(model("hunyuan_v1_dense", 1));
+    CHECK(is_norm(s.q, NormKind::rms, NormWeight::head_dim, 1e-5));
+    CHECK((s.q.is_after_rotation && s.k.is_after_rotation && s.q.rounds_twice));
+}
+
+TEST_CASE("steps: Command R+ has a weight per head, if use_qk_norm says so") {
+    const HeadSteps s = steps(model("cohere", 1, {{"use_qk_norm", true}, {"layer_norm_eps", 1e-6}}));
+    CHECK(is_norm(s.q, NormKind::layer_norm, NormWeight::heads_x_head_dim, 1e-6));
+    CHECK_FALSE(s.q.has_bias);
+    CHECK(has_no_norm(steps(model("cohere", 1))));
+}
+
+TEST_CASE("steps: a norm's eps stands under the key of the type") {
+    CHECK(steps(model("lfm2", 1, {{"full_attn_idxs", Json::array({0})}, {"norm_eps", 1e-4}, {"rms_norm_eps", 1e-3}}))
+              .q.eps == 1e-4);
+    CHECK(steps(model("stablelm", 1, {{"qk_layernorm", true}, {"layer_norm_eps", 1e-4}})).q.eps == 1e-4);
+    CHECK(steps(model("dory", 1, {{"rms_norm_eps", 1e-3}})).q.eps == 1e-6);  // its code has a number of its own
+    CHECK(steps(model("dory", 1)).q.kind == NormKind::l2);
+    CHECK(refused(model("qwen3", 1, {{"rms_norm_eps", -1.0}})) ==
+          "rms_norm_eps is -1.0; it must be a number from 0 to 1.");
+}
+
+TEST_CASE("steps: Gemma 4 norms values, too, and leaves the softmax's scale to its norms") {
+    const HeadSteps s = steps(gemma4(6, {{"rms_norm_eps", 1e-5}}));
+    CHECK(is_norm(s.q, NormKind::rms, NormWeight::head_dim, 1e-5));
+    CHECK(is_norm(s.v, NormKind::rms, NormWeight::none, 1e-5));
+    CHECK_FALSE(s.q.adds_one);
+    CHECK(s.softmax_scale == 1.0);
+}
+
+TEST_CASE("steps: with attention_k_eq_v the values of Gemma 4's full layers come from the projection of the keys") {
+    const auto shared = [](bool is) {
+        return gemma4(6, {{"attention_k_eq_v", is}, {"num_global_key_value_heads", 1}, {"global_head_dim", 512}});
+    };
+    for (Index i = 0; i < 6; ++i) CHECK(steps(shared(true), i).values_from_key_projection == (i == 5));
+    for (Index i = 0; i < 6; ++i) CHECK_FALSE(steps(shared(false), i).values_from_key_projection);
+    CHECK(read(shared(true)).heads[5].k == 1);
+    CHECK(read(shared(false)).heads[5].k == 2);
+    CHECK_FALSE(steps(shared(true), 5).keys_are_values);
+}
+
+TEST_CASE("steps: the last layers of Gemma 4 read the keys of the last one of their kind that has any") {
+    const ModelConfig got = read(gemma4(12, {{"num_kv_shared_layers", 4}}));
+    const std::vector<Index> expected = {0, 1, 2, 3, 4, 5, 6, 7, 7, 7, 7, 5};
+    for (Index i = 0; i < 12; ++i) CHECK(got.steps[support::size(i)].keys_of_layer == expected[support::size(i)]);
+    for (Index i = 0; i < 12; ++i) CHECK(steps(gemma4(12, {{"num_kv_shared_layers", 0}}), i).keys_of_layer == i);
+}
+
+TEST_CASE("steps: kv_source_layers names the layer whose keys are read, which is none that comes later") {
+    const Json latent = {{"qk_rope_head_dim", 64}, {"qk_nope_head_dim", 64}, {"kv_source_layers", {0, 1, 1, 3}}};
+    const Json j = model("mistral_large4_text", 4, latent);
+    const std::vector<Index> expected = {0, 1, 1, 3};
+    for (Index i = 0; i < 4; ++i) CHECK(steps(j, i).keys_of_layer == expected[support::size(i)]);
+    Json later = j;
+    later["kv_source_layers"] = {0, 2, 1, 3};
+    CHECK(refused(later) == "kv_source_layers[1] is 2; it must be the number of this layer or of one before it.");
+}
+
+TEST_CASE("steps: factors on values, keys and both, and the clip") {
+    CHECK(steps(model("mimo_v2_flash", 6, {{"attention_value_scale", 0.5}})).v_factor == 0.5);
+    CHECK(steps(model("mimo_v2_flash", 6)).v_factor == 0.707);
+    CHECK(steps(model("falcon_h1", 1, {{"key_multiplier", 0.0625}})).k_factor == 0.0625);
+    CHECK(steps(model("falcon_h1", 1)).k_factor == 1.0);
+    const HeadSteps filter = steps(model("openai_privacy_filter", 1, {{"head_dim", 64}}));
+    CHECK((filter.q_factor == filter.k_factor && filter.factors_follow_rotation && filter.softmax_scale == 1.0));
+    CHECK(is_close(filter.q_factor, pow(Real(64.0), Real(-0.25))));
+    CHECK(steps(model("dbrx", 1, {{"attn_config", {{"clip_qkv", 8}, {"rope_theta", 1e4}}}})).clip == 8.0);
+    CHECK(steps(model("olmo", 1, {{"clip_qkv", 6.5}})).clip == 6.5);
+    CHECK(steps(model("roformer", 1, {{"rotary_value", true}})).rotates_values);
+    CHECK_FALSE(steps(model("roformer", 1)).rotates_values);
+}
+
+TEST_CASE("steps: the softmax of latent attention is scaled by the whole head, and by YaRN's magnitude twice") {
+    const Json latent = {{"qk_rope_head_dim", 64}, {"qk_nope_head_dim", 128}};
+    CHECK(is_close(steps(model("deepseek_v3", 1, latent)).softmax_scale, pow(Real(192.0), Real(-0.5))));
+    const ModelConfig v3 = published("DeepSeek-V3");
+    const Real g = support::magnitude_of_yarn(40.0);
+    REQUIRE(v3.steps.size() == 61);
+    CHECK(is_close(v3.steps[60].softmax_scale, pow(Real(192.0), Real(-0.5)) * g * g));
+}
+
+TEST_CASE("steps: one tensor is keys and values in DeepSeek-V4, and only they have a weight") {
+    for (const HeadSteps& s : published("DeepSeek-V4-Flash").steps) {
+        CHECK(s.keys_are_values);
+        CHECK(is_norm(s.q, NormKind::rms, NormWeight::none, 1e-6));
+        CHECK(is_norm(s.k, NormKind::rms, NormWeight::head_dim, 1e-6));
+        CHECK(is_close(s.softmax_scale, pow(Real(512.0), Real(-0.5))));
+    }
+    CHECK_FALSE(published("DeepSeek-V3").steps[0].keys_are_values);
+}

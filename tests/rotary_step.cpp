@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// RotaryStep: one set of rows, or of moves, per step serves all layers of a model, also on several axes; RotaryEmbedding
+// moves the keys of a layer, and its tables reach the length that the model's scaling is made for.
+#include <rope/core.hpp>
+#include <rope/rotary_embedding.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/data.hpp"
+#include "support/models.hpp"
+#include "support/refusal.hpp"
+
+using rope::AxisPositions;
+using rope::Config;
+using rope::Index;
+using rope::Layout;
+using rope::ModelConfig;
+using support::config_of;
+using support::model_of;
+using support::refusal;
+using support::size;
+
+namespace {
+
+constexpr Index kTokens = 5;
+
+/// q and k of one layer, [tokens, heads, head_dim].
+template <class T>
+struct Heads {
+    Index head_dim;
+    std::vector<T> q, k;
+
+    explicit Heads(Index dim) : head_dim(dim) {
+        for (Index i = 0; i < kTokens * 3 * dim; ++i) q.push_back(static_cast<T>(std::sin(static_cast<double>(i))));
+        for (Index i = 0; i < kTokens * 2 * dim; ++i) k.push_back(static_cast<T>(std::cos(static_cast<double>(i))));
+    }
+    auto q_view() { return rope::view(q.data(), kTokens, 3, head_dim); }
+    auto k_view() { return rope::view(k.data(), kTokens, 2, head_dim); }
+};
+
+/// Two schedules, two layouts, partial heads, xPos and a layer without RoPE.
+ModelConfig mixed() {
+    Config partial = config_of(32, 1e6), xpos = config_of(32, 1e4), other = config_of(32, 1e4);
+    partial.rotary_dim = 16;
+    partial.rotary_offset = 16;
+    xpos.schedule = rope::schedule::Xpos();
+    other.layout = Layout::interleaved;
+    return model_of({config_of(32, 1e4), partial, xpos, other}, {0, 1, 2, 3, -1, 0}, 300);
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a step at text positions gives each layer the bits of its table", "", float, double) {
+    using T = TestType;
+    const rope::RotaryEmbedding<T> rotary(mixed());
+    rope::RotaryStep<T> step(rotary);
+    REQUIRE(step.build(rope::start_at(7), kTokens));
+    for (Index layer = 0; layer < rotary.model().layers(); ++layer) {
+        CAPTURE(layer);
+        Heads<T> by_table(32), by_step(32);
+        rotary.apply(layer, by_table.q_view(), by_table.k_view(), rope::start_at(7));
+        step.apply(layer, by_step.q_view(), by_step.k_view());
+        CHECK(by_step.q == by_table.q);
+        CHECK(by_step.k == by_table.k);
+        CHECK((by_step.q == Heads<T>(32).q) == (layer == 4));
+    }
+}
+
+TEST_CASE("a step on several axes is that of the model's axis map") {
+    ModelConfig model = model_of({config_of(32, 1e4)}, {0, -1}, 300);
+    model.mrope_section = {6, 5, 5};
+    model.axis_map = rope::mrope_interleaved(model.mrope_section);
+    const std::vector<Index> ids = {0, 1, 2, 3, 4, 7, 7, 8, 8, 9, 20, 21, 20, 21, 20};  // t, h, w
+    const rope::RotaryEmbedding<float> rotary(model);
+    rope::RotaryStep<float> step(rotary);
+    REQUIRE(step.build(AxisPositions(ids, 3), kTokens));
+    Heads<float> got(32), want(32);
+    step.apply(0, got.q_view(), got.k_view());
+    rope::Rows<float> rows(model.configs[0], model.axis_map);
+    REQUIRE(rows.build(AxisPositions(ids, 3), kTokens));
+    rope::apply(*model.configs[0].layout, want.q_view(), want.k_view(), rows);
+    CHECK(got.q == want.q);
+    CHECK(got.k == want.k);
+    step.apply(1, got.q_view(), got.k_view());  // without RoPE
+    CHECK(got.q == want.q);
+    CHECK(refusal([&] { step.build(AxisPositions(ids, 5), 3); }).message == "positions has 5 axes; the map has 3.");
+    // A map that is not for the model's pairs is none.
+    model.axis_map = rope::mrope_sections({8, 9});
+    CHECK(refusal([&] { rope::RotaryEmbedding<float> bad(model); }).message ==
+          "axis_of has 17 entries; it must have one per entry of inv_freq (16).");
+}
+
+TEST_CASE("moved keys of a layer are those that were rotated at the new positions") {
+    const rope::RotaryEmbedding<double> rotary(mixed());
+    rope::RotaryStep<double> step(rotary);
+    CHECK(refusal([&] { step.reposition(0, Heads<double>(32).k_view()); }).message ==
+          "moves are missing; build_moves must come before reposition.");
+    const std::vector<Index> from = {3, 4, 5, 6, 7}, to = {100, 90, 80, 70, 60};
+    for (const bool is_delta : {true, false}) {
+        if (is_delta)
+            REQUIRE(step.build_moves(Index(40)));
+        else
+            REQUIRE(step.build_moves(rope::Positions(from), rope::Positions(to), kTokens));
+        for (Index layer = 0; layer < rotary.model().layers(); ++layer) {
+            CAPTURE(is_delta, layer);
+            Heads<double> alone(32), want(32);
+            rotary.apply(layer, alone.q_view(), alone.k_view(), from);
+            Heads<double> by_step = alone;
+            if (is_delta) {
+                rotary.reposition(layer, alone.k_view(), Index(40));
+                rotary.apply(layer, want.q_view(), want.k_view(), rope::start_at(43));
+            } else {
+                rotary.reposition(layer, alone.k_view(), rope::Positions(from), rope::Positions(to));
+                rotary.apply(layer, want.q_view(), want.k_view(), to);
+            }
+            step.reposition(layer, by_step.k_view());
+            CHECK(by_step.k == alone.k);
+            for (std::size_t i = 0; i < want.k.size(); ++i) CHECK(std::abs(alone.k[i] - want.k[i]) < 1e-14);
+        }
+    }
+    CHECK(refusal([&] { rotary.reposition(6, Heads<double>(32).k_view(), Index(1)); }).message ==
+          "layer is 6; this model has 6 layers, counted from 0.");
+}
+
+TEST_CASE("tables reach the length that the scaling is made for") {
+    const auto reaches = [](const rope::Schedule& schedule, double interpolation_factor, Index length) {
+        Config c = config_of(32, 1e4);
+        c.schedule = schedule;
+        c.interpolation_factor = interpolation_factor;
+        ModelConfig model = model_of({c, config_of(32, 1e4)}, {0, 1}, 32768);
+        CHECK(rope::scaled_length(model) == length);
+        CHECK(rope::RotaryEmbedding<float>(model).max_positions() == length);
+    };
+    rope::schedule::Yarn yarn;
+    yarn.factor = 4.0;
+    yarn.original_max_position_embeddings = 32768;
+    reaches(yarn, 1.0, 131072);  // Qwen's files for long texts
+    yarn.original_max_position_embeddings = 4096;
+    reaches(yarn, 1.0, 32768);  // a file may say less, and then says the scaled length itself
+    reaches(rope::schedule::Llama3(), 1.0, 65536);
+    reaches(rope::schedule::Default(), 2.5, 81920);
+    rope::schedule::LongRope longrope;
+    longrope.short_factor = longrope.long_factor = std::vector<double>(16, 1.5);
+    longrope.original_max_position_embeddings = 4096;
+    longrope.factor = 32.0;
+    reaches(longrope, 1.0, 131072);
+    reaches(rope::schedule::Default(), 1.0, 32768);
+}
