@@ -414,9 +414,11 @@ TEST_CASE("Gemma: values, and the scale of the softmax") {
     CHECK(of == std::vector<Index>{0, 1, 2, 3, 1, 3, 3, 1});
     CHECK(file.with("attention.shared_kv_layers", 8).read().steps[7].keys_of_layer == 7);
     // Where full layers have other key heads, their values come from the keys' projection.
-    model = file.set("attention.head_count_kv", Ints{4, 1, 4, 4, 1, 4, 4, 1}).read();
-    CHECK(model.steps[1].values_from_key_projection);
-    CHECK_FALSE(model.steps[0].values_from_key_projection);
+    CHECK_FALSE(file.read().steps[1].values_from_key_projection);
+    file.set("attention.head_count_kv", Ints{4, 1, 4, 2, 1, 4, 4, 1});
+    for (const Index i : {0, 1, 3, 7})
+        CHECK(file.read().steps[support::size(i)].values_from_key_projection == (i == 1 || i == 7));
+    CHECK_FALSE(file.set("attention.sliding_window", 0).read().steps[1].values_from_key_projection);
 
     // Of 27B, the softmax's scale is that of embedding_length / head_count.
     for (const char* name : {"gemma2", "gemma3"})

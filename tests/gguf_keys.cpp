@@ -157,6 +157,7 @@ TEST_CASE("scales and limits of heads") {
               .softmax_scale == 0.1);
     CHECK(steps(support::small_model("olmo").set("attention.clamp_kqv", 8.0)).clip == 8.0);
     CHECK(steps(support::small_model().set("attention.value_scale", 0.5)).v_factor == 0.5);
+    CHECK(steps(support::small_model().set("attention.value_scale", 0.0)).v_factor == 1.0);
     CHECK(steps(support::small_model("qwen3")).q.eps == 1e-6);
     CHECK(steps(support::small_model("qwen3").set("attention.layer_norm_rms_epsilon", 1e-5)).k.eps == 1e-5);
     // Latent attention multiplies more than the part that turns, and YaRN adds its factor.

@@ -297,9 +297,8 @@ TEST_CASE("what concerns RoPE and is not understood is a warning, once; what doe
 
 TEST_CASE("an unknown layer type, a list that does not fit, an entry that is missing: errors that say what fits") {
     refuses(R"("layer_types": ["full_attention", "mamba", "Mamba3", "mamba"])",
-            "layer_types[2] is \"Mamba3\"; it must be one of full_attention, sliding_attention, chunked_attention, "
-            "indexed_attention and the like, or linear_attention, mamba, conv, recurrent, moe, mlp and the like (which "
-            "have no RoPE).");
+            "layer_types[2] is \"Mamba3\"; it must be one of full_attention, sliding_attention, chunked_attention "
+            "and the like, or linear_attention, mamba, conv and the like (without RoPE).");
     refuses(R"("layer_types": ["mamba"])", "layer_types has 1 entries; it must have one per layer (4).");
     refuses(R"("no_rope_layers": [1, 1, 1, 1, 1])", "no_rope_layers has 5 entries; it must have one per layer (4).");
     const std::string mixed = R"("layer_types": ["full_attention", "mamba", "sliding_attention", "mamba"], )";

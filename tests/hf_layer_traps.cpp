@@ -167,6 +167,7 @@ TEST_CASE("proportional is not partial: pairs span the head, and the exponent ha
     }
     // The same number as a partial rotary embedding turns 128 features, at other frequencies.
     Json j = file("Gemma-4-31B");
+    j["text_config"]["model_type"] = "one_that_reads_it";
     j["text_config"]["rope_parameters"]["full_attention"]["rope_type"] = "default";
     CHECK(has_frequencies_of(*read(j).layer(5), half_split(512, 1e6, {}, 128)));
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A Config that turns backwards is the forward one at minus the position, in every table, bit for bit; one whose
 // frequencies have factors that the model learned makes no table before it has them.
+#include <rope/axis_map.hpp>
+#include <rope/compact_cos_sin_cache.hpp>
 #include <rope/core.hpp>
+#include <rope/moves.hpp>
 #include <rope/reference.hpp>
 #include <rope/rotary_embedding.hpp>
+#include <rope/rows.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -230,6 +234,22 @@ TEST_CASE("with log_scale, frequencies are w_i * e^alpha, after the schedule") {
     given.inv_freq_low = f.inv_freq_low;
     const rope::CosSinCache<float> table(config, 8), other(given, 8, {40, 6});
     for (Index p = 0; p < 8; ++p) CHECK(is_row_of(table, p, other, p));
+}
+
+TEST_CASE("the float32 chain begins with the learned frequency, rounded to float") {
+    const rope::Frequencies f = rope::frequencies(learned(alphas()));
+    for (const bool is_reversed : {false, true}) {
+        Config config = learned(alphas());
+        config.is_reversed = is_reversed;
+        const auto table = rope::CosSinCache<float>::float32_chain(config, 5);
+        for (Index p = 0; p < 5; ++p)
+            for (std::size_t i = 0; i < 13; ++i) {
+                const float w = static_cast<float>(is_reversed ? -f.inv_freq[i] : f.inv_freq[i]);
+                const double angle = static_cast<double>(static_cast<float>(p) * w);
+                CHECK(std::fabs(static_cast<double>(table.cos_row(p)[i]) - 1.25 * std::cos(angle)) < 2e-7);
+                CHECK(std::fabs(static_cast<double>(table.sin_row(p)[i]) - 1.25 * std::sin(angle)) < 2e-7);
+            }
+    }
 }
 
 TEST_CASE("learned factors of 0 change nothing, and those of a reversed Config turn it backwards") {

@@ -13,7 +13,6 @@
 #include "errors.hpp"
 #include "model_config.hpp"
 
-#include "detail/readers/hf/json_text.hpp"
 #include "detail/readers/hf/reader.hpp"
 
 namespace rope {
@@ -28,29 +27,26 @@ ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> 
         diagnostics.fail("json_text is " + shown(root) + "; it must be an object.");
     if (!diagnostics.ok()) return {};
 
-    // Multimodal models keep the language model in an object of its own, at times within another. Under the last three
-    // names others keep other things, so that they count only where there is nothing else.
+    // Multimodal models keep the language model in an object of its own, at times within another.
     const Json* model = &root;
     std::string path, type;
     for (bool descends = true; descends && diagnostics.ok();) {
         JsonFields fields(model, path, diagnostics);
         if (const auto own = fields.text({"model_type"})) type = *own;
-        descends = false;
-        for (const char* key : {"text_config", "llm_config", "language_config", "thinker_config", "decoder_config",
-                                "decoder", "vlm_config"}) {
-            const bool is_sure = std::string(key).rfind("decoder", 0) != 0 && std::string(key) != "vlm_config";
-            if (!is_sure && (!fields.is_object(key) || fields.says("num_hidden_layers"))) continue;
-            const Json* const inner = fields.object(key);
-            if (inner == nullptr) continue;
-            for (const std::string& unread : fields.unread())
-                if (HfReader::concerns_rope(unread) &&
-                    (!inner->contains(unread) || (*inner)[unread] != (*model)[unread]))
-                    fields.warn_not_used(unread, "the language model is in " + fields.path_of(key));
-            model = inner;
-            path = fields.path_of(key);
-            descends = true;
-            break;
-        }
+        const Json* inner = nullptr;
+        std::string name;
+        for (const char* key : kLanguageModelKeys)
+            if (inner == nullptr) inner = fields.object(name = key);
+        for (const char* key : kPerhapsLanguageModelKeys)  // which count only where there is nothing else
+            if (inner == nullptr && fields.is_object(key) && !fields.says("num_hidden_layers"))
+                inner = fields.object(name = key);
+        descends = inner != nullptr;
+        if (!descends) break;
+        for (const std::string& unread : fields.unread())
+            if (concerns_rope(unread) && (!inner->contains(unread) || (*inner)[unread] != (*model)[unread]))
+                fields.warn_not_used(unread, "the language model is in " + fields.path_of(name));
+        model = inner;
+        path = fields.path_of(name);
     }
     if (!diagnostics.ok()) return {};
     return HfReader(*model, path, type, layout, diagnostics).read();

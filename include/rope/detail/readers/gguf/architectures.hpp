@@ -6,7 +6,7 @@
 
 #include "../../../types.hpp"
 #include "../../../version.hpp"
-#include "../layer_rules.hpp"
+#include "../layers_and_axes.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -45,7 +45,7 @@ inline constexpr Traits kCompresses = kFirstOwnTrait
                                       << 11;  ///< DeepSeek-V4: the last features turn, by layers' compress ratios
 inline constexpr Traits kLatentAttention = kFirstOwnTrait
                                            << 12;           ///< what turns is a tensor of its own, with one key head
-inline constexpr Traits kNeedsList = kFirstOwnTrait << 13;  ///< the same, layer by layer
+inline constexpr Traits kNeedsList = kFirstOwnTrait << 13;  ///< kNeedsPattern, and it must be a list
 inline constexpr Traits kSlidesByList = kNeedsWindow | kNeedsList;
 inline constexpr Traits kOneBase = kFirstOwnTrait << 14;            ///< rope.freq_base_swa is not read
 inline constexpr Traits kNeedsSlidingBase = kFirstOwnTrait << 15;   ///< rope.freq_base_swa must be there
@@ -68,7 +68,8 @@ struct ROPE_ABI Architecture {
 /// Source: llama.cpp, in its state of 2026: llama_model_rope_type and the reading of hyperparameters in
 /// src/llama-model.cpp and src/models, the conversions for the permuted rows. Two entries differ, because they tell of
 /// the models and not of what llama.cpp can run: gptj, which it lists as having no RoPE, and starcoder and bert, which
-/// it lists among others although their positions are learned. gpt-oss's "truncate": false is in its config.json.
+/// it lists among others although their positions are learned. dflash, which it lists as mrope, may have one axis: the
+/// pairs are the same. gpt-oss's "truncate": false is in its config.json.
 inline constexpr Architecture kArchitectures[] = {
     // x[2i], x[2i+1]
     {"arcee", Rope::norm, kRowsPermuted, "", 0.0, "arcee"},

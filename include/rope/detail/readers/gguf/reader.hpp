@@ -15,7 +15,7 @@
 
 #include "../../../model_config.hpp"
 #include "../hf/models.hpp"
-#include "../layer_rules.hpp"
+#include "../layers_and_axes.hpp"
 #include "architectures.hpp"
 #include "fields.hpp"
 #include "rotary.hpp"
@@ -239,25 +239,19 @@ class ROPE_ABI Reader {
         return sliding;
     }
 
-    ROPE_COLD bool is_rotated(std::size_t i) const { return rotated_[i]; }
     ROPE_COLD bool any_is_rotated() {
-        if (has(kFinetunedIsSwitch) && !fields_.truth({"rope.scaling.finetuned"}).value_or(true)) {
-            warn(fields_.path_of("rope.scaling.finetuned") + " is false: no layer has RoPE.");
-            return false;
-        }
-        if (has(kAlibiWithFortyLayers) && layers() == 40) {
+        const bool is_on = !has(kFinetunedIsSwitch) || fields_.truth({"rope.scaling.finetuned"}).value_or(true);
+        if (!is_on) warn(fields_.path_of("rope.scaling.finetuned") + " is false: no layer has RoPE.");
+        const bool has_alibi = has(kAlibiWithFortyLayers) && layers() == 40;
+        if (has_alibi)
             warn(fields_.path_of("block_count") + " is 40: no layer has RoPE, because this model has ALiBi.");
-            return false;
-        }
-        for (std::size_t i = 0; i < layers(); ++i)
-            if (is_rotated(i)) return true;
-        return false;
+        return is_on && !has_alibi && std::find(rotated_.begin(), rotated_.end(), true) != rotated_.end();
     }
 
     // ---- rotary embeddings ----
 
     ROPE_COLD void read_rotary() {
-        Rotary rotary(fields_, tensors_, architecture_, diagnostics_, model_);
+        Rotary rotary(fields_, tensors_, architecture_, model_);
         rotary.read_scaling();
         const auto base = fields_.number({"rope.freq_base"}, kAnyBase);
         auto sliding_base = fields_.number({"rope.freq_base_swa"}, kAnyBase);
@@ -266,24 +260,24 @@ class ROPE_ABI Reader {
         if (!ok() || !any_is_rotated()) return;
         bool any_slides = false, any_compresses = false;
         for (std::size_t i = 0; i < layers(); ++i) {
-            any_slides = any_slides || (is_rotated(i) && is_sliding(i));
+            any_slides = any_slides || (rotated_[i] && is_sliding(i));
             any_compresses = any_compresses || model_.layer_types[i] == LayerType::compressed_attention;
         }
         if (has(kNeedsSlidingBase) && any_slides)
             fields_.require(sliding_base.has_value(), "rope.freq_base_swa", named());
 
-        if (!base) warn_of_default("rope.freq_base", 10000.0, "the default of GGUF");
+        if (!base) fields_.warn_of_default("rope.freq_base", "10000", "the default of GGUF");
         const double usual_base = base.value_or(10000.0);
         if (any_compresses && !compressed_base)
-            warn_of_default("attention.compress_rope_freq_base", 160000.0, "the default of " + named());
+            fields_.warn_of_default("attention.compress_rope_freq_base", "160000", "the default of " + named());
         const double full_base = any_compresses ? compressed_base.value_or(160000.0) : usual_base;
         const bool has_own_default = architecture_.sliding_base != 0.0;
         if (any_slides && !sliding_base && has_own_default)
-            warn_of_default("rope.freq_base_swa", architecture_.sliding_base, "the default of " + named());
+            fields_.warn_of_default("rope.freq_base_swa", shown(architecture_.sliding_base),
+                                    "the default of " + named());
         if (sliding_base && (!any_slides || has(kOneBase))) {
-            const std::string why =
-                any_slides ? named() + " does not read it" : "no layer has a sliding window and RoPE";
-            warn(fields_.path_of("rope.freq_base_swa") + " was not used: " + why + ".");
+            fields_.warn_not_used("rope.freq_base_swa", any_slides ? named() + " does not read it"
+                                                                   : "no layer has a sliding window and RoPE");
             sliding_base.reset();
         }
         const double slid_base = sliding_base.value_or(has_own_default ? architecture_.sliding_base : usual_base);
@@ -300,7 +294,7 @@ class ROPE_ABI Reader {
                                slid.rotary_dim == full.rotary_dim && !slid_is_unscaled;
         Index index_of_full = -1, index_of_slid = -1;
         for (std::size_t i = 0; i < layers() && ok(); ++i) {
-            if (!is_rotated(i)) continue;
+            if (!rotated_[i]) continue;
             const bool slides = is_sliding(i) && !are_alike;
             Index& index = slides ? index_of_slid : index_of_full;
             if (index < 0) {
@@ -313,9 +307,6 @@ class ROPE_ABI Reader {
         if (ok()) rotary.read_sections(std::move(sections_));
     }
     ROPE_COLD bool is_sliding(std::size_t i) const { return model_.layer_types[i] == LayerType::sliding_attention; }
-    ROPE_COLD void warn_of_default(const char* key, double value, const std::string& whose) {
-        warn(fields_.path_of(key) + " is missing; " + shown(value) + " was taken, " + whose + ".");
-    }
     ROPE_COLD Config with_dimensions(Index head_dim, const std::optional<Index>& rotary_dim, const char* head_dim_key,
                                      const char* rotary_dim_key) {
         Config c;
@@ -342,7 +333,6 @@ class ROPE_ABI Reader {
         Index kv_of_sliding = 0;
         for (std::size_t i = 0; i < layers(); ++i)
             if (is_sliding(i)) kv_of_sliding = model_.heads[i].k;
-        const Index n = static_cast<Index>(layers() - extra_), storing = n - std::min(n, shared);
         for (std::size_t i = 0; i < layers(); ++i) {
             const LayerType kind = model_.layer_types[i];
             HeadSteps s = usual;
@@ -360,11 +350,9 @@ class ROPE_ABI Reader {
                                            kv_of_sliding != model_.heads[i].k;
             if (kind == LayerType::no_attention) s = HeadSteps();
             s.keys_of_layer = static_cast<Index>(i);
-            if (s.keys_of_layer >= storing && s.keys_of_layer < n)
-                for (Index j = 0; j < storing; ++j)
-                    if (model_.layer_types[static_cast<std::size_t>(j)] == kind) s.keys_of_layer = j;
             model_.steps.push_back(s);
         }
+        share_last_keys(model_.steps, model_.layer_types, layers() - extra_, shared);
     }
     ROPE_COLD HeadSteps usual_steps(const HfModel& type) {
         HeadSteps s;
@@ -379,7 +367,8 @@ class ROPE_ABI Reader {
         }
         s.keys_are_values = (type.traits & kKeysAreValues) != 0;
         if (s.keys_are_values) s.q.weight = NormWeight::none;
-        s.v_factor = fields_.number({"attention.value_scale"}, kAnyNumber).value_or(1.0);
+        if (const double given = fields_.number({"attention.value_scale"}, kAnyNumber).value_or(0.0); given != 0.0)
+            s.v_factor = given;
         s.clip = fields_.number({"attention.clamp_kqv"}, kAnyFactorOrNone).value_or(0.0);
         return s;
     }

@@ -15,7 +15,7 @@
 #include "../../../config.hpp"
 #include "../../../model_config.hpp"
 #include "../../schedule_formulas.hpp"
-#include "../axes.hpp"
+#include "../layers_and_axes.hpp"
 #include "architectures.hpp"
 #include "fields.hpp"
 
@@ -29,9 +29,12 @@ inline constexpr NumberRange kAnyLogMultiplier = {0.0, 0x1p16, "a number from 0 
 /// Reads the keys about scaling once, and makes the Config of layers with full and with sliding attention of them.
 class ROPE_ABI Rotary {
  public:
-    ROPE_COLD Rotary(Fields& fields, const GgufTensors& tensors, const Architecture& architecture,
-                     Diagnostics& diagnostics, ModelConfig& model)
-        : fields_(fields), tensors_(tensors), architecture_(architecture), diagnostics_(diagnostics), model_(model) {}
+    ROPE_COLD Rotary(Fields& fields, const GgufTensors& tensors, const Architecture& architecture, ModelConfig& model)
+        : fields_(fields),
+          tensors_(tensors),
+          architecture_(architecture),
+          diagnostics_(fields.diagnostics()),
+          model_(model) {}
 
     ROPE_COLD void read_scaling() {
         const auto type = fields_.text({"rope.scaling.type"});
@@ -56,8 +59,8 @@ class ROPE_ABI Rotary {
             const char* const by = type_ == "yarn" ? "rope.scaling.type yarn" : "rope.scaling.type longrope";
             if (model_.max_position_embeddings == 0)
                 return fields_.require(false, "rope.scaling.original_context_length", by);
-            warn(fields_.path_of("rope.scaling.original_context_length") + " is missing; " +
-                 std::to_string(model_.max_position_embeddings) + " was taken, the context_length.");
+            fields_.warn_of_default("rope.scaling.original_context_length",
+                                    std::to_string(model_.max_position_embeddings), "the context_length");
         }
     }
 
@@ -80,8 +83,7 @@ class ROPE_ABI Rotary {
         } else if (std::string(architecture_.pattern).find('c') != std::string::npos && slides) {
             model_.attention_temperature = {0.1, 8192.0, 1, false, true};
         } else if (length) {
-            warn(fields_.path_of("attention.temperature_length") +
-                 " was not used: attention.temperature_scale is missing or 0.");
+            fields_.warn_not_used("attention.temperature_length", "attention.temperature_scale is missing or 0");
         }
     }
 
@@ -91,8 +93,7 @@ class ROPE_ABI Rotary {
         const bool is_used = std::any_of(sections.begin(), sections.end(), [](Index n) { return n != 0; });
         if (architecture_.rope != Rope::mrope && architecture_.rope != Rope::imrope) {
             if (is_used && !has(kOptionalSections))
-                warn(fields_.path_of(key) + " was not used: " + named() +
-                     " is not known to have positions of several axes.");
+                fields_.warn_not_used(key, named() + " is not known to have positions of several axes");
             return;
         }
         fields_.require(fields_.has(key), key, named());
@@ -141,13 +142,13 @@ class ROPE_ABI Rotary {
         const auto older = fields_.number({"rope.scale_linear"}, kAnyFactor);
         const char* const key = newer || !older ? "rope.scaling.factor" : "rope.scale_linear";
         if (newer && older && *newer != *older)
-            warn(fields_.path_of("rope.scale_linear") + " was not used: rope.scaling.factor is there, too.");
+            fields_.warn_not_used("rope.scale_linear", "rope.scaling.factor is there, too");
         const auto given = newer ? newer : older;
         if (type_is_given && (type_ == "linear" || type_ == "yarn"))
             fields_.require(given.has_value(), key, "rope.scaling.type " + type_);
         factor_ = given.value_or(1.0);
         if (type_ == "linear" || type_ == "yarn") return;
-        if (factor_ != 1.0) warn(fields_.path_of(key) + " was not used: rope.scaling.type is " + type_ + ".");
+        if (factor_ != 1.0) fields_.warn_not_used(key, "rope.scaling.type is " + type_);
         factor_ = 1.0;
     }
 
@@ -162,7 +163,7 @@ class ROPE_ABI Rotary {
             for (const char* key :
                  {"rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow", "rope.scaling.yarn_ext_factor",
                   "rope.scaling.yarn_log_multiplier", "rope.scaling.yarn_attn_factor"})
-                if (fields_.has(key)) warn(fields_.path_of(key) + " was not used: rope.scaling.type is not yarn.");
+                if (fields_.has(key)) fields_.warn_not_used(key, "rope.scaling.type is not yarn");
             return;
         }
         yarn_.factor = factor_;
@@ -174,8 +175,7 @@ class ROPE_ABI Rotary {
             yarn_.magnitude = schedule::YarnMagnitude::none;
             for (const char* key :
                  {"rope.scaling.attn_factor", "rope.scaling.yarn_log_multiplier", "rope.scaling.yarn_attn_factor"})
-                if (fields_.has(key))
-                    warn(fields_.path_of(key) + " was not used: the magnitude of " + named() + " is 1.");
+                if (fields_.has(key)) fields_.warn_not_used(key, "the magnitude of " + named() + " is 1");
             return;
         }
         yarn_.attn_factor = attn_factor_.value_or(1.0);
@@ -212,7 +212,7 @@ class ROPE_ABI Rotary {
             diagnostics_.fail("rope_freqs.weight has " + std::to_string(tensors_.rope_freqs.size()) +
                               " entries; with " + fields_.path_of("rope.scaling.alpha") + " there must be none.");
         if (type_ == "none" || type_ == "linear") return;
-        warn(fields_.path_of("rope.scaling.alpha") + " was not used: rope.scaling.type is " + type_ + ".");
+        fields_.warn_not_used("rope.scaling.alpha", "rope.scaling.type is " + type_);
         alpha_.reset();
     }
 

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "../../../model_config.hpp"
-#include "json_fields.hpp"
+#include "json.hpp"
 #include "models.hpp"
+#include "names.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -28,8 +29,8 @@ struct ROPE_ABI HfHeads {
 
 class ROPE_ABI HfHeadReader {
  public:
-    ROPE_COLD HfHeadReader(JsonFields& top, const HfModel& type, Diagnostics& diagnostics)
-        : top_(top), type_(type), diagnostics_(diagnostics) {}
+    ROPE_COLD HfHeadReader(JsonFields& top, const HfModel& type)
+        : top_(top), type_(type), diagnostics_(top.diagnostics()) {}
 
     /// One entry per layer. Entries of lists beyond the layers, `extra` of them, are allowed.
     ROPE_COLD std::vector<HfHeads> read(const std::vector<LayerType>& types, std::size_t extra) {
@@ -54,18 +55,10 @@ class ROPE_ABI HfHeadReader {
     }
 
  private:
-    static constexpr Keys kQueryKeys = {"num_attention_heads", "n_head", "n_heads", "decoder_num_attention_heads"};
-    static constexpr Keys kKeyKeys = {"num_key_value_heads",        "num_kv_heads",         "n_head_kv",
-                                      "multi_query_group_num",      "num_attention_groups", "num_query_groups",
-                                      "decoder_num_key_value_heads"};
-    static constexpr Keys kHiddenKeys = {"hidden_size", "n_embd", "d_model"};
-    static constexpr Keys kHeadDimKeys = {"head_dim", "attention_head_dim", "kv_channels"};
-
     /// What a missing count means for the model's type; 0: nothing.
     ROPE_COLD std::optional<Index> or_default(std::optional<Index> value, const char* key, Index of_type) {
         if (value || of_type == 0) return value;
-        diagnostics_.warn(top_.lack_of(key) + "; " + std::to_string(of_type) +
-                          " was taken, the default of its model_type.");
+        top_.warn_of_default(key, std::to_string(of_type), "the default of its model_type");
         return of_type;
     }
 

@@ -9,63 +9,20 @@
 #include <vector>
 
 #include "../../../model_config.hpp"
-#include "../layer_rules.hpp"
-#include "json_fields.hpp"
+#include "../layers_and_axes.hpp"
+#include "json.hpp"
 #include "models.hpp"
+#include "names.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The names that files have for layers.
-struct ROPE_ABI LayerName {
-    const char* name;
-    LayerType type;
-};
-inline constexpr LayerName kLayerNames[] = {
-    {"full_attention", LayerType::full_attention},
-    {"sliding_attention", LayerType::sliding_attention},
-    {"chunked_attention", LayerType::chunked_attention},
-    {"attention", LayerType::full_attention},
-    {"global_attention", LayerType::full_attention},
-    {"hybrid", LayerType::full_attention},
-    {"local_attention", LayerType::sliding_attention},
-    {"window_attention", LayerType::sliding_attention},
-    {"hybrid_sliding", LayerType::sliding_attention},
-    {"reference_sliding_attention", LayerType::sliding_attention},
-    {"indexed_attention", LayerType::sparse_attention},
-    {"sparse_attention", LayerType::sparse_attention},
-    {"deepseek_sparse_attention", LayerType::sparse_attention},
-    {"qwen_sparse_attention", LayerType::sparse_attention},
-    {"minimax_m3_sparse", LayerType::sparse_attention},
-    {"compressed_sparse_attention", LayerType::compressed_attention},
-    {"heavily_compressed_attention", LayerType::compressed_attention},
-    {"cross_attention", LayerType::cross_attention},
-    {"linear_attention", LayerType::no_attention},
-    {"mamba", LayerType::no_attention},
-    {"mamba2", LayerType::no_attention},
-    {"conv", LayerType::no_attention},
-    {"recurrent", LayerType::no_attention},
-    {"moe", LayerType::no_attention},
-    {"mlp", LayerType::no_attention},
-};
-/// nullptr: no such name.
-ROPE_COLD const LayerName* find_layer_name(const std::string& name) noexcept {
-    for (const LayerName& known : kLayerNames)
-        if (name == known.name) return &known;
-    return nullptr;
-}
-ROPE_COLD const char* usual_name(LayerType type) noexcept {
-    for (const LayerName& known : kLayerNames)
-        if (type == known.type) return known.name;
-    return "";
-}
-
 /// Reads the keys about layers.
 class ROPE_ABI HfLayers {
  public:
-    ROPE_COLD HfLayers(JsonFields& top, const HfModel& type, Diagnostics& diagnostics)
-        : top_(top), type_(type), diagnostics_(diagnostics) {}
+    ROPE_COLD HfLayers(JsonFields& top, const HfModel& type)
+        : top_(top), type_(type), diagnostics_(top.diagnostics()) {}
 
     /// The name of each layer. Files say it in one of many ways, of which the first is used.
     ROPE_COLD std::vector<std::string> read() {
@@ -81,11 +38,9 @@ class ROPE_ABI HfLayers {
             if (i < count_ && diagnostics_.ok()) names[static_cast<std::size_t>(i)] = "cross_attention";
         for (std::size_t i = 0; i < names.size(); ++i)
             if (find_layer_name(names[i]) == nullptr)
-                diagnostics_.fail(
-                    source_ + "[" + std::to_string(i) + "] is " + shown(Json(names[i])) +
-                    "; it must be one of full_attention, sliding_attention, chunked_attention, indexed_attention "
-                    "and the like, or linear_attention, mamba, conv, recurrent, moe, mlp and the like (which "
-                    "have no RoPE).");
+                top_.refuse(source_ + "[" + std::to_string(i) + "]", value_of(Json(names[i])),
+                            "one of full_attention, sliding_attention, chunked_attention and the "
+                            "like, or linear_attention, mamba, conv and the like (without RoPE)");
         return names;
     }
 
@@ -96,11 +51,9 @@ class ROPE_ABI HfLayers {
         const bool has_lists = top_.says("no_rope_layers") || top_.says("no_rope_layer_interval");
         if (has_lists) traits &= ~kEveryFourthNoRope;
         std::vector<bool> rotated = rotated_layers(types, traits, (traits & kNoRopeOnFullLayers) == 0);
-        const auto list = top_.counts("no_rope_layers", {0.0, 1.0, "0 (no RoPE) or 1 (RoPE)"});
+        auto list = top_.counts("no_rope_layers", {0.0, 1.0, "0 (no RoPE) or 1 (RoPE)"});
         const bool is_listed = list && !list->empty();
-        if (is_listed && list->size() != types.size())
-            diagnostics_.fail(top_.path_of("no_rope_layers") + " has " + std::to_string(list->size()) +
-                              " entries; it must have one per layer (" + std::to_string(types.size()) + ").");
+        if (is_listed) list = top_.per_layer("no_rope_layers", std::move(list), types.size(), types.size());
         const bool has_interval = (type_.traits & kEveryFourthNoRope) != 0;
         const Index interval = top_.count({"no_rope_layer_interval"}).value_or(has_interval ? 4 : 0);
         const auto dense = (traits & kDensePrefixRotates) != 0 ? top_.texts("mlp_layer_types") : std::nullopt;
@@ -120,15 +73,13 @@ class ROPE_ABI HfLayers {
 
  private:
     ROPE_COLD void read_count() {
-        const auto count = top_.count(
-            {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_num_hidden_layers"}, kAnyLayers);
+        const auto count = top_.count(kLayerCountKeys, kAnyLayers);
         count_ = count.value_or(0);
         if (!count)  // Nemotron-H may leave it to the list
             if (const auto blocks = top_.texts("layers_block_type")) count_ = static_cast<Index>(blocks->size());
         if (count_ == 0 && diagnostics_.ok() && type_.layers != 0) {
             count_ = type_.layers;
-            diagnostics_.warn(top_.lack_of("num_hidden_layers") + "; " + std::to_string(count_) +
-                              " was taken, the default of its model_type.");
+            top_.warn_of_default("num_hidden_layers", std::to_string(count_), "the default of its model_type");
         }
         top_.require(count_ != 0, "num_hidden_layers", "every model");
     }
@@ -137,61 +88,41 @@ class ROPE_ABI HfLayers {
         const std::size_t n = static_cast<std::size_t>(count_);
         read_window();
         std::vector<std::string> names = by_pattern();
-        bool are_named = false;
-        const auto take = [&](const char* key, std::optional<std::vector<std::string>> list) {
-            if (!list || list->empty() || are_named) return;
-            if (auto one_each = top_.per_layer(key, std::move(list), n, n + extra_)) names = std::move(*one_each);
-            source_ = top_.path_of(key);
-            are_named = true;
-        };
-        for (const char* key : {"layer_types", "layers_block_type"}) take(key, top_.texts(key));
-        take("block_types", repeated(top_.texts("block_types")));
-        take("hybrid_override_pattern", letters());
-        take("hybrid_layer_pattern", coded("hybrid_layer_pattern", "full_attention", "sliding_attention"));
-        take("attn_type_list", coded("attn_type_list", "linear_attention", "full_attention"));
-        JsonFields& sparse = top_.inside("sparse_attention_config");
-        if (const auto list = sparse.counts("sparse_attention_freq", kAnyCountOrNone))
-            take("sparse_attention_config", names_of(*list, "full_attention", "minimax_m3_sparse"));
-        take("compress_ratios", coded("compress_ratios", "sliding_attention", "compressed_sparse_attention"));
-        JsonFields& linear = top_.inside("linear_attn_config");
-        take("linear_attn_config", only(linear.counts("full_attn_layers", kAnyCount), 1, "linear_attention"));
-        take("full_attn_idxs", only(top_.counts("full_attn_idxs", kAnyCountOrNone), 0, "conv"));
-        take("attn_layer_indices", only(top_.counts("attn_layer_indices", kAnyCountOrNone), 0, "mamba"));
-        take("hybrid_layer_ids", only(top_.counts("hybrid_layer_ids", kAnyCountOrNone), 0, "mamba"));
-        const auto period = top_.count({"attn_layer_period"});
+        for (const LayerKey& known : kLayerKeys) {
+            JsonFields& fields = *known.inside != '\0' ? top_.inside(known.inside) : top_;
+            auto list = read_list(fields, known);
+            if (!list || list->empty() || !source_.empty()) continue;
+            source_ = fields.path_of(known.key);
+            if (auto one_each = fields.per_layer(known.key, std::move(list), n, n + extra_)) names = *one_each;
+        }
+        const auto period = top_.count({"attn_layer_period"});  // Jamba
         const Index offset = top_.count({"attn_layer_offset"}, kAnyCountOrNone).value_or(0);
-        std::vector<Index> attending;
-        for (Index i = 0; period && i < count_; ++i)
-            if (i % *period == offset) attending.push_back(i);
-        if (period) take("attn_layer_period", only(attending, 0, "mamba"));
-        take("block_configs", blocks());
+        if (!period || !source_.empty()) return names;
+        source_ = top_.path_of("attn_layer_period");
+        for (std::size_t i = 0; i < n; ++i)
+            names[i] = static_cast<Index>(i) % *period == offset ? "full_attention" : "mamba";
         return names;
     }
-
-    ROPE_COLD std::optional<std::vector<std::string>> repeated(std::optional<std::vector<std::string>> names) const {
-        const std::size_t period = names ? names->size() : 0;
-        if (period != 0 && period < static_cast<std::size_t>(count_))
-            for (std::size_t i = period; i < static_cast<std::size_t>(count_); ++i)
-                names->push_back((*names)[i - period]);
-        return names;
-    }
-    ROPE_COLD static std::vector<std::string> names_of(const std::vector<Index>& codes, const char* zero,
-                                                       const char* other) {
-        std::vector<std::string> names;
-        for (const Index code : codes) names.emplace_back(code == 0 ? zero : other);
-        return names;
-    }
-    ROPE_COLD std::optional<std::vector<std::string>> coded(const char* key, const char* zero, const char* other) {
-        const auto list = top_.counts(key, kAnyCountOrNone);
-        return list ? std::optional<std::vector<std::string>>(names_of(*list, zero, other)) : std::nullopt;
-    }
-    /// Layers with these numbers attend to all tokens, counted from `first`.
-    ROPE_COLD std::optional<std::vector<std::string>> only(const std::optional<std::vector<Index>>& numbers,
-                                                           Index first, const char* other) const {
+    ROPE_COLD std::optional<std::vector<std::string>> read_list(JsonFields& fields, const LayerKey& known) {
+        if (known.form == LayerKey::Form::letters) return letters();
+        if (known.form == LayerKey::Form::blocks) return blocks();
+        const std::size_t n = static_cast<std::size_t>(count_);
+        if (known.form == LayerKey::Form::names) {
+            auto list = fields.texts(known.key);
+            const std::size_t period = known.repeats && list ? list->size() : 0;
+            while (period != 0 && list->size() < n) list->push_back((*list)[list->size() - period]);
+            return list;
+        }
+        const auto numbers = fields.counts(known.key, known.first == 0 ? kAnyCountOrNone : kAnyCount);
         if (!numbers) return std::nullopt;
-        std::vector<std::string> names(static_cast<std::size_t>(count_), other);
-        for (const Index i : *numbers)
-            if (i - first < count_) names[static_cast<std::size_t>(i - first)] = "full_attention";
+        std::vector<std::string> names;
+        if (known.form == LayerKey::Form::codes)
+            for (const Index code : *numbers) names.emplace_back(code == 0 ? known.zero : known.other);
+        else
+            names.assign(n, known.zero);
+        if (known.form == LayerKey::Form::numbers)
+            for (const Index i : *numbers)
+                if (i - known.first < count_) names[static_cast<std::size_t>(i - known.first)] = known.other;
         return names;
     }
     /// Nemotron-H: M is a Mamba layer, * attention, E experts, - an MLP.
@@ -257,7 +188,6 @@ class ROPE_ABI HfLayers {
             if (type == LayerType::full_attention && i >= first_sliding_) type = LayerType::sliding_attention;
             names.emplace_back(usual_name(type));
         }
-
         return names;
     }
 

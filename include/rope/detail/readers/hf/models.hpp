@@ -10,8 +10,7 @@
 #include "../../../head_steps.hpp"
 #include "../../../types.hpp"
 #include "../../../version.hpp"
-#include "../axes.hpp"
-#include "../layer_rules.hpp"
+#include "../layers_and_axes.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {

@@ -13,9 +13,10 @@
 
 #include "../../../model_config.hpp"
 #include "heads.hpp"
-#include "json_fields.hpp"
+#include "json.hpp"
 #include "layers.hpp"
 #include "models.hpp"
+#include "names.hpp"
 #include "rotary.hpp"
 #include "steps.hpp"
 
@@ -40,48 +41,10 @@ class ROPE_ABI HfReader {
         if (ok()) read_layers();
         if (ok()) read_rotary();
         if (ok()) read_llama4_temperature();
-        if (ok() && context_.type_is_known)
-            model_.steps = HfSteps(top_, context_.type, model_, layers_, diagnostics_).read();
+        if (ok() && context_.type_is_known) model_.steps = HfSteps(top_, context_.type, model_, layers_).read();
         for (const std::string& key : top_.unread()) warn_unread(key);
         for (const std::string& key : top_.children()) warn_unread_inside(key);
         return std::move(model_);
-    }
-
-    /// Whether a word of a key begins with one of these. ("properties" has a rope, too.)
-    ROPE_COLD static bool has_word(const std::string& key, Keys words) {
-        for (const std::string word : words)
-            for (std::size_t at = key.find(word); at != key.npos; at = key.find(word, at + 1))
-                if (at == 0 || key[at - 1] < 'a' || key[at - 1] > 'z') return true;
-        return false;
-    }
-    ROPE_COLD static bool concerns_rope(const std::string& key) {
-        return has_word(key, {"rope", "mrope", "xdrope", "longrope", "nope", "rotary", "yarn", "alibi", "ntk", "logn",
-                              "mscale", "position_embedding_type", "position_embeddings_type", "attn_temperature"});
-    }
-    /// Whether a key is about which layers attend, or to what.
-    ROPE_COLD static bool concerns_layers(const std::string& key) {
-        for (const char* other : {"mlp_", "moe_", "mtp_", "add_"})
-            if (key.rfind(other, 0) == 0) return false;
-        return has_word(key, {"layer_types",
-                              "layers_block_type",
-                              "block_types",
-                              "block_configs",
-                              "hybrid",
-                              "swa_",
-                              "sliding",
-                              "attn_layer",
-                              "attention_layers",
-                              "attn_type",
-                              "attention_types",
-                              "attn_idxs",
-                              "full_attention",
-                              "global_attn",
-                              "kda_",
-                              "compress_ratio",
-                              "compress_rate",
-                              "position_encoding_2d",
-                              "per_layer_config",
-                              "linear_attn"});
     }
 
  private:
@@ -92,9 +55,7 @@ class ROPE_ABI HfReader {
     ROPE_COLD std::size_t layers() const noexcept { return model_.layer_types.size(); }
 
     ROPE_COLD void warn_unread(const std::string& key) {
-        // These say what is usual, or something of an indexer, whose rotation is not read.
-        for (const char* harmless : {"indexer_rope_interleave", "compress_rates", "sliding_window_size",
-                                     "sliding_windows", "rope_interleave", "original_rope", "swa_v_head_dim"})
+        for (const char* harmless : kHarmlessKeys)
             if (key == harmless) return;
         const Value value = *top_.find(key);
         const bool is_off = value.kind == Value::Kind::truth && value.number == 0.0;
@@ -135,12 +96,11 @@ class ROPE_ABI HfReader {
             warn(named() +
                  " is not known, so Config::layout is left open: find out whether the model turns "
                  "(x[2i], x[2i+1]) or (x[i], x[i + rotary_dim/2]).");
-        const auto positions = top_.count({"max_position_embeddings", "n_positions", "max_seq_len", "seq_length",
-                                           "n_ctx", "model_max_length", "max_sequence_length"});
+        const auto positions = top_.count(kLengthKeys);
         model_.max_position_embeddings = positions.value_or(context_.type.max_positions);
         if (!positions && context_.type.max_positions != 0)
-            warn(top_.path_of("max_position_embeddings") + " is missing; " +
-                 std::to_string(context_.type.max_positions) + " was taken, the default of " + named() + ".");
+            top_.warn_of_default("max_position_embeddings", std::to_string(context_.type.max_positions),
+                                 default_of(model_.model_type));
         context_.max_position_embeddings = model_.max_position_embeddings;
     }
     /// Programs that load weights go by the class that the file names.
@@ -216,7 +176,7 @@ class ROPE_ABI HfReader {
     // ---- layers ----
 
     ROPE_COLD void read_layers() {
-        HfLayers reader(top_, context_.type, diagnostics_);
+        HfLayers reader(top_, context_.type);
         kinds_ = reader.read();
         if (!ok()) return;
         for (const std::string& kind : kinds_) model_.layer_types.push_back(find_layer_name(kind)->type);
@@ -227,7 +187,7 @@ class ROPE_ABI HfReader {
             for (std::size_t i = 0; i < layers(); ++i)
                 if (rotated_[i]) model_.layer_types[i] = LayerType::chunked_attention;
         top_.find("attention_chunk_size");
-        layers_ = HfHeadReader(top_, context_.type, diagnostics_).read(model_.layer_types, reader.extra());
+        layers_ = HfHeadReader(top_, context_.type).read(model_.layer_types, reader.extra());
         if (!ok()) return;
         for (std::size_t i = 0; i < layers(); ++i) {
             const HfHeads& h = layers_[i];
@@ -288,7 +248,7 @@ class ROPE_ABI HfReader {
                                              layers_[i].head_dim, theta, source->own_partial.value_or(0.0));
             auto known = made.find(key);
             if (known == made.end()) {
-                model_.configs.push_back(HfRotary(*source, top_, context_, diagnostics_, model_).read());
+                model_.configs.push_back(HfRotary(*source, top_, context_, model_).read());
                 known = made.emplace(key, static_cast<Index>(model_.configs.size()) - 1).first;
             }
             model_.config_of_layer[i] = known->second;
@@ -311,8 +271,7 @@ class ROPE_ABI HfReader {
         for (const char* key : kRotaryKeys)
             if (top_.says(key)) return;
         params_ = &default_params_;
-        warn(params_path_ + " is missing; that of model_type " + model_.model_type + " was taken, " +
-             default_params_.dump() + ".");
+        top_.warn_of_default("rope_parameters", default_params_.dump(), default_of(model_.model_type));
     }
     ROPE_COLD bool is_rotated(std::size_t i) const {
         if (!has(kRopeByEntry) || by_kind_) return rotated_[i];
@@ -394,12 +353,6 @@ class ROPE_ABI HfReader {
         const double period = top_.number({"floor_scale"}, kAnyFactor).value_or(8192.0);
         if (tuning.value_or(1.0) != 0.0) model_.attention_temperature = {scale, period, 1, false, true};
     }
-
-    static constexpr Keys kRotaryKeys = {
-        "rope_theta",         "rotary_emb_base",   "rope_ratio",          "rope_local_base_freq",
-        "local_rope_theta",   "global_rope_theta", "rotary_dim",          "partial_rotary_factor",
-        "rotary_pct",         "rope_pct",          "rotary_emb_fraction", "swa_rope_theta",
-        "compress_rope_theta"};
 
     JsonFields top_;
     Diagnostics& diagnostics_;

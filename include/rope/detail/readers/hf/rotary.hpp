@@ -16,8 +16,9 @@
 #include "../../../model_config.hpp"
 #include "../../schedule_formulas.hpp"
 #include "heads.hpp"
-#include "json_fields.hpp"
+#include "json.hpp"
 #include "models.hpp"
+#include "names.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -46,13 +47,12 @@ struct ROPE_ABI HfSource {
 /// Reads one rotary embedding, and what its keys say of the model as a whole. `top` is the model's configuration.
 class ROPE_ABI HfRotary {
  public:
-    ROPE_COLD HfRotary(HfSource source, JsonFields& top, const HfContext& context, Diagnostics& diagnostics,
-                       ModelConfig& model)
+    ROPE_COLD HfRotary(HfSource source, JsonFields& top, const HfContext& context, ModelConfig& model)
         : source_(std::move(source)),
-          params_(source_.params, source_.path, diagnostics),
+          params_(source_.params, source_.path, top.diagnostics()),
           top_(top),
           context_(context),
-          diagnostics_(diagnostics),
+          diagnostics_(top.diagnostics()),
           model_(model) {}
 
     ROPE_COLD Config read() {
@@ -94,16 +94,14 @@ class ROPE_ABI HfRotary {
         Frequencies f;
         const Status s = make_frequencies(c, 0, f);
         if (s.ok() || f.lacks_log_scale) return;
-        const std::string argument(s.argument()), schedule = "schedule.";
-        const std::string key = argument.rfind(schedule, 0) == 0 ? argument.substr(schedule.size()) : "";
-        if (argument == "base")
-            diagnostics_.fail(in_words_of_the_file(s, theta_is_));
-        else if (key == "original_max_position_embeddings")
-            diagnostics_.fail(in_words_of_the_file(s, original_length_is_));
-        else if (params_.has(key))
-            diagnostics_.fail(in_words_of_the_file(s, params_.path_of(key)));
-        else
-            diagnostics_.fail(params_.path_of_first({"rope_type", "type"}) + " is \"" + type_ + "\": " + s.message());
+        const std::string argument(s.argument()), key = argument.substr(argument.find('.') + 1);
+        const std::string said = key == "original_max_position_embeddings" ? original_length_is_
+                                 : argument == "base"                      ? theta_is_
+                                 : params_.has(key)                        ? params_.path_of(key)
+                                                                           : "";
+        diagnostics_.fail(!said.empty()
+                              ? in_words_of_the_file(s, said)
+                              : params_.path_of_first({"rope_type", "type"}) + " is \"" + type_ + "\": " + s.message());
     }
 
     /// Files may name it by both keys.
@@ -157,22 +155,22 @@ class ROPE_ABI HfRotary {
         return source_.theta * ratio.value_or(1.0);
     }
     ROPE_COLD void warn_of_default(const char* key, const Json& value) {
-        diagnostics_.warn(fields_of_defaults().lack_of(key) + "; " + value.dump() + " was taken, " +
-                          (context_.type_is_known ? "the default of model_type " + model_.model_type + "."
-                                                  : "which most models have."));
+        fields_of_defaults().warn_of_default(
+            key, value.dump(), context_.type_is_known ? default_of(model_.model_type) : "which most models have");
     }
 
     /// The part of a head that turns, if a key says it that the model's code reads.
     ROPE_COLD std::optional<double> read_part() {
-        const Keys keys = {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction"};
         const auto inner = params_.number({"partial_rotary_factor"}, kAnyFraction);
         if (inner)
-            for (const char* outer : keys)
+            for (const char* outer : kPartKeys)
                 top_.beat(outer, *params_.find("partial_rotary_factor"), params_.path_of("partial_rotary_factor"));
         part_is_ = source_.own_partial ? top_.path_of("partial_rotary_factors")
                    : inner             ? params_.path_of("partial_rotary_factor")
-                                       : top_.path_of_first(keys);
-        const auto part = source_.own_partial ? source_.own_partial : inner ? inner : top_.number(keys, kAnyFraction);
+                                       : top_.path_of_first(kPartKeys);
+        const auto part = source_.own_partial ? source_.own_partial
+                          : inner             ? inner
+                                              : top_.number(kPartKeys, kAnyFraction);
         const HfModel& type = context_.type;
         const bool reads_it = !context_.type_is_known || has(kReadsPartial) || type.partial != 1.0 ||
                               type.rotary_dim != 0 || type_ != "default" || source_.heads.is_latent;
@@ -250,9 +248,8 @@ class ROPE_ABI HfRotary {
         if (outer || inner) return outer ? *outer : *inner;
         require_max_position(by);
         if (context_.max_position_embeddings != 0)  // for which it is as good
-            diagnostics_.warn(params_.lack_of("original_max_position_embeddings") + "; " +
-                              std::to_string(context_.max_position_embeddings) + " was taken, the " +
-                              original_length_is_ + ".");
+            params_.warn_of_default("original_max_position_embeddings",
+                                    std::to_string(context_.max_position_embeddings), "the " + original_length_is_);
         return context_.max_position_embeddings;
     }
     ROPE_COLD std::vector<double> required_list(const char* key) {

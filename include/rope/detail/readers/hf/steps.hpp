@@ -11,7 +11,7 @@
 #include "../../../head_steps.hpp"
 #include "../../../model_config.hpp"
 #include "heads.hpp"
-#include "json_fields.hpp"
+#include "json.hpp"
 #include "models.hpp"
 
 namespace rope {
@@ -20,9 +20,8 @@ namespace detail {
 
 class ROPE_ABI HfSteps {
  public:
-    ROPE_COLD HfSteps(JsonFields& top, const HfModel& type, const ModelConfig& model, const std::vector<HfHeads>& heads,
-                      Diagnostics& diagnostics)
-        : top_(top), type_(type), model_(model), heads_(heads), diagnostics_(diagnostics) {}
+    ROPE_COLD HfSteps(JsonFields& top, const HfModel& type, const ModelConfig& model, const std::vector<HfHeads>& heads)
+        : top_(top), type_(type), model_(model), heads_(heads) {}
 
     ROPE_COLD std::vector<HeadSteps> read() {
         const HeadSteps usual = read_usual();
@@ -83,22 +82,13 @@ class ROPE_ABI HfSteps {
 
     /// Layers that keep no keys read those of another one.
     ROPE_COLD void share_keys(std::vector<HeadSteps>& steps) {
-        const Index n = static_cast<Index>(steps.size());
         const Index shared = top_.count({"num_kv_shared_layers"}, kAnyCountOrNone).value_or(0);
-        for (Index i = n - shared; i < n && i > 0 && shared < n;
-             ++i)  // Gemma 3n, 4: the last one of its kind that does
-            for (Index j = n - shared - 1; j >= 0; --j)
-                if (model_.layer_types[static_cast<std::size_t>(j)] ==
-                    model_.layer_types[static_cast<std::size_t>(i)]) {
-                    steps[static_cast<std::size_t>(i)].keys_of_layer = j;
-                    break;
-                }
+        share_last_keys(steps, model_.layer_types, steps.size(), shared);
         const auto sources = top_.counts("kv_source_layers", kAnyCountOrNone);
-        for (std::size_t i = 0; sources && i < sources->size() && i < steps.size() && diagnostics_.ok(); ++i) {
+        for (std::size_t i = 0; sources && i < sources->size() && i < steps.size(); ++i) {
             if ((*sources)[i] > static_cast<Index>(i))
-                diagnostics_.fail(top_.path_of("kv_source_layers") + "[" + std::to_string(i) + "] is " +
-                                  std::to_string((*sources)[i]) +
-                                  "; it must be the number of this layer or of one before it.");
+                top_.refuse(top_.path_of("kv_source_layers") + "[" + std::to_string(i) + "]",
+                            value_of(Json((*sources)[i])), "the number of this layer or of one before it");
             steps[i].keys_of_layer = (*sources)[i];
         }
     }
@@ -107,7 +97,6 @@ class ROPE_ABI HfSteps {
     const HfModel& type_;
     const ModelConfig& model_;
     const std::vector<HfHeads>& heads_;
-    Diagnostics& diagnostics_;
 };
 
 }  // namespace detail

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Rules about layers that the readers share: which layer is what where a file names none, which layers are rotated.
+// Rules that the readers share: which layer is what where a file names none, which layers are rotated, and how the axes
+// of positions share the pairs.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -63,6 +66,54 @@ ROPE_COLD std::vector<bool> rotated_layers(const std::vector<LayerType>& types, 
                           !((traits & kEveryFourthNoRope) != 0 && (i + shift) % 4 == 3) &&
                           (full_ones_are || types[i] != LayerType::full_attention));
     return rotated;
+}
+
+/// Of the first n layers, the last `shared` keep no keys: they read those of the last one of their type that does.
+ROPE_COLD void share_last_keys(std::vector<HeadSteps>& steps, const std::vector<LayerType>& types, std::size_t n,
+                               Index shared) {
+    const std::size_t storing = n - std::min(n, static_cast<std::size_t>(shared));
+    for (std::size_t i = storing; i < n; ++i)
+        for (std::size_t j = 0; j < storing; ++j)
+            if (types[j] == types[i]) steps[i].keys_of_layer = static_cast<Index>(j);
+}
+
+/// How several axes share the pairs; see axis_map.hpp.
+enum class Mrope : unsigned char {
+    none,         ///< positions have one axis
+    chunked,      ///< mrope_sections
+    interleaved,  ///< mrope_interleaved
+    fourth_axis,  ///< the same, with ggml's fourth axis
+    alternating   ///< mrope_alternating; sections are those of height, width and time
+};
+
+/// Whether so many pairs can be shared like that.
+ROPE_COLD bool fits(Mrope kind, const std::vector<Index>& sections, Index pairs) {
+    Index sum = 0;
+    for (const Index section : sections) sum += section;
+    if (sum != pairs || sections.size() < 2 || sections.size() > 4) return false;
+    if (kind == Mrope::chunked) return true;
+    return sections.size() == 3 && (kind != Mrope::alternating || sections[0] == sections[1]);
+}
+
+/// For sections that fit.
+ROPE_COLD void set_axes(ModelConfig& model, Mrope kind, const std::vector<Index>& sections) {
+    model.mrope_section = sections;
+    model.mrope_interleaved = kind == Mrope::interleaved || kind == Mrope::fourth_axis;
+    model.axis_map = kind == Mrope::chunked       ? mrope_sections(sections)
+                     : kind == Mrope::interleaved ? mrope_interleaved(sections)
+                     : kind == Mrope::fourth_axis ? mrope_interleaved(sections, LeftOver::fourth_axis)
+                                                  : mrope_alternating(sections);
+}
+
+/// What is wrong with sections that do not.
+ROPE_COLD std::string misfit(const std::string& path, Mrope kind, const std::vector<Index>& sections, Index pairs) {
+    Index sum = 0;
+    for (const Index section : sections) sum += section;
+    const char* const count = kind == Mrope::chunked       ? "2 to 4"
+                              : kind == Mrope::alternating ? "3, the first two of which are equal,"
+                                                           : "3";
+    return path + " has " + std::to_string(sections.size()) + " sections with a sum of " + std::to_string(sum) +
+           "; there must be " + count + " with as many pairs as turn (" + std::to_string(pairs) + ").";
 }
 
 }  // namespace detail

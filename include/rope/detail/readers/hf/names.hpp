@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// The names that config.json files have: of kinds of layers, of one and the same key, of what is about RoPE.
+#pragma once
+
+#include <string>
+
+#include "../../../model_config.hpp"
+#include "../fields.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// The names that files have for layers.
+struct ROPE_ABI LayerName {
+    const char* name;
+    LayerType type;
+};
+inline constexpr LayerName kLayerNames[] = {
+    {"full_attention", LayerType::full_attention},
+    {"sliding_attention", LayerType::sliding_attention},
+    {"chunked_attention", LayerType::chunked_attention},
+    {"attention", LayerType::full_attention},
+    {"global_attention", LayerType::full_attention},
+    {"hybrid", LayerType::full_attention},
+    {"local_attention", LayerType::sliding_attention},
+    {"window_attention", LayerType::sliding_attention},
+    {"hybrid_sliding", LayerType::sliding_attention},
+    {"reference_sliding_attention", LayerType::sliding_attention},
+    {"indexed_attention", LayerType::sparse_attention},
+    {"sparse_attention", LayerType::sparse_attention},
+    {"deepseek_sparse_attention", LayerType::sparse_attention},
+    {"qwen_sparse_attention", LayerType::sparse_attention},
+    {"minimax_m3_sparse", LayerType::sparse_attention},
+    {"compressed_sparse_attention", LayerType::compressed_attention},
+    {"heavily_compressed_attention", LayerType::compressed_attention},
+    {"cross_attention", LayerType::cross_attention},
+    {"linear_attention", LayerType::no_attention},
+    {"mamba", LayerType::no_attention},
+    {"mamba2", LayerType::no_attention},
+    {"conv", LayerType::no_attention},
+    {"recurrent", LayerType::no_attention},
+    {"moe", LayerType::no_attention},
+    {"mlp", LayerType::no_attention},
+};
+/// nullptr: no such name.
+ROPE_COLD const LayerName* find_layer_name(const std::string& name) noexcept {
+    for (const LayerName& known : kLayerNames)
+        if (name == known.name) return &known;
+    return nullptr;
+}
+ROPE_COLD const char* usual_name(LayerType type) noexcept {
+    for (const LayerName& known : kLayerNames)
+        if (type == known.type) return known.name;
+    return "";
+}
+
+/// The keys that say which layer is what, of which the first is used.
+struct ROPE_ABI LayerKey {
+    enum class Form : unsigned char {
+        names,    ///< one per layer
+        codes,    ///< 0 or another number per layer
+        numbers,  ///< those of the layers that are other, counted from `first`
+        letters,  ///< Nemotron-H's
+        blocks    ///< Nemotron-NAS's
+    };
+    const char* key;
+    Form form = Form::names;
+    const char* zero = "";
+    const char* other = "";
+    const char* inside = "";  ///< an object that the key is in
+    Index first = 0;
+    bool repeats = false;
+};
+inline constexpr LayerKey kLayerKeys[] = {
+    {"layer_types"},
+    {"layers_block_type"},
+    {"block_types", LayerKey::Form::names, "", "", "", 0, true},
+    {"hybrid_override_pattern", LayerKey::Form::letters},
+    {"hybrid_layer_pattern", LayerKey::Form::codes, "full_attention", "sliding_attention"},
+    {"attn_type_list", LayerKey::Form::codes, "linear_attention", "full_attention"},
+    {"sparse_attention_freq", LayerKey::Form::codes, "full_attention", "minimax_m3_sparse", "sparse_attention_config"},
+    {"compress_ratios", LayerKey::Form::codes, "sliding_attention", "compressed_sparse_attention"},
+    {"full_attn_layers", LayerKey::Form::numbers, "linear_attention", "full_attention", "linear_attn_config", 1},
+    {"full_attn_idxs", LayerKey::Form::numbers, "conv", "full_attention"},
+    {"attn_layer_indices", LayerKey::Form::numbers, "mamba", "full_attention"},
+    {"hybrid_layer_ids", LayerKey::Form::numbers, "mamba", "full_attention"},
+    {"block_configs", LayerKey::Form::blocks},
+};
+
+// Names of one and the same key, the strongest first.
+inline constexpr Keys kLayerCountKeys = {"num_hidden_layers", "n_layer", "n_layers", "num_layers",
+                                         "decoder_num_hidden_layers"};
+inline constexpr Keys kLengthKeys = {
+    "max_position_embeddings", "n_positions",        "max_seq_len", "seq_length", "n_ctx",
+    "model_max_length",        "max_sequence_length"};
+inline constexpr Keys kHiddenKeys = {"hidden_size", "n_embd", "d_model"};
+inline constexpr Keys kHeadDimKeys = {"head_dim", "attention_head_dim", "kv_channels"};
+inline constexpr Keys kQueryKeys = {"num_attention_heads", "n_head", "n_heads", "decoder_num_attention_heads"};
+inline constexpr Keys kKeyKeys = {"num_key_value_heads",        "num_kv_heads",         "n_head_kv",
+                                  "multi_query_group_num",      "num_attention_groups", "num_query_groups",
+                                  "decoder_num_key_value_heads"};
+inline constexpr Keys kPartKeys = {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction"};
+
+/// Keys of a rotary embedding beside rope_parameters.
+inline constexpr Keys kRotaryKeys = {
+    "rope_theta",         "rotary_emb_base",   "rope_ratio",          "rope_local_base_freq",
+    "local_rope_theta",   "global_rope_theta", "rotary_dim",          "partial_rotary_factor",
+    "rotary_pct",         "rope_pct",          "rotary_emb_fraction", "swa_rope_theta",
+    "compress_rope_theta"};
+/// These say what is usual, or something of an indexer, whose rotation is not read.
+inline constexpr Keys kHarmlessKeys = {"indexer_rope_interleave", "compress_rates",  "sliding_window_size",
+                                       "sliding_windows",         "rope_interleave", "original_rope",
+                                       "swa_v_head_dim"};
+/// Objects that the language model is in. Under the last three names others keep other things.
+inline constexpr Keys kLanguageModelKeys = {"text_config", "llm_config", "language_config", "thinker_config"},
+                      kPerhapsLanguageModelKeys = {"decoder_config", "decoder", "vlm_config"};
+
+ROPE_COLD std::string default_of(const std::string& model_type) { return "the default of model_type " + model_type; }
+
+/// Whether a word of a key begins with one of these. ("properties" has a rope, too.)
+ROPE_COLD bool has_word(const std::string& key, Keys words) {
+    for (const std::string word : words)
+        for (std::size_t at = key.find(word); at != key.npos; at = key.find(word, at + 1))
+            if (at == 0 || key[at - 1] < 'a' || key[at - 1] > 'z') return true;
+    return false;
+}
+ROPE_COLD bool concerns_rope(const std::string& key) {
+    return has_word(key, {"rope", "mrope", "xdrope", "longrope", "nope", "rotary", "yarn", "alibi", "ntk", "logn",
+                          "mscale", "position_embedding_type", "position_embeddings_type", "attn_temperature"});
+}
+/// Whether a key is about which layers attend, or to what.
+ROPE_COLD bool concerns_layers(const std::string& key) {
+    for (const char* other : {"mlp_", "moe_", "mtp_", "add_"})
+        if (key.rfind(other, 0) == 0) return false;
+    // clang-format off
+    return has_word(key, {"layer_types", "layers_block_type", "block_types", "block_configs", "hybrid", "swa_", "sliding",
+                          "attn_layer", "attention_layers", "attn_type", "attention_types", "attn_idxs",
+                          "full_attention", "global_attn", "kda_", "compress_ratio", "compress_rate",
+                          "position_encoding_2d", "per_layer_config", "linear_attn"});
+    // clang-format on
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
