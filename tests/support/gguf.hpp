@@ -125,4 +125,29 @@ inline GgufFile yarn_model(const std::string& architecture = "qwen2") {
         .set("rope.scaling.original_context_length", 2048);
 }
 
+/// A model of any architecture with heads of 64 features and a base of 500000.
+inline GgufFile small_grouped_model(const std::string& architecture, Index layers = 8) {
+    return {architecture,
+            {{"block_count", layers},
+             {"context_length", 8192},
+             {"embedding_length", 512},
+             {"attention.head_count", 8},
+             {"attention.head_count_kv", 2},
+             {"rope.freq_base", 500000.0}}};
+}
+
+/// The same, with all that the architecture asks for.
+inline GgufFile complete_model(const std::string& name, Index layers = 8) {
+    using namespace rope::detail::gguf;
+    GgufFile file = small_grouped_model(name, layers);
+    const Architecture* const a = find_architecture(name);
+    file.set("attention.sliding_window", 512).set("rope.dimension_count", 64);
+    if (a->traits & kNeedsPattern) file.set("attention.sliding_window_pattern", 2);
+    if (a->traits & kNeedsList) file.set("attention.sliding_window_pattern", Ints(size(layers), 1));
+    if (a->traits & kNeedsSlidingBase) file.set("rope.freq_base_swa", 10000.0);
+    if (a->traits & kCompresses) file.set("attention.compress_ratios", Ints(size(layers), 0));
+    if (a->rope == Rope::mrope || a->rope == Rope::imrope) file.set("rope.dimension_sections", Ints{16, 8, 8, 0});
+    return file;
+}
+
 }  // namespace support

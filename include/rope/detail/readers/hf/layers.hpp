@@ -116,13 +116,17 @@ class ROPE_ABI HfLayers {
         const auto numbers = fields.counts(known.key, known.first == 0 ? kAnyCountOrNone : kAnyCount);
         if (!numbers) return std::nullopt;
         std::vector<std::string> names;
-        if (known.form == LayerKey::Form::codes)
+        if (known.form == LayerKey::Form::codes) {
             for (const Index code : *numbers) names.emplace_back(code == 0 ? known.zero : known.other);
-        else
-            names.assign(n, known.zero);
-        if (known.form == LayerKey::Form::numbers)
-            for (const Index i : *numbers)
-                if (i - known.first < count_) names[static_cast<std::size_t>(i - known.first)] = known.other;
+            return names;
+        }
+        names.assign(n, known.zero);
+        for (const Index i : *numbers)
+            if (i - known.first < count_)
+                names[static_cast<std::size_t>(i - known.first)] = known.other;
+            else
+                top_.diagnostics().warn(fields.path_of(known.key) + " names layer " + std::to_string(i) +
+                                        ", which is not there.");
         return names;
     }
     /// Nemotron-H: M is a Mamba layer, * attention, E experts, - an MLP.

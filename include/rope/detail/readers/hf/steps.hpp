@@ -84,7 +84,10 @@ class ROPE_ABI HfSteps {
     ROPE_COLD void share_keys(std::vector<HeadSteps>& steps) {
         const Index shared = top_.count({"num_kv_shared_layers"}, kAnyCountOrNone).value_or(0);
         share_last_keys(steps, model_.layer_types, steps.size(), shared);
-        const auto sources = top_.counts("kv_source_layers", kAnyCountOrNone);
+        if (shared >= static_cast<Index>(steps.size()))
+            top_.refuse(top_.path_of("num_kv_shared_layers"), value_of(Json(shared)), "less than there are layers");
+        const auto sources = top_.per_layer("kv_source_layers", top_.counts("kv_source_layers", kAnyCountOrNone),
+                                            steps.size(), steps.size());
         for (std::size_t i = 0; sources && i < sources->size() && i < steps.size(); ++i) {
             if ((*sources)[i] > static_cast<Index>(i))
                 top_.refuse(top_.path_of("kv_source_layers") + "[" + std::to_string(i) + "]",

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+// What can be said of a model type in the table of models.hpp.
+#pragma once
+
+#include "../../../head_steps.hpp"
+#include "../../../types.hpp"
+#include "../../../version.hpp"
+#include "../layers_and_axes.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// Peculiarities of a model type, as bits beside those of its layers.
+inline constexpr Traits kNoRope = kFirstOwnTrait;  ///< no layer is rotated, whatever the keys say
+inline constexpr Traits kFixedTheta = kFirstOwnTrait
+                                      << 1;  ///< no key says the base or the part that turns: no oversight
+inline constexpr Traits kDeepSeekYarn = kFirstOwnTrait << 2;          ///< "yarn" has DeepSeek's magnitude
+inline constexpr Traits kYarnWithoutMagnitude = kFirstOwnTrait << 3;  ///< "yarn" has magnitude 1 unless a key says it
+inline constexpr Traits kAllRotateWithoutWindow = kFirstOwnTrait
+                                                  << 4;  ///< kNoRopeOnFullLayers, unless sliding_window is null
+inline constexpr Traits kLlama4 = kFirstOwnTrait << 5;   ///< layers without RoPE have a temperature, others see chunks
+inline constexpr Traits kSlidesEverywhere = kFirstOwnTrait << 6;  ///< a sliding_window is that of every layer
+inline constexpr Traits kSlidesIfAsked = kFirstOwnTrait
+                                         << 7;  ///< use_sliding_window: layers from max_window_layers on slide
+inline constexpr Traits kMultiQuery = kFirstOwnTrait << 8;     ///< "multi_query" is true where it is missing
+inline constexpr Traits kTrailingSlice = kFirstOwnTrait << 9;  ///< the last features of a head turn, not the first
+inline constexpr Traits kReversed = kFirstOwnTrait << 10;      ///< every pair turns by minus the angle
+inline constexpr Traits kLearnedLogScale = kFirstOwnTrait
+                                           << 11;  ///< frequencies have factors that stand in the weights
+inline constexpr Traits kDensePrefixRotates = kFirstOwnTrait
+                                              << 12;            ///< layers with a dense MLP are rotated, sliding or not
+inline constexpr Traits kRopeIfTheta = kFirstOwnTrait << 13;    ///< no base in rope_parameters: no layer is rotated
+inline constexpr Traits kKeysAreValues = kFirstOwnTrait << 14;  ///< one tensor serves as keys and values
+inline constexpr Traits kValuesFromKeysIfAsked = kFirstOwnTrait
+                                                 << 15;  ///< attention_k_eq_v: so do the projections of full layers
+inline constexpr Traits kValuesFromKeys = kFirstOwnTrait << 16;         ///< the same, always
+inline constexpr Traits kFactorsFollowRotation = kFirstOwnTrait << 17;  ///< factors on q and k come after it
+inline constexpr Traits kRotatesValues = kFirstOwnTrait << 18;          ///< v is rotated, too
+inline constexpr Traits kNormIfRotated = kFirstOwnTrait << 19;  ///< layers that are not rotated have no norm of q and k
+inline constexpr Traits kHalfHeadScale = kFirstOwnTrait << 20;  ///< the softmax's scale is that of half a head
+inline constexpr Traits kNeedsLayerTypes = kFirstOwnTrait << 21;   ///< some key must say which layers attend
+inline constexpr Traits kBaseInAttnConfig = kFirstOwnTrait << 23;  ///< attn_config.rope_theta
+inline constexpr Traits kFixedLayout = kFirstOwnTrait << 24;       ///< rope_interleave is not read
+inline constexpr Traits kLastIsAlwaysFull = kFirstOwnTrait << 25;  ///< even if layer_types says otherwise
+inline constexpr Traits kReadsPartial = kFirstOwnTrait << 26;  ///< partial_rotary_factor counts, though 1 by default
+inline constexpr Traits kThetaListIsSwitch = kFirstOwnTrait
+                                             << 27;  ///< layer_rope_theta: 0 is no RoPE, else the base is that of all
+inline constexpr Traits kRopeByEntry = kFirstOwnTrait
+                                       << 22;  ///< kinds of layers without an entry in rope_parameters: no RoPE
+
+/// A number that a key says, and what its absence means.
+struct ROPE_ABI KeyedNumber {
+    const char* key = nullptr;
+    double value = 1.0;
+};
+
+/// The numbers are what a missing key means.
+struct ROPE_ABI HfModel {
+    const char* types = "";  ///< all names of it, with spaces between
+    double theta = 10000.0;
+    double local_theta = 0.0;     ///< of sliding layers, which then have no scaling; 0: that of the others
+    double partial = 1.0;         ///< rotated part of a head
+    Index rotary_dim = 0;         ///< the same, as a count
+    Index latent_dim = 0;         ///< qk_rope_head_dim of multi-head latent attention
+    const char* parameters = "";  ///< rope_parameters, as JSON, where they differ by layer or have a schedule
+    const char* pattern = "";     ///< see layer_of_pattern
+    Index head_dim = 0;           ///< 0: hidden_size / num_attention_heads
+    Index global_head_dim = 0;    ///< of full layers; 0: head_dim
+    Index layers = 0, hidden = 0, q_heads = 0;  ///< 0: must be said
+    Index kv_heads = 0;                         ///< 0: as many as q_heads
+    Index max_positions = 0;                    ///< 0: unknown
+    double log_coefficient = 0.1;
+    Mrope mrope = Mrope::none;  ///< none: as the keys say
+    Index sections[3] = {};
+    const char* rope_key = nullptr;    ///< a key that must say so for any layer to be rotated
+    const char* rope_value = nullptr;  ///< what it must say; null: true
+    HeadNorm norm = {};                ///< of q and k
+    const char* norm_key = nullptr;    ///< the key that switches it
+    bool norm_is_default = true;       ///< what its absence means
+    const char* eps_key = "rms_norm_eps";
+    HeadNorm v_norm = {};
+    KeyedNumber scale = {};              ///< of the softmax; value 0: 1 / sqrt(head_dim)
+    bool scale_is_inverse_root = false;  ///< 1 / sqrt(scale) is meant
+    KeyedNumber q_factor = {}, k_factor = {}, v_factor = {};
+    Traits traits = 0;
+    Layout layout = Layout::half_split;
+
+    // This model type, and one thing more.
+    ROPE_ABI constexpr HfModel with_theta(double value, double local = 0.0) const noexcept {
+        HfModel m = *this;
+        m.theta = value;
+        m.local_theta = local;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_partial(double value) const noexcept {
+        HfModel m = *this;
+        m.partial = value;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_rotary_dim(Index value) const noexcept {
+        HfModel m = *this;
+        m.rotary_dim = value;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_latent_dim(Index value) const noexcept {
+        HfModel m = *this;
+        m.latent_dim = value;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_parameters(const char* json) const noexcept {
+        HfModel m = *this;
+        m.parameters = json;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_pattern(const char* value) const noexcept {
+        HfModel m = *this;
+        m.pattern = value;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_head_dim(Index value, Index of_full_layers = 0) const noexcept {
+        HfModel m = *this;
+        m.head_dim = value;
+        m.global_head_dim = of_full_layers;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_shape(Index layer_count, Index hidden_size, Index q, Index kv) const noexcept {
+        HfModel m = *this;
+        m.layers = layer_count;
+        m.hidden = hidden_size;
+        m.q_heads = q;
+        m.kv_heads = kv;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_max_positions(Index value) const noexcept {
+        HfModel m = *this;
+        m.max_positions = value;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_log_coefficient(double value) const noexcept {
+        HfModel m = *this;
+        m.log_coefficient = value;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_mrope(Mrope kind, Index a = 0, Index b = 0, Index c = 0) const noexcept {
+        HfModel m = *this;
+        m.mrope = kind;
+        m.sections[0] = a;
+        m.sections[1] = b;
+        m.sections[2] = c;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel rotates_if(const char* key, const char* value = nullptr) const noexcept {
+        HfModel m = *this;
+        m.rope_key = key;
+        m.rope_value = value;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_norm(const HeadNorm& of_q_and_k, double eps,
+                                         const char* key = "rms_norm_eps") const noexcept {
+        HfModel m = *this;
+        m.norm = of_q_and_k;
+        m.norm.eps = eps;
+        m.eps_key = key;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel norm_if(const char* key, bool is_default) const noexcept {
+        HfModel m = *this;
+        m.norm_key = key;
+        m.norm_is_default = is_default;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_v_norm(const HeadNorm& of_v, double eps) const noexcept {
+        HfModel m = *this;
+        m.v_norm = of_v;
+        m.v_norm.eps = eps;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_scale(const char* key, double value, bool is_inverse_root = false) const noexcept {
+        HfModel m = *this;
+        m.scale = {key, value};
+        m.scale_is_inverse_root = is_inverse_root;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_factors(KeyedNumber q, KeyedNumber k = {}, KeyedNumber v = {}) const noexcept {
+        HfModel m = *this;
+        m.q_factor = q;
+        m.k_factor = k;
+        m.v_factor = v;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with(Traits more_traits) const noexcept {
+        HfModel m = *this;
+        m.traits |= more_traits;
+        return m;
+    }
+};
+
+/// x[2i] turns with x[2i+1].
+ROPE_ABI constexpr HfModel interleaved_model(const char* types) noexcept {
+    HfModel m;
+    m.types = types;
+    m.layout = Layout::interleaved;
+    m.scale.value = 0.0;
+    return m;
+}
+/// x[i] turns with x[i + rotary_dim / 2].
+ROPE_ABI constexpr HfModel half_split_model(const char* types) noexcept {
+    HfModel m;
+    m.types = types;
+    m.scale.value = 0.0;
+    return m;
+}
+/// Multi-head latent attention: interleaved weights, which the published code reorders at each call.
+ROPE_ABI constexpr HfModel latent_model(const char* types) noexcept {
+    return interleaved_model(types).with(kDeepSeekYarn | kReordersFeatures);
+}
+
+// Norms of q and k; the letters are those of what is published about each: where the rounding is, whether 1 is added.
+inline constexpr HeadNorm kRmsTwice = {NormKind::rms, NormWeight::head_dim, false, false, false, true};
+inline constexpr HeadNorm kRms = {NormKind::rms, NormWeight::head_dim};
+inline constexpr HeadNorm kRmsPlusOne = {NormKind::rms, NormWeight::head_dim, true};
+inline constexpr HeadNorm kRmsWeightless = {NormKind::rms, NormWeight::none};
+inline constexpr HeadNorm kRmsAfter = {NormKind::rms, NormWeight::head_dim, false, false, true, true};
+inline constexpr HeadNorm kRmsWeightlessAfter = {NormKind::rms, NormWeight::none, false, false, true};
+inline constexpr HeadNorm kRmsAllHeads = {NormKind::rms, NormWeight::all_heads};
+inline constexpr HeadNorm kRmsAllHeadsTwice = {NormKind::rms, NormWeight::all_heads, false, false, false, true};
+inline constexpr HeadNorm kL2 = {NormKind::l2, NormWeight::none};
+inline constexpr HeadNorm kLayerNorm = {NormKind::layer_norm, NormWeight::head_dim, false, true};
+inline constexpr HeadNorm kLayerNormEach = {NormKind::layer_norm, NormWeight::heads_x_head_dim};
+inline constexpr HeadNorm kLayerNormEachBias = {
+    NormKind::layer_norm, NormWeight::heads_x_head_dim, false, true, false, true};
+inline constexpr HeadNorm kLayerNormAllHeads = {NormKind::layer_norm, NormWeight::all_heads};
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
