@@ -43,13 +43,13 @@ struct ROPE_ABI Config {
     Schedule schedule = {};
     /// The layout that the model's weights are made for. Unless it is left out, a call with the other one is an error.
     std::optional<Layout> layout = std::nullopt;
-    /// Every pair turns by minus the angle (nanochat).
+    /// Whether every pair turns by minus the angle (nanochat).
     bool is_reversed = false;
     /// Whether each w_i, after the schedule, is multiplied by e^log_scale[i], which the model learned (LeRoPE:
     /// Mistral-Large-4).
     bool has_log_scale = false;
-    /// One number per pair, from -22 to 22. It stands in the model's weights: where it is needed and empty,
-    /// frequencies(config) are those without it, and no table is made of them.
+    /// One number per pair, from -22 to 22, which the model's weights have. If has_log_scale is set and the list is
+    /// empty, frequencies(config) leaves the factors out, and making a table is an error.
     List<double> log_scale = {};
 };
 

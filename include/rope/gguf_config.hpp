@@ -53,13 +53,13 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// list and its source). An architecture that is not in the list is an error, unless `layout` is given; its layers are
 /// then taken for what the keys say, and a warning says so. A given layout beats the list's.
 ///
-/// Keys, all but the first with the architecture and a dot before them. Required: general.architecture, block_count,
-/// attention.head_count (unless the architecture has no RoPE), and attention.key_length or embedding_length. Of
-/// attention: head_count_kv (missing: head_count; 0: a layer without attention), key_length_swa, key_length_mla,
-/// value_length (checked, not used), sliding_window (0: no layer slides; missing: as the architecture has it, or an
-/// error), sliding_window_pattern (every so many layers one is full, or a bool per layer; missing: as the architecture
-/// has it, or an error), rope_pattern (whether each layer is rotated; missing: as the architecture has it),
-/// recurrent_layers, temperature_scale, temperature_length, compress_ratios and compress_rope_freq_base (missing:
+/// Keys. Each one but general.architecture has the architecture and a dot before it. Required: general.architecture,
+/// block_count, attention.head_count (unless the architecture has no RoPE), and attention.key_length or
+/// embedding_length. Of attention: head_count_kv (missing: head_count; 0: a layer without attention), key_length_swa,
+/// key_length_mla, value_length (checked, not used), sliding_window (0: no layer slides; missing: as the architecture
+/// has it, or an error), sliding_window_pattern (every so many layers one is full, or a bool per layer; missing: as the
+/// architecture has it, or an error), rope_pattern (whether each layer is rotated; missing: as the architecture has
+/// it), recurrent_layers, temperature_scale, temperature_length, compress_ratios and compress_rope_freq_base (missing:
 /// 160000, and a warning) of DeepSeek-V4. Of rope: dimension_count (missing: all of a head), dimension_count_swa,
 /// dimension_sections, freq_base (missing: 10000, and a warning), freq_base_swa, scale_linear (the older name of
 /// scaling.factor). Of rope.scaling: type, factor, attn_factor, original_context_length (missing: context_length, and a
@@ -85,8 +85,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// rope.scaling.alpha becomes schedule::Ntk.
 ///
 /// Multi-head latent attention: head_dim is rope.dimension_count, and heads are {q, 1, q}. DeepSeek-V4: the last
-/// rope.dimension_count features of a head turn; layers with a compress ratio have a base of their own and the scaling,
-/// without its magnitude, and others slide and have none.
+/// rope.dimension_count features of a head turn; layers with a compress ratio have compress_rope_freq_base and the
+/// scaling, with magnitude 1; the others slide, and have freq_base and no scaling.
 ///
 /// Strict like read_hf_config: a missing key that is needed, a value of the wrong type or out of range, an array of the
 /// wrong length is an error that names the key and its value. Defaults that were taken for want of a key, and keys

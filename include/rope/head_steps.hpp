@@ -9,7 +9,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 inline namespace ROPE_MACHINE {  // enumerations cannot carry ROPE_ABI
-/// A norm of heads. x: the head, over which the mean is taken; w, b: weight and bias.
+/// A norm. x: one head, or all heads of a token (NormWeight::all_heads); w, b: weight and bias.
 enum class NormKind : unsigned char {
     none,
     rms,        ///< x / sqrt(mean(x^2) + eps) * w
@@ -17,7 +17,7 @@ enum class NormKind : unsigned char {
     layer_norm  ///< (x - mean(x)) / sqrt(variance(x) + eps) * w + b
 };
 
-/// The shape of a norm's weight, which also says over what the mean is taken.
+/// The shape of a norm's weight, which also says what is normed together.
 enum class NormWeight : unsigned char {
     none,              ///< no weight: over a head
     head_dim,          ///< [head_dim], the same for all heads: over a head
@@ -30,7 +30,7 @@ enum class NormWeight : unsigned char {
 struct ROPE_ABI HeadNorm {
     NormKind kind = NormKind::none;
     NormWeight weight = NormWeight::head_dim;
-    /// The weight is stored around 0 and 1 is added to it. (Files in GGUF have it added already.)
+    /// Whether 1 is added to the weight, which is then stored around 0. (Files in GGUF have it added already.)
     bool adds_one = false;
     bool has_bias = false;
     /// Whether heads are rotated first.
@@ -42,24 +42,25 @@ struct ROPE_ABI HeadNorm {
 };
 
 /// The steps of one layer. In multi-head latent attention only the parts that turn are meant; norms of the latents they
-/// are projected from are not. Gates, sinks, soft caps, convolutions and factors that were learned are not said here.
+/// are projected from are not. Gates, sinks, soft caps, convolutions and learned factors are not described here.
 struct ROPE_ABI HeadSteps {
     HeadNorm q, k, v;
     /// Heads are multiplied by these; 1: they are not.
     double q_factor = 1.0, k_factor = 1.0, v_factor = 1.0;
-    /// Whether q_factor and k_factor come after the rotation. (They come after a norm that precedes it.)
+    /// Whether q_factor and k_factor come after the rotation. (Either way, they come after a norm that is before it.)
     bool factors_follow_rotation = false;
-    /// What q * k is multiplied by before the softmax, all in all.
+    /// What the products of q and k are multiplied by before the softmax, ModelConfig::softmax_scale_factor included,
+    /// q_factor and k_factor not.
     double softmax_scale = 0.0;
     /// q, k and v are clamped to -clip .. clip, before the rotation; 0: they are not.
     double clip = 0.0;
-    /// The values are rotated as well.
+    /// Whether values are rotated, too.
     bool rotates_values = false;
-    /// Values come from the projection of the keys: v's norm of it, not rotated (Gemma 4).
+    /// Values are made from the projected keys, before their norm and rotation; then v's norm follows (Gemma 4).
     bool values_from_key_projection = false;
-    /// The rotated keys are the values: one tensor serves as both (DeepSeek-V4).
+    /// Whether the rotated keys are the values: one tensor serves as both (DeepSeek-V4).
     bool keys_are_values = false;
-    /// The layer whose keys and values this one reads; its own number unless it has none.
+    /// The layer whose keys and values this layer reads: its own number, unless it reuses those of another one.
     Index keys_of_layer = 0;
 };
 

@@ -67,18 +67,18 @@ struct ROPE_ABI ModelConfig {
     std::vector<Index> config_of_layer;
     std::vector<LayerType> layer_types;
     std::vector<HeadCounts> heads;
-    /// What stands beside the rotation, layer by layer; empty where the model is not known.
+    /// What stands beside the rotation, layer by layer: norms, factors, shared keys. Empty where that is not known.
     std::vector<HeadSteps> steps;
 
-    /// Pairs per axis (M-RoPE), in the order of axes (Ernie 4.5 VL: height, width, time); empty: positions have one
-    /// axis.
+    /// Pairs per axis (M-RoPE), as the file has them: in the order of axes, but height, width and time in Ernie 4.5 VL.
+    /// Empty: positions have one axis.
     std::vector<Index> mrope_section;
     /// Whether all axes take turns along the pairs instead of following one another.
     bool mrope_interleaved = false;
     /// The axis of each pair, for Rows and Moves; one axis where mrope_section is empty.
     AxisMap axis_map;
 
-    /// What the model multiplies softmax's usual 1 / sqrt(head_dim) by, outside the rotation (DeepSeek with YaRN).
+    /// A factor on the scores, beside 1 / sqrt(features of a whole query head) (DeepSeek with YaRN).
     double softmax_scale_factor = 1.0;
     AttentionTemperature attention_temperature;
     /// Config::layout fits the weights as they are stored, but the code published on Hugging Face for this model
@@ -86,7 +86,7 @@ struct ROPE_ABI ModelConfig {
     /// (llama.cpp's conversion of Llama). Keys from such code are in the other order; see permute_rows.
     bool reference_uses_other_layout = false;
 
-    /// Keys that concern RoPE and are not understood, and defaults that were taken because a key is missing.
+    /// Sentences about keys that were not used, defaults that were taken, and what could not be checked.
     std::vector<std::string> warnings;
 
     ROPE_ABI Index layers() const noexcept { return static_cast<Index>(config_of_layer.size()); }
@@ -103,8 +103,9 @@ struct ROPE_ABI ModelConfig {
     }
 };
 
-/// The longest sequence that the model's scaling is made for, which its max_position_embeddings may not say: where a
-/// schedule has a factor, that times the length it was trained with. 0: not known. At most 2^40.
+/// The longest sequence that the model's scaling is made for: the largest of max_position_embeddings, that times the
+/// interpolation_factor, and, with YaRN, Llama 3 and LongRoPE, the original length times the factor. 0: not known. At
+/// most 2^40.
 ROPE_ABI inline Index scaled_length(const ModelConfig& model) noexcept {
     Index longest = model.max_position_embeddings;
     for (const Config& c : model.configs) {

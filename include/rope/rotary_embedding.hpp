@@ -44,11 +44,11 @@ struct ROPE_ABI TableOptions {
 ///     rotary.reserve(n + seq);                              // once per step: nothing to do, nearly always
 ///     rotary.apply(layer, q, k, rope::start_at(n));         // in every layer
 ///
-/// It rotates, and no more: what else the model asks for (steps, softmax_scale_factor, attention_temperature) is said by
-/// model(). Heads are not counted, so that q and k may be a part of a layer's. Tables are by positions of one axis: text.
-/// For images, video and fractions, and for keys that move in many layers, see RotaryStep below. All tables are made for
-/// one sequence length; where each sequence has its own (LongRoPE as Hugging Face does it), keep one object for each
-/// length.
+/// It rotates, and no more: what else the model asks for (steps, softmax_scale_factor, attention_temperature) is said
+/// by model(). Heads are not counted, so that q and k may be a part of a layer's. Tables are by positions of one axis:
+/// text. For images, video and fractions, and for keys that move in many layers, see RotaryStep below. All tables are
+/// made for one sequence length; where each sequence has its own (LongRoPE as Hugging Face does it), keep one object
+/// for each length.
 ///
 /// Copies share the tables, whoever lets them grow. All members but the assignment may be called at the same time from
 /// any threads, reserve included: a longer table is built beside the one that others read, which lives until its last
@@ -141,9 +141,10 @@ class RotaryEmbedding {
                     std::forward<Executor>(executor));
     }
 
-    /// Moves cached keys of a layer in place, as rope::reposition does: by `delta` positions, or from old positions to new
-    /// ones. Does nothing in a layer without RoPE. Throws as rope::reposition does, and std::out_of_range when there is
-    /// no such layer. Each call makes its Moves, which takes a millisecond or two; for many layers see RotaryStep.
+    /// Moves cached keys of a layer in place, as rope::reposition does: by `delta` positions, or from old positions to
+    /// new ones. Does nothing in a layer without RoPE. Throws as rope::reposition does, and std::out_of_range when
+    /// there is no such layer. Each call makes its Moves, which takes a millisecond or two; for many layers see
+    /// RotaryStep.
     template <class K, class... Args>
     ROPE_ABI void reposition(Index layer, K&& k, const Args&... args) const;
 
@@ -242,8 +243,8 @@ class RotaryEmbedding {
     std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-/// Rows for the positions of one step, or moves of cached keys, which all layers of a model share: for positions that no
-/// table has, because they lie on several axes or are fractions, and for keys that move.
+/// Rows for the positions of one step, or moves of cached keys, which all layers of a model share: for positions that
+/// no table has, because they lie on several axes or are fractions, and for keys that move.
 ///
 ///     rope::RotaryStep<float> step(rotary);                       // once
 ///     step.build(rope::AxisPositions(ids, 3, tokens), tokens);    // once per step
@@ -271,7 +272,7 @@ class RotaryStep {
     RotaryStep& operator=(const RotaryStep&) = delete;
     ROPE_ABI ~RotaryStep() = default;
 
-    /// Makes the rows of a step. Positions, seq, batch and executor are those of Rows::build, which it throws as.
+    /// Makes the rows of a step. Takes the arguments of Rows::build, and throws what that throws.
     template <class Positions, class Executor = detail::CallingThread>
     ROPE_ABI bool build(const Positions& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
         for (Table& t : tables_)
@@ -290,8 +291,8 @@ class RotaryStep {
                     t.k_rows ? *t.k_rows : *t.q_rows, Positions(), std::forward<Executor>(executor));
     }
 
-    /// Makes the moves of cached keys, by a delta, or from old positions to new ones; arguments are those of
-    /// Moves::build, which it throws as.
+    /// Makes the moves of cached keys, by a delta, or from old positions to new ones. Takes the arguments of
+    /// Moves::build, and throws what that throws.
     template <class... Args>
     ROPE_ABI bool build_moves(const Args&... args) {
         for (Table& t : tables_) {
@@ -301,7 +302,7 @@ class RotaryStep {
         return true;
     }
     /// Moves the keys of a layer in place, as rope::reposition does; does nothing in a layer without RoPE. Throws
-    /// std::invalid_argument, too, before build_moves.
+    /// std::invalid_argument if build_moves was not called before.
     template <class K, class Executor = detail::CallingThread>
     ROPE_ABI void reposition(Index layer, K&& k, Executor&& executor = {}) const {
         const Config* const config = rotary_.model().layer(layer);
@@ -318,7 +319,7 @@ class RotaryStep {
     struct ROPE_ABI Table {
         Frequencies q, k;
         HeadSlice slice = {};
-        std::unique_ptr<Rows<T>> q_rows = {}, k_rows = {};  ///< of keys: where they differ
+        std::unique_ptr<Rows<T>> q_rows = {}, k_rows = {};  ///< k_rows: null if keys have the rows of queries
         std::unique_ptr<Moves<T>> moves = {};
     };
     ROPE_ABI static bool is_one(const Table& t) noexcept { return RotaryEmbedding<T>::same(t.q, t.k); }

@@ -59,7 +59,7 @@ struct ROPE_ABI Diagnostics {
     std::set<std::string> said;
 };
 
-/// A sentence about an argument of ours, said of the key that it was read from.
+/// An error about a member of Config, with the file's key in place of its name.
 ROPE_COLD std::string in_words_of_the_file(const Status& status, const std::string& key) {
     return key + (status.message() + status.argument().size());
 }
@@ -90,7 +90,7 @@ struct ROPE_ABI Value {
 // A sentence has room for some 300 characters (see message.hpp), of which these take at most half: a file may name its
 // keys and values as it likes.
 inline constexpr std::size_t kMaxShown = 60, kMaxPath = 90;
-/// Of a list: one entry per layer is the most that is asked for.
+/// The most entries that a list may have.
 inline constexpr std::size_t kMaxEntries = 65536;
 
 ROPE_COLD std::string beginning_of(const std::string& text) {
@@ -101,9 +101,10 @@ ROPE_COLD std::string end_of(const std::string& path) {
     return path.size() > kMaxPath ? "..." + path.substr(path.size() - (kMaxPath - 3)) : path;
 }
 
-/// Names of one and the same, the strongest first.
+/// Names of one and the same key, the strongest first.
 using Keys = std::initializer_list<const char*>;
 
+/// The keys of one object of a file: their values, which of them were read, and the errors and warnings about them.
 class ROPE_ABI Fields {
  public:
     using Find = std::function<std::optional<Value>(const std::string& key)>;
@@ -126,7 +127,7 @@ class ROPE_ABI Fields {
     /// As if it had not been read.
     ROPE_COLD void forget(const std::string& key) { read_.erase(key); }
     ROPE_COLD bool has(const std::string& key) const { return find_(key).has_value(); }
-    /// Whether there is just this text, which does not make it read.
+    /// Whether the value is exactly this text. The key does not count as read.
     ROPE_COLD bool holds(const std::string& key, const char* text) const {
         const auto value = find_(key);
         return value && value->kind == Value::Kind::text && value->text == text;
@@ -137,8 +138,8 @@ class ROPE_ABI Fields {
         return value && value->kind != Value::Kind::null;
     }
 
-    /// The first of these names with a value that is not null; nullptr for none. Values under the others that say
-    /// something else are known as beaten.
+    /// The first of these names with a value that is not null; nullptr for none. Other names with another
+    /// value are reported as beaten.
     ROPE_COLD const char* first(Keys keys) {
         for (const char* key : keys) {
             const auto value = find(key);
@@ -149,12 +150,12 @@ class ROPE_ABI Fields {
         }
         return nullptr;
     }
-    /// The same for a name in an error: the first of all where none is there.
+    /// The path of first(keys) for an error; the first name if none is there.
     ROPE_COLD std::string path_of_first(Keys keys) {
         const char* const key = first(keys);
         return path_of(key != nullptr ? key : *keys.begin());
     }
-    /// `winner`, a path, says what this key says: it must not say anything else.
+    /// Marks the key as read if it is null or has the winning value; else it is reported as beaten by `winner`, a path.
     ROPE_COLD void beat(const std::string& key, const Value& winning_value, const std::string& winner) {
         const auto mine = find_(key);
         if (!mine) return;
@@ -212,8 +213,8 @@ class ROPE_ABI Fields {
         return value && value->kind == Value::Kind::list;
     }
 
-    /// A list with one entry per layer, or as many as `also`: those of layers that predict further tokens, which come
-    /// last, may be left out, or be there although they are not counted.
+    /// A list with `layers` or `also` entries. The difference is the layers at the end that predict further tokens: not
+    /// every file has entries for them.
     template <class T>
     ROPE_COLD std::optional<std::vector<T>> per_layer(const char* key, std::optional<std::vector<T>> list,
                                                       std::size_t layers, std::size_t also) {

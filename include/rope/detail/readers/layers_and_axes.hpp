@@ -19,13 +19,14 @@ namespace detail {
 using Traits = std::uint64_t;
 
 /// Peculiarities of a model's layers, as bits. Those of one file format begin at kFirstOwnTrait.
-inline constexpr Traits kNoRopeOnFullLayers = 1;  ///< where some layers slide, only they are rotated
+inline constexpr Traits kNoRopeOnFullLayers =
+    1;  ///< layers with full attention are not rotated (GGUF: where others slide)
 inline constexpr Traits kEveryFourthNoRope =
     2;  ///< layers 3, 7, 11, ... are not rotated, unless the file says otherwise
 inline constexpr Traits kAlibiWithFortyLayers = 4;  ///< the larger of two models has ALiBi
 inline constexpr Traits kScalingOnFullOnly = 8;     ///< layers that slide have no scaling
 inline constexpr Traits kLastIsFull = 16;           ///< whatever the pattern, the last layer is full
-inline constexpr Traits kFirstIsFull = 32;          ///< and so is the first
+inline constexpr Traits kFirstIsFull = 32;          ///< whatever the pattern, the first layer is full
 inline constexpr Traits kPatternFromTheEnd = 64;    ///< the pattern ends with the last layer
 inline constexpr Traits kReordersFeatures =
     128;  ///< the published code rotates in the other layout than the weights have
@@ -79,14 +80,14 @@ ROPE_COLD void share_last_keys(std::vector<HeadSteps>& steps, const std::vector<
 
 /// How several axes share the pairs; see axis_map.hpp.
 enum class Mrope : unsigned char {
-    none,         ///< positions have one axis
+    none,         ///< the table says nothing: the file's keys decide
     chunked,      ///< mrope_sections
     interleaved,  ///< mrope_interleaved
     fourth_axis,  ///< the same, with ggml's fourth axis
     alternating   ///< mrope_alternating; sections are those of height, width and time
 };
 
-/// Whether so many pairs can be shared like that.
+/// Whether sections of this kind share just so many pairs.
 ROPE_COLD bool fits(Mrope kind, const std::vector<Index>& sections, Index pairs) {
     Index sum = 0;
     for (const Index section : sections) sum += section;
@@ -95,7 +96,7 @@ ROPE_COLD bool fits(Mrope kind, const std::vector<Index>& sections, Index pairs)
     return sections.size() == 3 && (kind != Mrope::alternating || sections[0] == sections[1]);
 }
 
-/// For sections that fit.
+/// Writes the axes into the model. The sections must fit.
 ROPE_COLD void set_axes(ModelConfig& model, Mrope kind, const std::vector<Index>& sections) {
     model.mrope_section = sections;
     model.mrope_interleaved = kind == Mrope::interleaved || kind == Mrope::fourth_axis;
@@ -105,7 +106,7 @@ ROPE_COLD void set_axes(ModelConfig& model, Mrope kind, const std::vector<Index>
                                                   : mrope_alternating(sections);
 }
 
-/// What is wrong with sections that do not.
+/// The error about sections that do not fit.
 ROPE_COLD std::string misfit(const std::string& path, Mrope kind, const std::vector<Index>& sections, Index pairs) {
     Index sum = 0;
     for (const Index section : sections) sum += section;

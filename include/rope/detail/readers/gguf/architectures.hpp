@@ -34,7 +34,7 @@ inline constexpr Traits kPlainLogMultiplier =
 inline constexpr Traits kYarnIsNotTruncated = kFirstOwnTrait << 4;  ///< "truncate": false, for which GGUF has no key
 inline constexpr Traits kBetaFastEight = kFirstOwnTrait << 5;       ///< yarn_beta_fast is 8 unless a key says it
 inline constexpr Traits kOptionalSections =
-    kFirstOwnTrait << 6;  ///< several axes if there are sections (it sees), then the pairs of neox
+    kFirstOwnTrait << 6;  ///< a file with sections (of a vision model) has several axes, and the pairs of neox
 inline constexpr Traits kFinetunedIsSwitch = kFirstOwnTrait << 7;  ///< rope.scaling.finetuned false: no RoPE
 inline constexpr Traits kNeedsWindow = kFirstOwnTrait << 8;        ///< attention.sliding_window must be there
 inline constexpr Traits kSlidesAnyway = kFirstOwnTrait
@@ -52,22 +52,29 @@ inline constexpr Traits kNeedsSlidingBase = kFirstOwnTrait << 15;   ///< rope.fr
 inline constexpr Traits kDenseLayersRotate = kFirstOwnTrait << 16;  ///< the first layers, leading_dense_block_count
 inline constexpr Traits kHalfOnFullLayers = kFirstOwnTrait << 17;   ///< full layers turn half of rope.dimension_count
 inline constexpr Traits kIsDraft = kFirstOwnTrait << 18;            ///< all of its layers predict further tokens
-inline constexpr Traits kNormFromForty = kFirstOwnTrait << 19;  ///< q and k are normed from 40 layers on, not from 64
+inline constexpr Traits kNormFromForty = kFirstOwnTrait
+                                         << 19;  ///< models of 40 layers or more norm q and k; others of 64 or more
 inline constexpr Traits kWidthScale = kFirstOwnTrait
                                       << 20;  ///< Gemma 27B: the softmax's scale is that of embedding / heads
+inline constexpr Traits kNeedsRatios = kFirstOwnTrait << 21;  ///< attention.compress_ratios must be there
 
 struct ROPE_ABI Architecture {
     const char* name;
     Rope rope;
     Traits traits = 0;
-    const char* pattern = "";   ///< see layer_of_pattern; sliding layers slide unless a key says otherwise
+    const char* pattern = "";   ///< see layer_of_pattern; used where there is a window, or kSlidesAnyway
     double sliding_base = 0.0;  ///< rope.freq_base_swa, where no key says it; 0: rope.freq_base
-    const char* hf_type = "";   ///< a type of hf/models.hpp with the same norms, factors and scale; empty: not known
+    const char* hf_type = "";   ///< a type of hf/models.hpp with the same norms and scale; empty: not known
+    const Architecture* with_hyper_connections = nullptr;  ///< what it is where hyper_connection.count is above 0
 };
 
+/// DeepSeek-V4 and drafters made like it.
+inline constexpr Traits kLikeDeepSeek4 = kCompresses | kNeedsWindow | kOneBase | kScalingOnFullOnly;
+inline constexpr Architecture kDeepSeek4Drafter = {"", Rope::norm, kLikeDeepSeek4, "s", 0.0, "deepseek_v4"};
+
 /// Source: llama.cpp, in its state of 2026: llama_model_rope_type and the reading of hyperparameters in
-/// src/llama-model.cpp and src/models, the conversions for the permuted rows. Two entries differ, because they tell of
-/// the models and not of what llama.cpp can run: gptj, which it lists as having no RoPE, and starcoder and bert, which
+/// src/llama-model.cpp and src/models, the conversions for the permuted rows. Some entries differ, because this table
+/// describes models, and not what llama.cpp can run: gptj, which it lists as having no RoPE; starcoder and bert, which
 /// it lists among others although their positions are learned. dflash, which it lists as mrope, may have one axis: the
 /// pairs are the same. gpt-oss's "truncate": false is in its config.json.
 inline constexpr Architecture kArchitectures[] = {
@@ -89,7 +96,7 @@ inline constexpr Architecture kArchitectures[] = {
      "deepseek_v3"},
     {"deepseek2-ocr", Rope::norm, kRowsPermuted, "", 0.0, "deepseek_ocr2_text"},
     {"deepseek32", Rope::norm, kLatentAttention | kYarnScalesSoftmax | kReordersFeatures, "", 0.0, "deepseek_v32"},
-    {"deepseek4", Rope::norm, kCompresses | kNeedsWindow | kOneBase | kScalingOnFullOnly, "s", 0.0, "deepseek_v4"},
+    {"deepseek4", Rope::norm, kLikeDeepSeek4 | kNeedsRatios, "s", 0.0, "deepseek_v4"},
     {"dots3note", Rope::norm, kLatentAttention | kReordersFeatures | kSlidesByList | kNeedsSlidingBase},
     {"eagle3", Rope::norm, kRowsPermuted, "", 0.0, "llama"},
     {"ernie4_5", Rope::norm, 0, "", 0.0, "ernie4_5"},
@@ -130,7 +137,7 @@ inline constexpr Architecture kArchitectures[] = {
     {"codeshell", Rope::neox},
     {"cogvlm", Rope::neox},
     {"dbrx", Rope::neox, 0, "", 0.0, "dbrx"},
-    {"dflash", Rope::neox, kOptionalSections | kNeedsList | kOneBase, "", 0.0, "qwen3"},
+    {"dflash", Rope::neox, kOptionalSections | kNeedsList | kOneBase, "", 0.0, "qwen3", &kDeepSeek4Drafter},
     {"dots1", Rope::neox, 0, "", 0.0, "dots1"},
     {"dream", Rope::neox, 0, "", 0.0, "qwen2"},
     {"eurobert", Rope::neox, 0, "", 0.0, "eurobert"},

@@ -65,10 +65,10 @@ class ROPE_ABI Reader {
                                   "1 to 64 of the characters a-z, 0-9, -, _ and .");
         model_.model_type = *name;
         fields_ = fields_of(get_, *name, diagnostics_);
-        // A drafter with hyper-connections is made like DeepSeek-V4.
-        const bool is_like_v4 =
-            *name == "dflash" && fields_.count({"hyper_connection.count"}, kAnyCountOrNone).value_or(0) > 0;
-        const Architecture* const known = find_architecture(is_like_v4 ? "deepseek4" : *name);
+        const Architecture* known = find_architecture(*name);
+        if (known != nullptr && known->with_hyper_connections != nullptr)
+            if (fields_.count({"hyper_connection.count"}, kAnyCountOrNone).value_or(0) > 0)
+                known = known->with_hyper_connections;
         if (known == nullptr && !layout_)
             return diagnostics_.fail("general.architecture is " + shown(*name) +
                                      ", which is not known; give read_gguf_config the layout that the model turns: "
@@ -79,7 +79,7 @@ class ROPE_ABI Reader {
                  ", which is not known; only what the keys say of its layers was used. Not checked is whether its code "
                  "turns the other way, another slice of the head or other layers.");
         architecture_ = known != nullptr ? *known : Architecture{"", Rope::neox};
-        // Text models of models that see: their conversion makes the pairs those of neox.
+        // The conversion of a vision model stores its language model with the pairs of neox.
         const bool was_norm = architecture_.rope == Rope::norm;
         sections_ = fields_.counts("rope.dimension_sections", kAnyCountOrNone).value_or(std::vector<Index>());
         const bool has_axes = sections_.size() > 1 && sections_[0] > 0 && sections_[1] > 0;
@@ -184,13 +184,13 @@ class ROPE_ABI Reader {
             rotated_[i] = rotates && attends_to_itself(model_.layer_types[i]);
         }
     }
-    /// DeepSeek-V4. Layers that predict further tokens may have one, too; without it they slide.
+    /// DeepSeek-V4: one ratio per layer. Layers that predict further tokens slide if the list has none for them.
     ROPE_COLD std::vector<Index> compress_ratios() {
         const char* const key = "attention.compress_ratios";
         auto list = has(kCompresses) ? fields_.counts(key, kAnyCountOrNone) : std::nullopt;
         if (list) list->resize(std::min(list->size(), layers()));
         list = fields_.per_layer(key, std::move(list), layers(), layers() - extra_);
-        if (has(kCompresses) && model_.model_type != "dflash") fields_.require(list.has_value(), key, named());
+        if (has(kNeedsRatios)) fields_.require(list.has_value(), key, named());
         return list.value_or(std::vector<Index>());
     }
     ROPE_COLD std::vector<bool> recurrent_layers() {

@@ -216,7 +216,7 @@ class ROPE_ABI Rotary {
         alpha_.reset();
     }
 
-    /// Of layers that turn half as much as others, only the first ones count.
+    /// Full layers that turn half as many features as others use the first factors, one per pair.
     ROPE_COLD std::vector<double> factors_of(const std::vector<float>& values, const Config& c) const {
         std::vector<double> factors(values.begin(), values.end());
         const std::size_t pairs = static_cast<std::size_t>(rotary_dim(c) / 2);

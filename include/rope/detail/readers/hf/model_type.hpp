@@ -13,8 +13,8 @@ namespace detail {
 
 /// Peculiarities of a model type, as bits beside those of its layers.
 inline constexpr Traits kNoRope = kFirstOwnTrait;  ///< no layer is rotated, whatever the keys say
-inline constexpr Traits kFixedTheta = kFirstOwnTrait
-                                      << 1;  ///< no key says the base or the part that turns: no oversight
+inline constexpr Traits kFixedTheta =
+    kFirstOwnTrait << 1;  ///< files have no key for the base or the part that turns, which is no reason to warn
 inline constexpr Traits kDeepSeekYarn = kFirstOwnTrait << 2;          ///< "yarn" has DeepSeek's magnitude
 inline constexpr Traits kYarnWithoutMagnitude = kFirstOwnTrait << 3;  ///< "yarn" has magnitude 1 unless a key says it
 inline constexpr Traits kAllRotateWithoutWindow = kFirstOwnTrait
@@ -29,12 +29,13 @@ inline constexpr Traits kReversed = kFirstOwnTrait << 10;      ///< every pair t
 inline constexpr Traits kLearnedLogScale = kFirstOwnTrait
                                            << 11;  ///< frequencies have factors that stand in the weights
 inline constexpr Traits kDensePrefixRotates = kFirstOwnTrait
-                                              << 12;            ///< layers with a dense MLP are rotated, sliding or not
-inline constexpr Traits kRopeIfTheta = kFirstOwnTrait << 13;    ///< no base in rope_parameters: no layer is rotated
+                                              << 12;  ///< layers with a dense MLP are rotated, sliding or not
+inline constexpr Traits kRopeIfTheta =
+    kFirstOwnTrait << 13;  ///< rope_parameters without a base, and none beside them: no layer is rotated
 inline constexpr Traits kKeysAreValues = kFirstOwnTrait << 14;  ///< one tensor serves as keys and values
-inline constexpr Traits kValuesFromKeysIfAsked = kFirstOwnTrait
-                                                 << 15;  ///< attention_k_eq_v: so do the projections of full layers
-inline constexpr Traits kValuesFromKeys = kFirstOwnTrait << 16;         ///< the same, always
+inline constexpr Traits kValuesFromKeysIfAsked =
+    kFirstOwnTrait << 15;  ///< attention_k_eq_v: full layers make values with the projection of keys
+inline constexpr Traits kValuesFromKeys = kFirstOwnTrait << 16;         ///< full layers always do
 inline constexpr Traits kFactorsFollowRotation = kFirstOwnTrait << 17;  ///< factors on q and k come after it
 inline constexpr Traits kRotatesValues = kFirstOwnTrait << 18;          ///< v is rotated, too
 inline constexpr Traits kNormIfRotated = kFirstOwnTrait << 19;  ///< layers that are not rotated have no norm of q and k
@@ -44,10 +45,10 @@ inline constexpr Traits kBaseInAttnConfig = kFirstOwnTrait << 23;  ///< attn_con
 inline constexpr Traits kFixedLayout = kFirstOwnTrait << 24;       ///< rope_interleave is not read
 inline constexpr Traits kLastIsAlwaysFull = kFirstOwnTrait << 25;  ///< even if layer_types says otherwise
 inline constexpr Traits kReadsPartial = kFirstOwnTrait << 26;  ///< partial_rotary_factor counts, though 1 by default
-inline constexpr Traits kThetaListIsSwitch = kFirstOwnTrait
-                                             << 27;  ///< layer_rope_theta: 0 is no RoPE, else the base is that of all
-inline constexpr Traits kRopeByEntry = kFirstOwnTrait
-                                       << 22;  ///< kinds of layers without an entry in rope_parameters: no RoPE
+inline constexpr Traits kThetaListIsSwitch =
+    kFirstOwnTrait << 27;  ///< layer_rope_theta: 0 is no RoPE, others mean the base of all layers
+inline constexpr Traits kRopeByEntry =
+    kFirstOwnTrait << 22;  ///< kinds of layers without an entry have no RoPE; without entries, full layers have none
 
 /// A number that a key says, and what its absence means.
 struct ROPE_ABI KeyedNumber {

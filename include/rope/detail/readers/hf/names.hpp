@@ -55,19 +55,19 @@ ROPE_COLD const char* usual_name(LayerType type) noexcept {
     return "";
 }
 
-/// The keys that say which layer is what, of which the first is used.
+/// A key that says the kind of each layer. The first one that a file has is used.
 struct ROPE_ABI LayerKey {
     enum class Form : unsigned char {
         names,    ///< one per layer
         codes,    ///< 0 or another number per layer
-        numbers,  ///< those of the layers that are other, counted from `first`
-        letters,  ///< Nemotron-H's
-        blocks    ///< Nemotron-NAS's
+        numbers,  ///< those of the layers called `other`; the first layer has the number `first`
+        letters,  ///< one per layer, as Nemotron-H has them
+        blocks    ///< an object per layer, as Nemotron-NAS has them
     };
     const char* key;
     Form form = Form::names;
-    const char* zero = "";
-    const char* other = "";
+    const char* zero = "";    ///< the name for code 0, or of layers that are not in the list of numbers
+    const char* other = "";   ///< the name for other codes, or of layers that are
     const char* inside = "";  ///< an object that the key is in
     Index first = 0;
     bool repeats = false;
@@ -108,17 +108,18 @@ inline constexpr Keys kRotaryKeys = {
     "local_rope_theta",   "global_rope_theta", "rotary_dim",          "partial_rotary_factor",
     "rotary_pct",         "rope_pct",          "rotary_emb_fraction", "swa_rope_theta",
     "compress_rope_theta"};
-/// These say what is usual, or something of an indexer, whose rotation is not read.
+/// Keys that need no warning: they repeat what is usual, or concern an indexer, which is not read.
 inline constexpr Keys kHarmlessKeys = {"indexer_rope_interleave", "compress_rates",  "sliding_window_size",
                                        "sliding_windows",         "rope_interleave", "original_rope",
                                        "swa_v_head_dim"};
-/// Objects that the language model is in. Under the last three names others keep other things.
+/// Objects that the language model is in. Those of the second list may be something else: they count where no
+/// num_hidden_layers is beside them.
 inline constexpr Keys kLanguageModelKeys = {"text_config", "llm_config", "language_config", "thinker_config"},
                       kPerhapsLanguageModelKeys = {"decoder_config", "decoder", "vlm_config"};
 
 ROPE_COLD std::string default_of(const std::string& model_type) { return "the default of model_type " + model_type; }
 
-/// Whether a word of a key begins with one of these. ("properties" has a rope, too.)
+/// Whether one of these begins a word of the key. ("rope" is in "properties", but begins no word.)
 ROPE_COLD bool has_word(const std::string& key, Keys words) {
     for (const std::string word : words)
         for (std::size_t at = key.find(word); at != key.npos; at = key.find(word, at + 1))

@@ -65,7 +65,7 @@ class ROPE_ABI HfReader {
         if (concerns_rope(key) || concerns_layers(key)) warn(top_.unread_sentence(key, kRotaryKeys));
         if (top_.is_object(key)) top_.inside(key);
     }
-    /// Some models keep their keys in objects of their own.
+    /// Warns of keys about RoPE in objects within the file.
     ROPE_COLD void warn_unread_inside(const std::string& key) {
         JsonFields& inner = top_.inside(key);
         for (const std::string& member : inner.unread())
@@ -103,7 +103,7 @@ class ROPE_ABI HfReader {
                                  default_of(model_.model_type));
         context_.max_position_embeddings = model_.max_position_embeddings;
     }
-    /// Programs that load weights go by the class that the file names.
+    /// The type of the class in "architectures", by which programs load the weights.
     ROPE_COLD const HfModel* type_of_architecture() {
         const auto value = top_.find("architectures");
         const bool is_list = value && value->kind == Value::Kind::list && value->items.size() == 1;
@@ -165,7 +165,7 @@ class ROPE_ABI HfReader {
         if (!kind || *kind == "rope" || *kind == "rotary") return;
         if (*kind == "nope" || *kind == "alibi" || *kind == "learned")
             return no_rope(top_.path_of(kind_key) + " is " + shown(Json(*kind)));
-        // Of the layout, it says what is known already, or it is a relic.
+        // These values repeat the layout that is known, or are left over from older files.
         const bool is_known =
             context_.type_is_known &&
             (*kind == "absolute" || (*kind == "rope_gptj" && context_.type.layout == Layout::interleaved));
@@ -264,7 +264,7 @@ class ROPE_ABI HfReader {
                  " multiplies each frequency by e^alpha, and alpha is in its weights: Config::log_scale must "
                  "be set before any table is made.");
     }
-    /// Those of the model's type, unless the file has a base beside them, as older ones do.
+    /// The default rope_parameters of the model's type, unless the file has one of kRotaryKeys, as older files do.
     ROPE_COLD void take_default_parameters() {
         default_params_ = Json::parse(context_.type.parameters, nullptr, false);
         if (!default_params_.is_object()) return;

@@ -36,10 +36,10 @@ struct ROPE_ABI HfContext {
 struct ROPE_ABI HfSource {
     const Json* params = nullptr;  ///< rope_parameters, one of their entries, or rope_scaling; they may be missing
     std::string path = {};         ///< of these
-    const char* theta_key = "rope_theta";  ///< the key for the base beside them
-    double theta = 10000.0;                ///< what the absence of a base means
-    bool is_scaled = true;                 ///< otherwise only the base counts
-    bool is_entry = false;                 ///< one of entries by kind, beside which keys for all layers have no place
+    const char* theta_key = "rope_theta";                    ///< the key for the base beside them
+    double theta = 10000.0;                                  ///< what the absence of a base means
+    bool is_scaled = true;                                   ///< false: rope_type counts as default
+    bool is_entry = false;                                   ///< params is the entry of one kind of layers
     std::optional<double> own_theta = {}, own_partial = {};  ///< of lists with one per layer
     HfHeads heads = {};
 };
@@ -183,7 +183,8 @@ class ROPE_ABI HfRotary {
     ROPE_COLD void read_rotary_dim(Config& c) {
         const std::optional<double> part = read_part();
         rotary_dim_is_ = source_.heads.head_dim_is + " is " + std::to_string(c.head_dim);
-        if (source_.heads.is_latent) return;  // it is that of head_dim, which is not the part that turns
+        if (source_.heads.is_latent)
+            return;  // qk_rope_head_dim has counted what turns: a factor is one of the whole head
         if (type_ == "proportional") {
             partial_ = part.value_or(1.0);
             return;
@@ -247,7 +248,7 @@ class ROPE_ABI HfRotary {
             params_.warn_not_used("original_max_position_embeddings", original_length_is_ + " is there, too");
         if (outer || inner) return outer ? *outer : *inner;
         require_max_position(by);
-        if (context_.max_position_embeddings != 0)  // for which it is as good
+        if (context_.max_position_embeddings != 0)  // which serves as the original length
             params_.warn_of_default("original_max_position_embeddings",
                                     std::to_string(context_.max_position_embeddings), "the " + original_length_is_);
         return context_.max_position_embeddings;
@@ -366,7 +367,7 @@ class ROPE_ABI HfRotary {
         if (!sections && context_.type.sections[0] != 0) {
             chosen.assign(std::begin(context_.type.sections), std::end(context_.type.sections));
             const std::string of = params_.lack_of(key) + "; that of model_type " + model_.model_type;
-            if (kind == Mrope::interleaved)  // which every third pair is due to, as far as there are pairs
+            if (kind == Mrope::interleaved)  // an axis has every third pair: no more than there are of these
                 for (Index axis = 2; axis >= 0; --axis)
                     chosen[static_cast<std::size_t>(axis)] =
                         axis == 0 ? pairs - chosen[1] - chosen[2]
