@@ -98,7 +98,7 @@ TEST_CASE("Gemma: values, and the scale of the softmax") {
     std::vector<Index> of;
     for (const rope::HeadSteps& s : model.steps) of.push_back(s.keys_of_layer);
     CHECK(of == std::vector<Index>{0, 1, 2, 3, 1, 3, 3, 1});
-    CHECK(file.with("attention.shared_kv_layers", 8).read().steps[7].keys_of_layer == 7);
+    CHECK(file.with("attention.shared_kv_layers", 8).read().steps[7].keys_of_layer == -1);
     // Where full layers have other key heads, their values come from the keys' projection.
     CHECK_FALSE(file.read().steps[1].values_from_key_projection);
     file.set("attention.head_count_kv", Ints{4, 1, 4, 2, 1, 4, 4, 1});

@@ -371,3 +371,52 @@ TEST_CASE("Mistral Large 4 learned a factor for every frequency, which the file 
     CHECK(got.config_of_layer == std::vector<Index>{0, 0, 0, -1});
     for (const char* other : {"deepseek_v3", "mistral4"}) CHECK_FALSE(only(read(latent(other))).has_log_scale);
 }
+
+TEST_CASE("use_mla false: DeepSeek-OCR has Llama's attention") {
+    const Json j = {{"model_type", "deepseek_v2"},
+                    {"num_hidden_layers", 2},
+                    {"num_attention_heads", 10},
+                    {"hidden_size", 1280},
+                    {"use_mla", false},
+                    {"qk_rope_head_dim", 0},
+                    {"qk_nope_head_dim", 0},
+                    {"max_position_embeddings", 8192},
+                    {"rope_theta", 10000.0}};
+    const ModelConfig m = read(j);
+    CHECK(has_frequencies_of(only(m), half_split(128, 1e4)));
+    CHECK(only(m).layout == Layout::half_split);
+    CHECK_FALSE(m.reference_uses_other_layout);
+}
+
+TEST_CASE("Qwen3-TTS: the talker's scaling says that axes take turns") {
+    const ModelConfig m = read(
+        {{"model_type", "qwen3_tts"},
+         {"talker_config",
+          {{"model_type", "qwen3_tts_talker"},
+           {"num_hidden_layers", 2},
+           {"num_attention_heads", 16},
+           {"num_key_value_heads", 8},
+           {"hidden_size", 2048},
+           {"head_dim", 128},
+           {"max_position_embeddings", 32768},
+           {"rope_theta", 1000000},
+           {"rope_scaling", {{"interleaved", true}, {"mrope_section", {24, 20, 20}}, {"rope_type", "default"}}}}}});
+    CHECK(m.path == "talker_config");
+    CHECK(m.mrope_interleaved);
+    CHECK(only(m).layout == Layout::half_split);
+    CHECK(m.warnings.empty());
+}
+
+TEST_CASE("a base beside a type that has a default schedule: the schedule is not taken, and that is said") {
+    const ModelConfig m = read({{"model_type", "ministral3"},
+                                {"num_hidden_layers", 2},
+                                {"num_attention_heads", 8},
+                                {"hidden_size", 1024},
+                                {"head_dim", 128},
+                                {"max_position_embeddings", 16384},
+                                {"rope_theta", 1e6}});
+    CHECK(has_frequencies_of(only(m), half_split(128, 1e6)));
+    CHECK(support::warns_of(m,
+                            "rope_parameters is missing; that of model_type \"ministral3\" was not taken, because "
+                            "rope_theta is there."));
+}

@@ -85,6 +85,13 @@ TEST_CASE("Infinity and NaN, where they matter, are refused under their names") 
           "rope_theta is Infinity; it must be a number above 0 and at most 2^1000.");
 }
 
+TEST_CASE("Infinity and NaN are no objects") {
+    CHECK(refused_text(llama_with(R"("rope_scaling":Infinity)")) == "rope_scaling is Infinity; it must be an object.");
+    CHECK(refused_text(llama_with(R"("attn_config":NaN)")) == "attn_config is NaN; it must be an object.");
+    CHECK(refused_text(R"({"model_type":"llava","text_config":NaN})") == "text_config is NaN; it must be an object.");
+    CHECK(refused_text("NaN") == "json_text is NaN; it must be an object.");
+}
+
 TEST_CASE("the words Infinity and NaN in a string are a string's, whatever is quoted before them") {
     for (const char* more :
          {R"("a":"Infinity")", R"("a":"no NaN, no -Infinity","b":Infinity)", R"("a":"\\","b":Infinity)",

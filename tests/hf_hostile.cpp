@@ -217,8 +217,10 @@ TEST_CASE("nesting is refused from the 33rd level on") {
 TEST_CASE("huge counts are refused before anything has their size") {
     CHECK(refused("layers", R"({"rope_theta": 10000, "num_hidden_layers": 1099511627776})", kLittle) ==
           "num_hidden_layers is 1099511627776; it must be a whole number from 1 to 65536.");
-    CHECK(refused("pairs", R"({"rope_theta": 10000, "num_hidden_layers": 1, "num_attention_heads": 1, "head_dim": 1099511627776})",
-                  kLittle) == "head_dim is 1099511627776; it must be a whole number from 1 to 2^20.");
+    CHECK(
+        refused("pairs",
+                R"({"rope_theta": 10000, "num_hidden_layers": 1, "num_attention_heads": 1, "head_dim": 1099511627776})",
+                kLittle) == "head_dim is 1099511627776; it must be a whole number from 1 to 2^20.");
     const std::string types = "\"layer_types\": [\"mamba\"" + repeated(",\"mamba\"", 500000) + "]";
     CHECK(refused("layer types", model(types), 50 * types.size()) ==
           "layer_types has 500001 entries; it must have at most 65536.");
@@ -226,8 +228,9 @@ TEST_CASE("huge counts are refused before anything has their size") {
     CHECK(refused("a million entries", model(flags), 50 * flags.size()) ==
           "no_rope_layers has 1000000 entries; it must have at most 65536.");
     // Neither are there as many steps as layers times entries.
-    const std::string full = R"({"rope_theta": 10000, "num_hidden_layers": 65536, "num_attention_heads": "x", "full_attn_idxs": [1)" +
-                             repeated(",1", 1999999) + "]}";
+    const std::string full =
+        R"({"rope_theta": 10000, "num_hidden_layers": 65536, "num_attention_heads": "x", "full_attn_idxs": [1)" +
+        repeated(",1", 1999999) + "]}";
     CHECK(refused("indices of layers", full, 50 * full.size()) ==
           "full_attn_idxs has 2000000 entries; it must have at most 65536.");
     const std::string divisors = repeated("1,", 600000) + "1]";
@@ -237,6 +240,6 @@ TEST_CASE("huge counts are refused before anything has their size") {
                   50 * 2 * divisors.size()) ==
           "rope_scaling.short_factor has 600001 entries; it must have at most 65536.");
     const std::string sections = "\"rope_scaling\": {\"mrope_section\": [" + repeated("1099511627776,", 200000) + "1]}";
-    CHECK(refused("sections", model(sections), 50 * sections.size()).find("mrope_section has 200001 entries; it must have at most 65536.") !=
-          std::string::npos);
+    CHECK(refused("sections", model(sections), 50 * sections.size())
+              .find("mrope_section has 200001 entries; it must have at most 65536.") != std::string::npos);
 }

@@ -246,6 +246,26 @@ TEST_CASE("Ling 2.5: of each group of layers the last one attends") {
     CHECK(read(j).heads[0].k == 0);
 }
 
+TEST_CASE("cohere2_moe: the first layers with a dense MLP have a pattern of their own, and are rotated") {
+    CHECK(letters(model("cohere2_moe", 9, {{"first_k_dense_replace", 2}})) == "ffsssFsss");
+    CHECK(letters(model("cohere2_moe", 9,
+                        {{"first_k_dense_replace", 2}, {"prefix_dense_sliding_window_pattern", 2}})) == "sFsssFsss");
+}
+
+TEST_CASE("the pattern of the type: dory; use_sliding_window false: dots3") {
+    CHECK(letters(model("dory", 5)) == "sssfs");
+    const Json dots = {{"qk_rope_head_dim", 64}};
+    CHECK(letters(model("dots3_note_text", 5, dots)) == "ffsss");
+    Json j = model("dots3_note_text", 5, dots);
+    j["use_sliding_window"] = false;
+    CHECK(letters(j) == "fffff");
+}
+
+TEST_CASE("an index beyond the layers is said") {
+    CHECK(support::warns_of(read(model("bamba", 2, {{"attn_layer_indices", {0, 7}}})),
+                            "attn_layer_indices names layer 7, which is not there."));
+}
+
 // ---- heads ----
 
 TEST_CASE("Gemma 4 as transformers writes it back: per_layer_config has the heads of single layers") {

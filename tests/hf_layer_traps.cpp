@@ -214,7 +214,8 @@ TEST_CASE("embeddings of another kind mean no RoPE: position_embedding_type, and
     CHECK(read(j).layer(0) != nullptr);
     j["num_hidden_layers"] = 40;
     CHECK(refused(j) ==
-          "num_hidden_layers is 40, with which model_type \"baichuan\" has ALiBi: none of this model's layers is rotated.");
+          "num_hidden_layers is 40, with which model_type \"baichuan\" has ALiBi: none of this model's layers is "
+          "rotated.");
 }
 
 TEST_CASE("full_attn_idxs names the layers that attend; the others are convolutions (LFM2)") {

@@ -201,3 +201,34 @@ TEST_CASE("steps: one tensor is keys and values in DeepSeek-V4, and only they ha
     }
     CHECK_FALSE(published("DeepSeek-V3").steps[0].keys_are_values);
 }
+
+TEST_CASE("steps: q of LongCat is multiplied by the root of hidden_size over q_lora_rank") {
+    const Json j = model("longcat_flash", 2, {{"hidden_size", 6144}, {"q_lora_rank", 1536}, {"qk_rope_head_dim", 64}});
+    CHECK(steps(j).q_factor == 2.0);
+    CHECK(steps(j).k_factor == 1.0);
+}
+
+TEST_CASE("steps: of dots3, keys alone have a norm; Zaya's heads have the length sqrt(head_dim)") {
+    const HeadSteps s = steps(model("dots3_note_text", 3, {{"qk_rope_head_dim", 64}}));
+    CHECK(s.q.kind == NormKind::none);
+    CHECK(is_norm(s.k, NormKind::rms, NormWeight::head_dim, 1e-6));
+    CHECK(is_norm(steps(model("zaya", 2)).q, NormKind::rms, NormWeight::none, 0.0));
+}
+
+TEST_CASE("steps: Gemma 3n shares the keys of its last 15 layers, where the file does not say how many") {
+    const ModelConfig m = read(model("gemma3n_text", 30));
+    CHECK(m.steps[14].keys_of_layer == 14);
+    CHECK(m.steps[15].keys_of_layer == 13);
+    CHECK(m.steps[19].keys_of_layer == 14);
+    CHECK(
+        support::warns_of(m, "num_kv_shared_layers is missing; 15 was taken, the default of model_type gemma3n_text."));
+}
+
+TEST_CASE("steps: all layers of a drafter read another model's keys") {
+    const ModelConfig m = read(gemma4(6, {{"num_kv_shared_layers", 6}}));
+    for (const HeadSteps& s : m.steps) CHECK(s.keys_of_layer == -1);
+    CHECK(refused(gemma4(6, {{"num_kv_shared_layers", 7}})) ==
+          "num_kv_shared_layers is 7; it must be no more than there are layers.");
+    CHECK(refused(gemma4(6, {{"kv_source_layers", {0}}})) ==
+          "kv_source_layers has 1 entries; it must have one per layer (6).");
+}

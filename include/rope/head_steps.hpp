@@ -52,7 +52,7 @@ struct ROPE_ABI HeadSteps {
     /// What the products of q and k are multiplied by before the softmax, ModelConfig::softmax_scale_factor included,
     /// q_factor and k_factor not.
     double softmax_scale = 0.0;
-    /// q, k and v are clamped to -clip .. clip, before the rotation; 0: they are not.
+    /// q, k and v are clamped to -clip .. clip, after their norms and before the rotation; 0: they are not.
     double clip = 0.0;
     /// Whether values are rotated, too.
     bool rotates_values = false;
@@ -60,7 +60,8 @@ struct ROPE_ABI HeadSteps {
     bool values_from_key_projection = false;
     /// Whether the rotated keys are the values: one tensor serves as both (DeepSeek-V4).
     bool keys_are_values = false;
-    /// The layer whose keys and values this layer reads: its own number, unless it reuses those of another one.
+    /// The layer whose keys and values this layer reads: its own number, unless it reuses those of another one;
+    /// -1: those of another model (drafters such as Gemma 4's assistant).
     Index keys_of_layer = 0;
 };
 

@@ -23,7 +23,7 @@ namespace detail {
 ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> layout, Diagnostics& diagnostics) {
     if (layout) diagnostics.status = check_layout(*layout);
     const Json root = diagnostics.ok() ? parse_json_text(text, diagnostics) : Json();
-    if (diagnostics.ok() && !root.is_object())
+    if (diagnostics.ok() && (!root.is_object() || is_not_finite(root)))
         diagnostics.fail("json_text is " + shown(root) + "; it must be an object.");
     if (!diagnostics.ok()) return {};
 

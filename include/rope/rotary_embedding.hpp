@@ -255,7 +255,8 @@ class RotaryEmbedding {
 template <class T = float>
 class RotaryStep {
  public:
-    /// Throws as Rows does. The axes are those of model().axis_map.
+    /// Throws as Rows does. Positions have the axes of model().axis_map: those of text stand on every axis. Of `rotary`,
+    /// the model and its frequencies are used, not the tables.
     ROPE_ABI explicit RotaryStep(const RotaryEmbedding<T>& rotary) : rotary_(rotary) {
         const auto& s = *rotary_.state_;
         for (const auto& f : s.frequencies) tables_.push_back({f.q, f.k});

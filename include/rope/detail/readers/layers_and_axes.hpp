@@ -69,10 +69,12 @@ ROPE_COLD std::vector<bool> rotated_layers(const std::vector<LayerType>& types, 
     return rotated;
 }
 
-/// Of the first n layers, the last `shared` keep no keys: they read those of the last one of their type that does.
+/// Of the first n layers, the last `shared` keep no keys: they read those of the last one of their type that does, or,
+/// where all n are shared, those of another model.
 ROPE_COLD void share_last_keys(std::vector<HeadSteps>& steps, const std::vector<LayerType>& types, std::size_t n,
                                Index shared) {
     const std::size_t storing = n - std::min(n, static_cast<std::size_t>(shared));
+    for (std::size_t i = 0; storing == 0 && i < n; ++i) steps[i].keys_of_layer = -1;
     for (std::size_t i = storing; i < n; ++i)
         for (std::size_t j = 0; j < storing; ++j)
             if (types[j] == types[i]) steps[i].keys_of_layer = static_cast<Index>(j);

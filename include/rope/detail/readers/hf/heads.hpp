@@ -75,8 +75,10 @@ class ROPE_ABI HfHeadReader {
         const bool multi_query = top_.truth({"multi_query"}).value_or((type_.traits & kMultiQuery) != 0);
         if (multi_query && !top_.truth({"new_decoder_architecture"}).value_or(false)) kv = 1;
         auto hidden = top_.count(kHiddenKeys);
-        const auto turning =
-            or_default(top_.count({"qk_rope_head_dim"}, kAnyHeadDim), "qk_rope_head_dim", type_.latent_dim);
+        // DeepSeek-OCR: false means plain attention.
+        const bool is_mla = top_.truth({"use_mla"}).value_or(true);
+        auto turning = top_.count({"qk_rope_head_dim"}, is_mla ? kAnyHeadDim : kAnyCountOrNone);
+        turning = is_mla ? or_default(turning, "qk_rope_head_dim", type_.latent_dim) : std::nullopt;
         h.plain_dim = top_.count({"qk_nope_head_dim"}, kAnyCountOrNone).value_or(0);
         top_.count({"qk_head_dim"}, kAnyCountOrNone);
         const auto head_dim = top_.count(kHeadDimKeys, kAnyHeadDim);

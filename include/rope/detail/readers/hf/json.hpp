@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -30,11 +31,14 @@ namespace detail {
 
 using Json = nlohmann::json;
 
+/// Whether a value is what StrictJson makes of Infinity and NaN.
+ROPE_COLD bool is_not_finite(const Json& value) {
+    return value.is_object() && value.contains("__float__") && value["__float__"].is_string();
+}
 /// A value as a sentence shows it.
 ROPE_COLD std::string shown(const Json& value) {
     if (value.is_array()) return "a list of " + std::to_string(value.size());
-    if (value.is_object() && value.contains("__float__") && value["__float__"].is_string())
-        return beginning_of(value["__float__"].get<std::string>());  // Infinity, NaN: see StrictJson
+    if (is_not_finite(value)) return beginning_of(value["__float__"].get<std::string>());
     if (value.is_object()) return "an object";
     return beginning_of(value.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
@@ -46,9 +50,9 @@ ROPE_COLD Value value_of(const Json& json, bool is_entry = false) {
     if (json.is_boolean()) {
         v.kind = Value::Kind::truth;
         v.number = json.get<bool>() ? 1.0 : 0.0;
-    } else if (json.is_number()) {
+    } else if (json.is_number() || is_not_finite(json)) {
         v.kind = Value::Kind::number;
-        v.number = json.get<double>();
+        v.number = json.is_number() ? json.get<double>() : std::numeric_limits<double>::infinity();
     } else if (json.is_string()) {
         v.kind = Value::Kind::text;
         v.text = json.get<std::string>();
@@ -77,12 +81,12 @@ class ROPE_ABI JsonFields : public Fields {
         : Fields([object](const std::string& key) { return lookup(object, key); }, std::move(path), diagnostics),
           object_(object) {}
 
-    ROPE_COLD bool is_object(const std::string& key) const { return has(key) && (*object_)[key].is_object(); }
+    ROPE_COLD bool is_object(const std::string& key) const { return has(key) && has_members((*object_)[key]); }
     /// A member that is an object; nullptr when it is not there, or null.
     ROPE_COLD const Json* object(const std::string& key) {
         if (!says(key)) return nullptr;
         const Json& json = (*object_)[key];
-        if (!json.is_object()) return refuse(path_of(key), value_of(json), "an object"), nullptr;
+        if (!has_members(json)) return refuse(path_of(key), value_of(json), "an object"), nullptr;
         read_.insert(key);
         return &json;
     }
@@ -104,7 +108,7 @@ class ROPE_ABI JsonFields : public Fields {
         if (!says(key)) return nullptr;
         const Json& json = (*object_)[key];
         bool is_right = json.is_array();
-        for (const Json& item : json) is_right = is_right && item.is_object();
+        for (const Json& item : json) is_right = is_right && has_members(item);
         if (!is_right) return refuse(path_of(key), value_of(json), "a list of objects"), nullptr;
         read_.insert(key);
         return &json;
@@ -134,6 +138,7 @@ class ROPE_ABI JsonFields : public Fields {
     }
 
  private:
+    ROPE_COLD static bool has_members(const Json& json) { return json.is_object() && !is_not_finite(json); }
     ROPE_COLD static std::optional<Value> lookup(const Json* object, const std::string& key) {
         if (object == nullptr) return std::nullopt;
         const auto it = object->find(key);

@@ -2,6 +2,7 @@
 // Which layer of a Hugging Face configuration is what, and which are rotated.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -57,13 +58,12 @@ class ROPE_ABI HfLayers {
         const bool has_interval = (type_.traits & kEveryFourthNoRope) != 0;
         const Index interval = top_.count({"no_rope_layer_interval"}).value_or(has_interval ? 4 : 0);
         const auto dense = (traits & kDensePrefixRotates) != 0 ? top_.texts("mlp_layer_types") : std::nullopt;
-        const bool prefix_rotates = top_.count({"prefix_dense_sliding_window_pattern"}).value_or(1) == 1;
         if (!diagnostics_.ok()) return rotated;
         for (std::size_t i = 0; i < types.size(); ++i) {
             if (is_listed ? (*list)[i] == 0 : has_lists && interval > 0 && (static_cast<Index>(i) + 1) % interval == 0)
                 rotated[i] = false;
-            if (dense && prefix_rotates && i < dense->size() && (*dense)[i] == "dense")
-                rotated[i] = attends_to_itself(types[i]);
+            const bool is_dense = dense ? i < dense->size() && (*dense)[i] == "dense" : static_cast<Index>(i) < prefix_;
+            if (is_dense && prefix_period_ == 1) rotated[i] = attends_to_itself(types[i]);
         }
         return rotated;
     }
@@ -161,6 +161,11 @@ class ROPE_ABI HfLayers {
         window_is_null_ = window && window->kind == Value::Kind::null;
         const bool has_window = window && !window_is_null_;
         if (has_window && (type_.traits & kSlidesEverywhere) != 0) first_sliding_ = 0;
+        if ((type_.traits & kDensePrefixRotates) != 0) {  // Cohere 2 MoE
+            prefix_ = std::min(count_, top_.count({"first_k_dense_replace"}, kAnyCountOrNone).value_or(0));
+            prefix_period_ = top_.count({"prefix_dense_sliding_window_pattern"}).value_or(1);
+        }
+        if ((type_.traits & kSlidesUnlessToldNot) != 0) slides_ = top_.truth({"use_sliding_window"}).value_or(true);
         if ((type_.traits & kSlidesIfAsked) == 0) return;
         const bool is_asked = top_.truth({"use_sliding_window"}).value_or(false);
         const Index first = top_.count({"max_window_layers"}, kAnyCountOrNone).value_or(28);
@@ -168,7 +173,7 @@ class ROPE_ABI HfLayers {
     }
     /// Names after the pattern of the model's type, or of a key.
     ROPE_COLD std::vector<std::string> by_pattern() {
-        std::string pattern = type_.pattern;
+        std::string pattern = slides_ ? type_.pattern : "";
         Index period = 0;
         const auto own = top_.find("sliding_window_pattern");
         if (own && own->kind == Value::Kind::text) {  // a word of letters for layers: L slides, G does not
@@ -188,7 +193,9 @@ class ROPE_ABI HfLayers {
         }
         std::vector<std::string> names;
         for (Index i = 0; i < count_; ++i) {
-            LayerType type = layer_of_pattern(pattern, period, type_.traits, i, count_);
+            LayerType type = layer_of_pattern(pattern, period, type_.traits, i - prefix_, count_ - prefix_);
+            if (i < prefix_)
+                type = (i + 1) % prefix_period_ == 0 ? LayerType::full_attention : LayerType::sliding_attention;
             if (type == LayerType::full_attention && i >= first_sliding_) type = LayerType::sliding_attention;
             names.emplace_back(usual_name(type));
         }
@@ -199,8 +206,10 @@ class ROPE_ABI HfLayers {
     const HfModel& type_;
     Diagnostics& diagnostics_;
     Index count_ = 0, first_sliding_ = 65536;
+    Index prefix_ = 0,
+          prefix_period_ = 1;  ///< layers with a dense MLP, which come first and have a pattern of their own
     std::size_t extra_ = 0;
-    bool window_is_null_ = false;
+    bool window_is_null_ = false, slides_ = true;
     std::string source_;
 };
 

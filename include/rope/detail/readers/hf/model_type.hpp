@@ -50,6 +50,11 @@ inline constexpr Traits kThetaListIsSwitch =
 inline constexpr Traits kRopeByEntry =
     kFirstOwnTrait << 22;  ///< kinds of layers without an entry have no RoPE; without entries, full layers have none
 
+inline constexpr Traits kNormOfKeysOnly = kFirstOwnTrait << 28;  ///< q has no norm
+inline constexpr Traits kScalesByQueryRank = kFirstOwnTrait
+                                             << 29;  ///< q is multiplied by sqrt(hidden_size / q_lora_rank)
+inline constexpr Traits kSlidesUnlessToldNot = kFirstOwnTrait << 30;  ///< use_sliding_window false: no layer slides
+
 /// A number that a key says, and what its absence means.
 struct ROPE_ABI KeyedNumber {
     const char* key = nullptr;
@@ -71,6 +76,7 @@ struct ROPE_ABI HfModel {
     Index layers = 0, hidden = 0, q_heads = 0;  ///< 0: must be said
     Index kv_heads = 0;                         ///< 0: as many as q_heads
     Index max_positions = 0;                    ///< 0: unknown
+    Index shared_layers = 0;                    ///< num_kv_shared_layers
     double log_coefficient = 0.1;
     Mrope mrope = Mrope::none;  ///< none: as the keys say
     Index sections[3] = {};
@@ -136,6 +142,11 @@ struct ROPE_ABI HfModel {
     ROPE_ABI constexpr HfModel with_max_positions(Index value) const noexcept {
         HfModel m = *this;
         m.max_positions = value;
+        return m;
+    }
+    ROPE_ABI constexpr HfModel with_shared_layers(Index value) const noexcept {
+        HfModel m = *this;
+        m.shared_layers = value;
         return m;
     }
     ROPE_ABI constexpr HfModel with_log_coefficient(double value) const noexcept {

@@ -44,7 +44,8 @@ inline constexpr HfModel kHfModels[] = {
         .with_pattern("sfss")
         .with_parameters(
             R"({"indexed_attention":{"rope_type":"default","rope_theta":80000000.0,"partial_rotary_factor":0.25},"sliding_attention":{"rope_type":"default","rope_theta":50000.0,"partial_rotary_factor":0.25}})")
-        .with(kReordersFeatures | kFixedLayout | kFirstIsFull),
+        .with_norm(kRmsTwice, 1e-6)
+        .with(kReordersFeatures | kFixedLayout | kFirstIsFull | kNormOfKeysOnly | kSlidesUnlessToldNot),
     interleaved_model("ernie4_5").with_theta(500000.0).with_head_dim(128),
     interleaved_model("ernie4_5_moe").with_theta(500000.0),
     interleaved_model("ernie4_5_vl_moe_text ernie4_5_vl_moe")
@@ -82,14 +83,14 @@ inline constexpr HfModel kHfModels[] = {
     interleaved_model("roformer").with(kFixedTheta),
 
     latent_model("axk1").with_latent_dim(64),
-    latent_model("axk2").with_latent_dim(32).with_latent_dim(32).with(kFixedLayout),
+    latent_model("axk2").with_latent_dim(32).with(kFixedLayout),
     latent_model("bailing_hybrid").with_latent_dim(64).with_theta(6000000.0).with_pattern("-----f").with(kFixedLayout),
     latent_model("deepseek_v3 kimi_k25").with_latent_dim(64),
     latent_model("deepseek_v32").with_latent_dim(64).with(kFixedLayout),
     latent_model("glm4_moe_lite").with_latent_dim(64),
     latent_model("glm_moe_dsa").with_latent_dim(64).with(kFixedLayout),
     latent_model("kimi_k2").with_latent_dim(64),
-    latent_model("longcat_flash").with_latent_dim(64).with_theta(10000000.0).with(kFixedLayout),
+    latent_model("longcat_flash").with_latent_dim(64).with_theta(10000000.0).with(kFixedLayout | kScalesByQueryRank),
     latent_model("mistral4")
         .with_latent_dim(64)
         .with_parameters(
@@ -158,7 +159,11 @@ inline constexpr HfModel kHfModels[] = {
         .with_scale(nullptr, 1.0)
         .with(kValuesFromKeys | kLastIsAlwaysFull),
     half_split_model("doge").with_norm(kRmsTwice, 1e-6),
-    half_split_model("dory").with_theta(10000000.0, 10000.0).with_head_dim(256).with_norm(kL2, 1e-6, nullptr),
+    half_split_model("dory")
+        .with_pattern("sssf")
+        .with_theta(10000000.0, 10000.0)
+        .with_head_dim(256)
+        .with_norm(kL2, 1e-6, nullptr),
     half_split_model("dots1").with_norm(kRmsTwice, 1e-6),
     half_split_model("dots3_note_audio_encoder").with(kReadsPartial),
     half_split_model("embedding_gemma2_text embedding_gemma2")
@@ -177,7 +182,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("esmc").with_norm(kLayerNormAllHeads, 1e-5, nullptr),
     half_split_model("eurobert"),
     half_split_model("evolla EvollaModel").with_theta(500000.0),
-    half_split_model("exaone").with(kReadsPartial),
+    half_split_model("exaone").with_theta(500000.0).with(kReadsPartial),
     half_split_model("exaone4 exaone4_5_text exaone4_5")
         .with_pattern("sssf")
         .with_norm(kRmsTwice, 1e-5)
@@ -208,6 +213,7 @@ inline constexpr HfModel kHfModels[] = {
         .with_theta(1000000.0, 10000.0)
         .with_pattern("ssssf")
         .with_head_dim(256)
+        .with_shared_layers(15)
         .with_norm(kRms, 1e-6)
         .with_v_norm(kRmsWeightless, 1e-6)
         .with_scale(nullptr, 1.0),
@@ -474,6 +480,7 @@ inline constexpr HfModel kHfModels[] = {
         .with_pattern("---f")
         .with_mrope(Mrope::interleaved, 11, 11, 10)
         .with_norm(kRmsPlusOne, 1e-6),
+    half_split_model("qwen3_tts qwen3_tts_talker").with_theta(1000000.0).with_norm(kRmsTwice, 1e-6),
     half_split_model("qwen3_moe").with_norm(kRmsTwice, 1e-6).with(kSlidesIfAsked),
     half_split_model("qwen3_next")
         .with_partial(0.25)
@@ -563,7 +570,7 @@ inline constexpr HfModel kHfModels[] = {
         .with_head_dim(128)
         .with_parameters(
             R"({"hybrid":{"rope_type":"default","rope_theta":5000000.0,"partial_rotary_factor":0.5},"hybrid_sliding":{"rope_type":"default","rope_theta":10000.0,"partial_rotary_factor":0.5}})")
-        .with_norm(kL2, 0.0, nullptr)
+        .with_norm(kRmsWeightless, 0.0, nullptr)
         .with(kReadsPartial),
 
     half_split_model("jamba").with(kNoRope),

@@ -114,7 +114,8 @@ inline constexpr Keys kHarmlessKeys = {"indexer_rope_interleave", "compress_rate
                                        "swa_v_head_dim"};
 /// Objects that the language model is in. Those of the second list may be something else: they count where no
 /// num_hidden_layers is beside them.
-inline constexpr Keys kLanguageModelKeys = {"text_config", "llm_config", "language_config", "thinker_config"},
+inline constexpr Keys kLanguageModelKeys = {"text_config", "llm_config", "language_config", "thinker_config",
+                                            "talker_config"},
                       kPerhapsLanguageModelKeys = {"decoder_config", "decoder", "vlm_config"};
 
 ROPE_COLD std::string default_of(const std::string& model_type) { return "the default of model_type " + model_type; }
@@ -137,7 +138,7 @@ ROPE_COLD bool concerns_layers(const std::string& key) {
     // clang-format off
     return has_word(key, {"layer_types", "layers_block_type", "block_types", "block_configs", "hybrid", "swa_", "sliding",
                           "attn_layer", "attention_layers", "attn_type", "attention_types", "attn_idxs",
-                          "full_attention", "global_attn", "kda_", "compress_ratio", "compress_rate",
+                          "full_attention", "full_attn", "attn_every", "global_attn", "global_layers", "ssm_layers", "kda_", "compress_ratio", "compress_rate",
                           "position_encoding_2d", "per_layer_config", "linear_attn"});
     // clang-format on
 }

@@ -122,7 +122,7 @@ class ROPE_ABI HfReader {
             if (has_word(key, {"alibi", "nope", "no_rope"})) continue;
             if (key.find("type") == key.npos || value.text.rfind("ro", 0) == 0) return true;
         }
-        return false;
+        return top_.inside("attn_config").truth({"rope"}).value_or(false);  // MPT
     }
     ROPE_COLD void no_rope(const std::string& reason) {
         diagnostics_.fail(reason + ": none of this model's layers is rotated.");
@@ -130,6 +130,10 @@ class ROPE_ABI HfReader {
 
     ROPE_COLD void read_layout_keys() {
         const auto interleave = top_.truth({"rope_interleave", "rotary_emb_interleaved"});
+        if (!layout_is_given_ && has(kDeepSeekYarn) && !top_.truth({"use_mla"}).value_or(true)) {
+            context_.layout = Layout::half_split;  // DeepSeek-OCR, whose plain attention is Llama's
+            model_.reference_uses_other_layout = false;
+        }
         if (!interleave || layout_is_given_) return;
         const Layout said = *interleave ? Layout::interleaved : Layout::half_split;
         if (has(kFixedLayout)) {
@@ -268,8 +272,17 @@ class ROPE_ABI HfReader {
     ROPE_COLD void take_default_parameters() {
         default_params_ = Json::parse(context_.type.parameters, nullptr, false);
         if (!default_params_.is_object()) return;
-        for (const char* key : kRotaryKeys)
-            if (top_.says(key)) return;
+        const std::string text = context_.type.parameters;
+        const bool has_schedule = text.find("\"factor\"") != text.npos;
+        const bool has_part =
+            text.find("\"partial_rotary_factor\"") != text.npos && !top_.says("partial_rotary_factor");
+        for (const char* key : kRotaryKeys) {
+            if (!top_.says(key)) continue;
+            if (has_schedule || has_part)
+                warn(params_path_ + " is missing; that of " + named() + " was not taken, because " + top_.path_of(key) +
+                     " is there.");
+            return;
+        }
         params_ = &default_params_;
         top_.warn_of_default("rope_parameters", default_params_.dump(), default_of(model_.model_type));
     }

@@ -139,7 +139,7 @@ class ROPE_ABI HfRotary {
             attn_config.beat("rope_theta", *top_.find(top_.first(keys)), theta_is_);
             return *outer;
         }
-        if (has(kBaseInAttnConfig) && attn_config.says("rope_theta")) {
+        if ((has(kBaseInAttnConfig) || !context_.type_is_known) && attn_config.says("rope_theta")) {
             theta_is_ = attn_config.path_of("rope_theta");
             diagnostics_.warn(theta_is_ +
                               " was used, as the model's authors and most engines do; transformers takes 10000.");
@@ -360,7 +360,7 @@ class ROPE_ABI HfRotary {
         if (kind == Mrope::none) kind = flag.value_or(false) ? Mrope::interleaved : Mrope::chunked;
         if (context_.type.mrope != Mrope::none && flag && *flag != (kind == Mrope::interleaved))
             params_.warn_not_used(params_.says("mrope_interleaved") ? "mrope_interleaved" : "interleaved",
-                                  "the code of model_type " + model_.model_type + " always does the same");
+                                  "the code of model_type " + model_.model_type + " decides it by itself");
         if (!diagnostics_.ok()) return;
         const Index pairs = rotary_dim(c) / 2;
         std::vector<Index> chosen = sections.value_or(std::vector<Index>());

@@ -13,6 +13,7 @@
 #include "heads.hpp"
 #include "json.hpp"
 #include "models.hpp"
+#include "names.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -56,7 +57,11 @@ class ROPE_ABI HfSteps {
         }
         s.q = s.k = norm;
         if (has(kKeysAreValues)) s.q.weight = NormWeight::none;  // DeepSeek-V4: keys alone have a weight
+        if (has(kNormOfKeysOnly)) s.q = HeadNorm();
         s.q_factor = factor(type_.q_factor);
+        if (has(kScalesByQueryRank))
+            if (const auto hidden = top_.count(kHiddenKeys), rank = top_.count({"q_lora_rank"}); hidden && rank)
+                s.q_factor *= std::sqrt(static_cast<double>(*hidden) / static_cast<double>(*rank));
         s.k_factor = factor(type_.k_factor);
         s.v_factor = factor(type_.v_factor);
         s.factors_follow_rotation = has(kFactorsFollowRotation);
@@ -82,10 +87,14 @@ class ROPE_ABI HfSteps {
 
     /// Layers that keep no keys read those of another one.
     ROPE_COLD void share_keys(std::vector<HeadSteps>& steps) {
-        const Index shared = top_.count({"num_kv_shared_layers"}, kAnyCountOrNone).value_or(0);
+        const auto given = top_.count({"num_kv_shared_layers"}, kAnyCountOrNone);
+        const Index shared =
+            given.value_or(type_.shared_layers < static_cast<Index>(steps.size()) ? type_.shared_layers : 0);
+        if (!given && shared != 0)
+            top_.warn_of_default("num_kv_shared_layers", std::to_string(shared), default_of(model_.model_type));
         share_last_keys(steps, model_.layer_types, steps.size(), shared);
-        if (shared >= static_cast<Index>(steps.size()))
-            top_.refuse(top_.path_of("num_kv_shared_layers"), value_of(Json(shared)), "less than there are layers");
+        if (shared > static_cast<Index>(steps.size()))
+            top_.refuse(top_.path_of("num_kv_shared_layers"), value_of(Json(shared)), "no more than there are layers");
         const auto sources = top_.per_layer("kv_source_layers", top_.counts("kv_source_layers", kAnyCountOrNone),
                                             steps.size(), steps.size());
         for (std::size_t i = 0; sources && i < sources->size() && i < steps.size(); ++i) {
