@@ -20,6 +20,7 @@ using rope::Config;
 using rope::Index;
 using rope::Layout;
 using rope::ModelConfig;
+using support::config_of;
 using support::half_split;
 using support::has_frequencies_of;
 using support::interleaved;
@@ -33,22 +34,11 @@ using support::Real;
 using support::refused;
 using support::shifted;
 using support::warns_of;
+using support::without;
 
-/// A model of four layers, and what it says otherwise.
-Json model(const char* type, const Json& more = Json::object()) {
-    Json j = {
-        {"model_type", type},  {"num_hidden_layers", 4}, {"num_attention_heads", 8},        {"num_key_value_heads", 2},
-        {"hidden_size", 1024}, {"rope_theta", 10000.0},  {"max_position_embeddings", 16384}};
-    j.update(more);
-    return j;
-}
-Json without(Json j, const char* key) {
-    j.erase(key);
-    return j;
-}
 /// In multi-head latent attention, 64 features of a head turn and 128 do not.
 Json latent(const char* type, const Json& more = Json::object()) {
-    Json j = model(type, {{"qk_nope_head_dim", 128}, {"qk_rope_head_dim", 64}});
+    Json j = config_of(type, {{"qk_nope_head_dim", 128}, {"qk_rope_head_dim", 64}});
     j.update(more);
     return j;
 }
@@ -162,14 +152,14 @@ TEST_CASE("DeepSeek-V4 as transformers writes it back: the entries are called ma
 // ---- bases and parts that stand elsewhere ----
 
 TEST_CASE("MiMo-V2: sliding layers have a base, and key heads, under keys of their own") {
-    const ModelConfig got = read(model("mimo_v2_flash", {{"num_hidden_layers", 6},
-                                                         {"head_dim", 192},
-                                                         {"partial_rotary_factor", 0.334},
-                                                         {"rope_theta", 5000000},
-                                                         {"swa_rope_theta", 20000},
-                                                         {"swa_num_attention_heads", 16},
-                                                         {"swa_num_key_value_heads", 4},
-                                                         {"hybrid_layer_pattern", {0, 1, 1, 0, 1, 0}}}));
+    const ModelConfig got = read(config_of("mimo_v2_flash", {{"num_hidden_layers", 6},
+                                                             {"head_dim", 192},
+                                                             {"partial_rotary_factor", 0.334},
+                                                             {"rope_theta", 5000000},
+                                                             {"swa_rope_theta", 20000},
+                                                             {"swa_num_attention_heads", 16},
+                                                             {"swa_num_key_value_heads", 4},
+                                                             {"hybrid_layer_pattern", {0, 1, 1, 0, 1, 0}}}));
     CHECK(got.config_of_layer == std::vector<Index>{0, 1, 1, 0, 1, 0});
     CHECK(is_config(*got.layer(0), half_split(192, 5e6, {}, 64)));
     CHECK(is_config(*got.layer(1), half_split(192, 2e4, {}, 64)));
@@ -198,28 +188,28 @@ TEST_CASE("DBRX: the base, key heads and the clip stand in attn_config") {
 }
 
 TEST_CASE("Step-3.5: base and part are lists with one number per layer, and only some kinds of layers are scaled") {
-    Json j =
-        model("step3p5",
-              {{"num_nextn_predict_layers", 1},
-               {"num_attention_heads", 64},
-               {"num_attention_groups", 8},
-               {"head_dim", 128},
-               {"layer_types",
-                {"full_attention", "sliding_attention", "sliding_attention", "full_attention", "sliding_attention"}},
-               {"rope_theta", {5e6, 1e4, 1e4, 5e6, 1e4}},
-               {"partial_rotary_factors", {0.5, 1.0, 1.0, 0.5, 1.0}},
-               {"rope_scaling",
-                {{"rope_type", "llama3"},
-                 {"factor", 2.0},
-                 {"original_max_position_embeddings", 131072},
-                 {"low_freq_factor", 1.0},
-                 {"high_freq_factor", 32.0}}},
-               {"yarn_only_types", Json::array({"full_attention"})},
-               {"attention_other_setting",
-                {{"attention_type", "sliding_attention"},
-                 {"num_attention_heads", 96},
-                 {"num_attention_groups", 4},
-                 {"head_dim", 128}}}});
+    Json j = config_of(
+        "step3p5",
+        {{"num_nextn_predict_layers", 1},
+         {"num_attention_heads", 64},
+         {"num_attention_groups", 8},
+         {"head_dim", 128},
+         {"layer_types",
+          {"full_attention", "sliding_attention", "sliding_attention", "full_attention", "sliding_attention"}},
+         {"rope_theta", {5e6, 1e4, 1e4, 5e6, 1e4}},
+         {"partial_rotary_factors", {0.5, 1.0, 1.0, 0.5, 1.0}},
+         {"rope_scaling",
+          {{"rope_type", "llama3"},
+           {"factor", 2.0},
+           {"original_max_position_embeddings", 131072},
+           {"low_freq_factor", 1.0},
+           {"high_freq_factor", 32.0}}},
+         {"yarn_only_types", Json::array({"full_attention"})},
+         {"attention_other_setting",
+          {{"attention_type", "sliding_attention"},
+           {"num_attention_heads", 96},
+           {"num_attention_groups", 4},
+           {"head_dim", 128}}}});
     j.erase("num_key_value_heads");
     const ModelConfig got = read(j);
     CHECK(got.config_of_layer == std::vector<Index>{0, 1, 1, 0});
@@ -287,7 +277,7 @@ TEST_CASE("M-RoPE: how axes share the pairs is a matter of the model's type, and
           Case{"glm4v_text", 128, 64, {8, 12, 12}, false}, Case{"paddleocr_vl_text", 128, 128, {16, 24, 24}, false}}) {
         INFO(c.type);
         const double part = static_cast<double>(c.rotary_dim) / static_cast<double>(c.head_dim);
-        Json j = model(c.type, {{"head_dim", c.head_dim}, {"partial_rotary_factor", part}});
+        Json j = config_of(c.type, {{"head_dim", c.head_dim}, {"partial_rotary_factor", part}});
         const auto is_right = [&](const ModelConfig& got) {
             return got.mrope_section == c.sections && got.mrope_interleaved == c.is_interleaved &&
                    got.axis_map.axes == 3 &&
@@ -304,7 +294,7 @@ TEST_CASE("M-RoPE: how axes share the pairs is a matter of the model's type, and
 }
 
 TEST_CASE("M-RoPE: mrope_interleaved false in a file of Qwen3-VL is not used, and not dropped in silence") {
-    Json j = model("qwen3_vl_text", {{"head_dim", 128}});
+    Json j = config_of("qwen3_vl_text", {{"head_dim", 128}});
     j["rope_scaling"] = {{"rope_type", "default"}, {"mrope_section", {24, 20, 20}}, {"mrope_interleaved", false}};
     CHECK(read(j).mrope_interleaved);
     CHECK(read(j).axis_map.axis_of == rope::mrope_interleaved({24, 20, 20}).axis_of);
@@ -323,7 +313,7 @@ TEST_CASE("M-RoPE: mrope_interleaved false in a file of Qwen3-VL is not used, an
 }
 
 TEST_CASE("M-RoPE: Ernie 4.5 VL alternates height and width, and time comes last") {
-    Json j = model("ernie4_5_vl_moe_text");
+    Json j = config_of("ernie4_5_vl_moe_text");
     const auto is_right = [&](const ModelConfig& got) {
         if (got.axis_map.axis_of.size() != 64 || got.axis_map.axes != 3 || got.mrope_interleaved) return false;
         for (std::size_t i = 0; i < 64; ++i)
@@ -342,24 +332,24 @@ TEST_CASE("M-RoPE: Ernie 4.5 VL alternates height and width, and time comes last
 }
 
 TEST_CASE("M-RoPE: sections of the type that do not fit the pairs are not taken") {
-    const ModelConfig got = read(model("qwen2_vl_text", {{"head_dim", 64}}));
+    const ModelConfig got = read(config_of("qwen2_vl_text", {{"head_dim", 64}}));
     CHECK(got.mrope_section.empty());
     CHECK(got.axis_map.axes == 1);
     CHECK(warns_of(got, "is not for 32 pairs, so positions of several axes are not known"));
     // Where every third pair is due to an axis, they do.
-    CHECK(read(model("qwen3_vl_text", {{"head_dim", 64}})).mrope_section == std::vector<Index>{11, 11, 10});
+    CHECK(read(config_of("qwen3_vl_text", {{"head_dim", 64}})).mrope_section == std::vector<Index>{11, 11, 10});
 }
 
 // ---- direction, and factors that were learned ----
 
 TEST_CASE("nanochat turns backwards") {
-    const ModelConfig got = read(model("nanochat"));
+    const ModelConfig got = read(config_of("nanochat"));
     CHECK(only(got).is_reversed);
     const std::vector<double> w = rope::frequencies(only(got)).inv_freq;
     REQUIRE(w.size() == 64);
     for (std::size_t i = 0; i < 64; ++i)
         CHECK(is_close(-w[i], pow(Real(1e4), Real::integer(-2 * static_cast<Index>(i)) / Real(128.0))));
-    for (const char* other : {"llama", "brand_new"}) CHECK_FALSE(only(read(model(other))).is_reversed);
+    for (const char* other : {"llama", "brand_new"}) CHECK_FALSE(only(read(config_of(other))).is_reversed);
 }
 
 TEST_CASE("Mistral Large 4 learned a factor for every frequency, which the file does not say") {

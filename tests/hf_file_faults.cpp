@@ -19,6 +19,7 @@ namespace {
 using rope::Index;
 using rope::Layout;
 using rope::ModelConfig;
+using support::config_of;
 using support::half_split;
 using support::has_frequencies_of;
 using support::is_close;
@@ -31,17 +32,9 @@ using support::Real;
 using support::refused;
 using support::warns_of;
 
-/// A model of four layers, and what it says otherwise.
-Json model(const char* type, const Json& more = Json::object()) {
-    Json j = {
-        {"model_type", type},  {"num_hidden_layers", 4}, {"num_attention_heads", 8},        {"num_key_value_heads", 2},
-        {"hidden_size", 1024}, {"rope_theta", 10000.0},  {"max_position_embeddings", 16384}};
-    j.update(more);
-    return j;
-}
 /// A Llama as text, with something after its keys.
 std::string llama_with(const std::string& more) {
-    std::string text = model("llama").dump();
+    std::string text = config_of("llama").dump();
     text.back() = ',';
     return text + more + "}";
 }
@@ -53,7 +46,7 @@ std::string refused_with_layout(const Json& j) {
     return support::refusal([&] { (void)support::read_hf_config(j.dump(), Layout::half_split); }).message;
 }
 /// The warnings of a model that is otherwise read as a Llama of the same numbers.
-std::vector<std::string> warnings_beside(const Json& more) { return read(model("llama", more)).warnings; }
+std::vector<std::string> warnings_beside(const Json& more) { return read(config_of("llama", more)).warnings; }
 
 }  // namespace
 
@@ -73,7 +66,7 @@ TEST_CASE("Infinity and NaN, where they matter, are refused under their names") 
           "rope_scaling.factor is Infinity; it must be a number from 2^-32 to 2^32.");
     CHECK(refused_text(llama_with(R"("rope_scaling":{"rope_type":"linear","factor":NaN})")) ==
           "rope_scaling.factor is NaN; it must be a number from 2^-32 to 2^32.");
-    Json j = model("llama");
+    Json j = config_of("llama");
     j.erase("rope_theta");
     std::string text = j.dump();
     text.back() = ',';
@@ -99,7 +92,7 @@ TEST_CASE("the words Infinity and NaN in a string are a string's, whatever is qu
         INFO(more);
         CHECK(refused_text(llama_with(more)) == "(accepted)");
     }
-    CHECK(refused(model("llama", {{"rope_theta", "Infinity"}})) ==
+    CHECK(refused(config_of("llama", {{"rope_theta", "Infinity"}})) ==
           "rope_theta is \"Infinity\"; it must be a number above 0 and at most 2^1000.");
 }
 
@@ -114,7 +107,7 @@ TEST_CASE("where a text goes wrong is counted in the text that was given, before
 // ---- where the language model is ----
 
 TEST_CASE("the language model may be nested under many names, and ModelConfig::path says where it was found") {
-    const Json inner = model("llama");
+    const Json inner = config_of("llama");
     const auto found = [](const Json& j) {
         const ModelConfig got = read(j);
         return got.model_type == "llama" && only(got).base == 1e4 && got.layers() == 4 ? got.path : "elsewhere";
@@ -133,18 +126,18 @@ TEST_CASE("the language model may be nested under many names, and ModelConfig::p
 TEST_CASE("decoder, decoder_config and vlm_config beside a model's own layers are something else") {
     for (const char* key : {"decoder_config", "decoder", "vlm_config"}) {
         INFO(key);
-        const ModelConfig got = read(model("llama", {{key, model("llama", {{"rope_theta", 5.0}})}}));
+        const ModelConfig got = read(config_of("llama", {{key, config_of("llama", {{"rope_theta", 5.0}})}}));
         CHECK(got.path.empty());
         CHECK(only(got).base == 1e4);
     }
-    CHECK(only(read(model("llama", {{"decoder", "wordpiece"}}))).base == 1e4);
+    CHECK(only(read(config_of("llama", {{"decoder", "wordpiece"}}))).base == 1e4);
 }
 
 TEST_CASE("a nested model's errors and warnings have its path") {
-    const Json bad = model("llama", {{"rope_theta", -1.0}});
+    const Json bad = config_of("llama", {{"rope_theta", -1.0}});
     CHECK(refused({{"thinker_config", {{"text_config", bad}}}}).find("thinker_config.text_config.rope_theta is -1.0") ==
           0);
-    const Json odd = model("llama", {{"rope_odd", 1}});
+    const Json odd = config_of("llama", {{"rope_odd", 1}});
     CHECK(
         warns_of(read({{"vlm_config", {{"text_config", odd}}}}), "vlm_config.text_config.rope_odd is not understood"));
 }
@@ -152,9 +145,9 @@ TEST_CASE("a nested model's errors and warnings have its path") {
 // ---- keys that are read, and keys that are not ----
 
 TEST_CASE("attn_factor multiplies the magnitude, and says that transformers leaves it out") {
-    Json j =
-        model("llama",
-              {{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 4096}}}});
+    Json j = config_of(
+        "llama",
+        {{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 4096}}}});
     for (const double factor : {0.5, 2.0}) {
         j["rope_scaling"]["attn_factor"] = factor;
         CHECK(is_close(magnitude(j), magnitude_of_yarn(4.0) * Real(factor)));
@@ -168,9 +161,9 @@ TEST_CASE("attn_factor multiplies the magnitude, and says that transformers leav
 }
 
 TEST_CASE("an extrapolation_factor is a part: outside 0 to 1 it is refused") {
-    Json j =
-        model("llama",
-              {{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 4096}}}});
+    Json j = config_of(
+        "llama",
+        {{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 4096}}}});
     for (const double factor : {1.5, -0.5, 1.0000001}) {
         j["rope_scaling"]["extrapolation_factor"] = factor;
         CHECK(refused(j) ==
@@ -192,21 +185,21 @@ TEST_CASE("keys that say what is usual are no reason to warn") {
               .empty());
     // And those that say something else are.
     CHECK(warnings_beside({{"use_mrope", true}}).size() == 1);
-    CHECK(refused(model("llama", {{"use_rotary_pos_emb", false}})) ==
+    CHECK(refused(config_of("llama", {{"use_rotary_pos_emb", false}})) ==
           "use_rotary_pos_emb is false: none of this model's layers is rotated.");
 }
 
 TEST_CASE("keys about layers that are not read are named, whatever they say") {
     for (const char* type : {"llama", "brand_new"}) {
-        const ModelConfig got = read(model(type, {{"attn_layer_foo", 1},
-                                                  {"swa_foo", 2.5},
-                                                  {"hybrid_foo", "LLLG"},
-                                                  {"kda_foo", {1, 2}},
-                                                  {"sliding_foo", {{"a", 1}}},
-                                                  {"compress_ratio", 4},
-                                                  {"foo", 1},
-                                                  {"mlp_layer_types", {"dense", "sparse"}},
-                                                  {"moe_hybrid", 1}}));
+        const ModelConfig got = read(config_of(type, {{"attn_layer_foo", 1},
+                                                      {"swa_foo", 2.5},
+                                                      {"hybrid_foo", "LLLG"},
+                                                      {"kda_foo", {1, 2}},
+                                                      {"sliding_foo", {{"a", 1}}},
+                                                      {"compress_ratio", 4},
+                                                      {"foo", 1},
+                                                      {"mlp_layer_types", {"dense", "sparse"}},
+                                                      {"moe_hybrid", 1}}));
         for (const char* key :
              {"attn_layer_foo", "swa_foo", "hybrid_foo", "kda_foo", "sliding_foo", "compress_ratio"}) {
             INFO(type << ", " << key);
@@ -240,7 +233,7 @@ TEST_CASE("GPT-2, BERT, BLOOM and MPT have none, and a layout does not give them
 }
 
 TEST_CASE("a switch that is off, or ALiBi, does not speak of rotary embeddings") {
-    Json j = model("brand_new");
+    Json j = config_of("brand_new");
     j.erase("rope_theta");
     for (const Json& more : {Json{{"use_rope", false}}, Json{{"alibi", false}}, Json{{"rope_scaling", nullptr}},
                              Json{{"position_embedding_type", "absolute"}}, Json{{"no_rope_layers", {1, 1, 1, 1}}}}) {
@@ -259,7 +252,7 @@ TEST_CASE("a switch that is off, or ALiBi, does not speak of rotary embeddings")
 TEST_CASE("what is not checked of a model that nobody knows is said, with a layout given, too") {
     const std::string words = "model_type \"brand_new\" is not known: only what the keys say was used. Not checked is";
     for (const std::optional<Layout>& layout : {std::optional<Layout>(), std::optional<Layout>(Layout::interleaved)}) {
-        const ModelConfig got = support::read_hf_config(model("brand_new").dump(), layout);
+        const ModelConfig got = support::read_hf_config(config_of("brand_new").dump(), layout);
         CHECK(warns_of(got, words));
         CHECK(got.warnings.size() == (layout ? 1 : 2));
         CHECK(only(got).layout == layout);
@@ -268,7 +261,7 @@ TEST_CASE("what is not checked of a model that nobody knows is said, with a layo
 }
 
 TEST_CASE("an unknown type whose architectures names a known class is taken for it, and says so") {
-    const auto named = [](const Json& classes) { return model("brand_new", {{"architectures", classes}}); };
+    const auto named = [](const Json& classes) { return config_of("brand_new", {{"architectures", classes}}); };
     const ModelConfig got = read(named(Json::array({"LlamaForCausalLM"})));
     CHECK(only(got).layout == Layout::half_split);
     CHECK(got.model_type == "brand_new");
@@ -288,7 +281,7 @@ TEST_CASE("an unknown type whose architectures names a known class is taken for 
           Json::array({"Llama"}), Json::array({7})})
         CHECK_FALSE(only(read(named(classes))).layout.has_value());
     // A known type is what it is.
-    Json known = model("llama", {{"architectures", Json::array({"CohereForCausalLM"})}});
+    Json known = config_of("llama", {{"architectures", Json::array({"CohereForCausalLM"})}});
     CHECK(only(read(known)).layout == Layout::half_split);
     CHECK(read(known).warnings.empty());
 }

@@ -19,30 +19,16 @@ namespace {
 using rope::Index;
 using rope::LayerType;
 using rope::ModelConfig;
+using support::config_of;
+using support::gemma4;
 using support::half_split;
 using support::has_frequencies_of;
 using support::Json;
 using support::only;
 using support::read;
 using support::refused;
+using support::without;
 
-/// A model with heads of 128 features, and what it says otherwise.
-Json model(const char* type, Index layers, const Json& more = Json::object()) {
-    Json j = {{"model_type", type},
-              {"num_hidden_layers", layers},
-              {"num_attention_heads", 8},
-              {"num_key_value_heads", 2},
-              {"hidden_size", 1024},
-              {"head_dim", 128},
-              {"max_position_embeddings", 16384},
-              {"rope_theta", 10000.0}};
-    j.update(more);
-    return j;
-}
-Json without(Json j, const char* key) {
-    j.erase(key);
-    return j;
-}
 /// A letter per layer: full, sliding, chunked, sparse (i), compressed (z), cross (x) and none (-); capital where it is
 /// not rotated.
 std::string letters(const ModelConfig& m) {
@@ -56,15 +42,6 @@ std::string letters(const ModelConfig& m) {
 }
 std::string letters(const Json& j) { return letters(read(j)); }
 const std::string kNoneRotates = ": none of this model's layers is rotated.";
-
-Json gemma4(Index layers, const Json& more) {
-    const Json entries = {
-        {"full_attention", {{"rope_type", "proportional"}, {"rope_theta", 1e6}, {"partial_rotary_factor", 0.25}}},
-        {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 1e4}}}};
-    Json j = without(model("gemma4_text", layers, more), "rope_theta");
-    j["rope_parameters"] = entries;
-    return j;
-}
 
 }  // namespace
 
@@ -86,19 +63,20 @@ TEST_CASE("every name that files have for a layer is known, and a name that none
             const std::size_t end = std::min(all.find(' ', begin), all.size());
             const std::string name = all.substr(begin, end - begin);
             INFO(name);
-            CHECK(letters(model("llama", 2, {{"layer_types", {"full_attention", name}}})) == "f" + entry.first);
+            CHECK(letters(config_of("llama", 2, {{"layer_types", {"full_attention", name}}})) == "f" + entry.first);
             begin = end + 1;
         }
     }
     CHECK(count == 25);
-    CHECK(refused(model("llama", 2, {{"layer_types", {"full_attention", "odd_attention"}}}))
+    CHECK(refused(config_of("llama", 2, {{"layer_types", {"full_attention", "odd_attention"}}}))
               .find("layer_types[1] is \"odd_attention\"; it must be one of full_attention") == 0);
-    CHECK(refused(model("llama", 2, {{"layer_types", {"full_attention", ""}}})).find("layer_types[1] is \"\"") == 0);
+    CHECK(refused(config_of("llama", 2, {{"layer_types", {"full_attention", ""}}})).find("layer_types[1] is \"\"") ==
+          0);
 }
 
 TEST_CASE("a list may have entries for layers that predict further tokens, and no others") {
     const auto types = [](int n) { return Json(std::vector<std::string>(static_cast<std::size_t>(n), "attention")); };
-    Json j = model("llama", 3, {{"num_nextn_predict_layers", 2}});
+    Json j = config_of("llama", 3, {{"num_nextn_predict_layers", 2}});
     for (const int n : {3, 5}) {
         j["layer_types"] = types(n);
         CHECK(letters(j) == "fff");
@@ -115,42 +93,42 @@ TEST_CASE("a list may have entries for layers that predict further tokens, and n
 // ---- layers that do not turn ----
 
 TEST_CASE("layers that see everything are not rotated in models whose others slide") {
-    CHECK(letters(model("afmoe", 13)) == "sssFsssFsssFs");
-    CHECK(letters(model("exaone_moe", 13, {{"sliding_window", 4096}})) == "sssFsssFsssFs");
-    CHECK(letters(model("kolibri1", 13, {{"sliding_window", 513}})) == "ssssFssssFsss");
-    CHECK(letters(model("flint", 13)) == "FFsssFsssFssF");
-    CHECK(letters(model("lara_mini", 13)) == "-s-Fs-s-Fs-s-");
-    CHECK(letters(model("cohere2_moe", 13)) == "sssFsssFsssFs");
+    CHECK(letters(config_of("afmoe", 13)) == "sssFsssFsssFs");
+    CHECK(letters(config_of("exaone_moe", 13, {{"sliding_window", 4096}})) == "sssFsssFsssFs");
+    CHECK(letters(config_of("kolibri1", 13, {{"sliding_window", 513}})) == "ssssFssssFsss");
+    CHECK(letters(config_of("flint", 13)) == "FFsssFsssFssF");
+    CHECK(letters(config_of("lara_mini", 13)) == "-s-Fs-s-Fs-s-");
+    CHECK(letters(config_of("cohere2_moe", 13)) == "sssFsssFsssFs");
 }
 
 TEST_CASE("but they are where there is no window (EXAONE), or where the list says so") {
-    CHECK(read(model("exaone_moe", 8, {{"sliding_window", nullptr}})).layer(3) != nullptr);
-    CHECK(read(model("kolibri1", 8, {{"sliding_window", nullptr}})).layer(4) != nullptr);
-    CHECK(letters(model("afmoe", 3, {{"layer_types", {"full_attention", "sliding_attention", "full_attention"}}})) ==
-          "FsF");
+    CHECK(read(config_of("exaone_moe", 8, {{"sliding_window", nullptr}})).layer(3) != nullptr);
+    CHECK(read(config_of("kolibri1", 8, {{"sliding_window", nullptr}})).layer(4) != nullptr);
+    CHECK(letters(config_of("afmoe", 3,
+                            {{"layer_types", {"full_attention", "sliding_attention", "full_attention"}}})) == "FsF");
 }
 
 TEST_CASE("cohere2_moe: layers with a dense MLP are rotated, sliding or not") {
     const Json dense = {
         {"mlp_layer_types", {"dense", "dense", "dense", "dense", "sparse", "sparse", "sparse", "sparse"}}};
-    CHECK(letters(model("cohere2_moe", 8, dense)) == "sssfsssF");
-    Json j = model("cohere2_moe", 8, dense);
+    CHECK(letters(config_of("cohere2_moe", 8, dense)) == "sssfsssF");
+    Json j = config_of("cohere2_moe", 8, dense);
     j["prefix_dense_sliding_window_pattern"] = 2;
     CHECK(letters(j) == "sssFsssF");
 }
 
 TEST_CASE("sliding_window_pattern 0: no layer slides") {
-    CHECK(letters(model("gemma3_text", 6, {{"sliding_window_pattern", 0}})) == "ffffff");
-    CHECK(letters(model("gemma3_text", 6, {{"sliding_window_pattern", 3}})) == "ssfssf");
-    CHECK(letters(model("gemma3_text", 6, {{"sliding_window_pattern", 1}})) == "ffffff");
+    CHECK(letters(config_of("gemma3_text", 6, {{"sliding_window_pattern", 0}})) == "ffffff");
+    CHECK(letters(config_of("gemma3_text", 6, {{"sliding_window_pattern", 3}})) == "ssfssf");
+    CHECK(letters(config_of("gemma3_text", 6, {{"sliding_window_pattern", 1}})) == "ffffff");
 }
 
 // ---- layers that do not attend ----
 
 TEST_CASE("models whose layers attend without rotation are refused (Nemotron-H, Jamba, Kimi Linear)") {
-    Json nemotron = without(model("nemotron_h", 4, {{"hybrid_override_pattern", "M*E-"}}), "rope_theta");
-    Json jamba = without(model("jamba", 8, {{"attn_layer_period", 4}, {"attn_layer_offset", 1}}), "rope_theta");
-    Json kimi = model("kimi_linear", 4, {{"linear_attn_config", {{"full_attn_layers", Json::array({4})}}}});
+    Json nemotron = without(config_of("nemotron_h", 4, {{"hybrid_override_pattern", "M*E-"}}), "rope_theta");
+    Json jamba = without(config_of("jamba", 8, {{"attn_layer_period", 4}, {"attn_layer_offset", 1}}), "rope_theta");
+    Json kimi = config_of("kimi_linear", 4, {{"linear_attn_config", {{"full_attn_layers", Json::array({4})}}}});
     for (const Json& j : {nemotron, jamba, kimi}) {
         CHECK(refused(j) == "model_type " + j["model_type"].dump() + " has no rotary embedding" + kNoneRotates);
         Json more = j;  // keys that other models have are relics there
@@ -161,17 +139,18 @@ TEST_CASE("models whose layers attend without rotation are refused (Nemotron-H, 
 }
 
 TEST_CASE("the same keys of models that nobody knows say which layers attend") {
-    CHECK(letters(model("brand_new", 4, {{"hybrid_override_pattern", "M*E-"}})) == "-f--");
-    CHECK(letters(model("brand_new", 8, {{"attn_layer_period", 4}, {"attn_layer_offset", 1}})) == "-f---f--");
-    CHECK(letters(model("brand_new", 4, {{"linear_attn_config", {{"full_attn_layers", Json::array({4})}}}})) == "---f");
-    CHECK(refused(model("brand_new", 4, {{"hybrid_override_pattern", "M*EX"}})) ==
+    CHECK(letters(config_of("brand_new", 4, {{"hybrid_override_pattern", "M*E-"}})) == "-f--");
+    CHECK(letters(config_of("brand_new", 8, {{"attn_layer_period", 4}, {"attn_layer_offset", 1}})) == "-f---f--");
+    CHECK(letters(config_of("brand_new", 4, {{"linear_attn_config", {{"full_attn_layers", Json::array({4})}}}})) ==
+          "---f");
+    CHECK(refused(config_of("brand_new", 4, {{"hybrid_override_pattern", "M*EX"}})) ==
           "hybrid_override_pattern is \"M*EX\"; it must be made of the letters M, *, E and -.");
-    CHECK(refused(model("brand_new", 4, {{"hybrid_override_pattern", "M*E"}})) ==
+    CHECK(refused(config_of("brand_new", 4, {{"hybrid_override_pattern", "M*E"}})) ==
           "hybrid_override_pattern has 3 entries; it must have one per layer (4).");
 }
 
 TEST_CASE("Bamba: attn_layer_indices names the layers that attend, and half of a head turns") {
-    Json j = model("bamba", 12, {{"attn_layer_indices", {1, 4, 9}}, {"partial_rotary_factor", 0.5}});
+    Json j = config_of("bamba", 12, {{"attn_layer_indices", {1, 4, 9}}, {"partial_rotary_factor", 0.5}});
     CHECK(letters(j) == "-f--f----f--");
     CHECK(has_frequencies_of(only(read(j)), half_split(128, 1e4, {}, 64)));
     CHECK(read(j).heads[0].q == 0);
@@ -180,7 +159,7 @@ TEST_CASE("Bamba: attn_layer_indices names the layers that attend, and half of a
 }
 
 TEST_CASE("Zamba2 turns only if use_mem_rope says so, in the hybrid layers") {
-    Json j = model("zamba2", 6, {{"hybrid_layer_ids", {1, 4}}, {"use_mem_rope", true}});
+    Json j = config_of("zamba2", 6, {{"hybrid_layer_ids", {1, 4}}, {"use_mem_rope", true}});
     CHECK(letters(j) == "-f--f-");
     j["use_mem_rope"] = false;
     CHECK(refused(j) == "use_mem_rope is false, not true" + kNoneRotates);
@@ -189,7 +168,7 @@ TEST_CASE("Zamba2 turns only if use_mem_rope says so, in the hybrid layers") {
 }
 
 TEST_CASE("Recurrent Gemma: block_types repeat") {
-    Json j = model("recurrent_gemma", 8, {{"block_types", {"recurrent", "recurrent", "attention"}}});
+    Json j = config_of("recurrent_gemma", 8, {{"block_types", {"recurrent", "recurrent", "attention"}}});
     CHECK(letters(j) == "--f--f--");
     j["block_types"] = {"recurrent", "attention"};
     CHECK(letters(j) == "-f-f-f-f");
@@ -198,7 +177,7 @@ TEST_CASE("Recurrent Gemma: block_types repeat") {
 }
 
 TEST_CASE("Granite 4: a null position_embedding_type is no RoPE, rope is") {
-    Json j = model("granitemoehybrid", 4, {{"layer_types", {"mamba", "attention", "mamba", "attention"}}});
+    Json j = config_of("granitemoehybrid", 4, {{"layer_types", {"mamba", "attention", "mamba", "attention"}}});
     CHECK(refused(j) == "position_embedding_type is missing, not \"rope\"" + kNoneRotates);
     j["position_embedding_type"] = nullptr;
     CHECK(refused(j) == "position_embedding_type is null, not \"rope\"" + kNoneRotates);
@@ -214,31 +193,31 @@ TEST_CASE("Nemotron Super: block_configs says layer by layer whether one attends
     };
     const Json blocks = {block(4, false, false), block(nullptr, true, false), block(2, false, false),
                          block(nullptr, false, true)};
-    const Json j = model("nemotron-nas", 4, {{"num_key_value_heads", nullptr}, {"block_configs", blocks}});
+    const Json j = config_of("nemotron-nas", 4, {{"num_key_value_heads", nullptr}, {"block_configs", blocks}});
     const ModelConfig got = read(j);
     CHECK(letters(got) == "f-f-");
     CHECK((got.heads[0].q == 8 && got.heads[0].k == 2 && got.heads[0].v == 2));
     CHECK((got.heads[2].q == 8 && got.heads[2].k == 4 && got.heads[2].v == 4));
     CHECK((got.heads[1].q == 0 && got.heads[1].k == 0));
     CHECK(refused(without(j, "block_configs")) == "layer_types is missing; a model of this model_type needs it.");
-    CHECK(refused(model("nemotron-nas", 5, {{"block_configs", blocks}})) ==
+    CHECK(refused(config_of("nemotron-nas", 5, {{"block_configs", blocks}})) ==
           "block_configs has 4 entries; it must have one per layer (5).");
 }
 
 TEST_CASE("Llama 3.2 Vision: layers that look at the image are not rotated, and are no layers without attention") {
     const ModelConfig got =
         read({{"model_type", "mllama"},
-              {"text_config", model("mllama_text_model", 10, {{"cross_attention_layers", {3, 8}}})}});
+              {"text_config", config_of("mllama_text_model", 10, {{"cross_attention_layers", {3, 8}}})}});
     CHECK(letters(got) == "fffXffffXf");
     CHECK(got.layer_types[3] == LayerType::cross_attention);
     CHECK(got.heads[3].q == 8);
     CHECK(got.path == "text_config");
     // Those beyond the layers that there are, as in a file that was cut down, say nothing.
-    CHECK(letters(model("mllama_text_model", 5, {{"cross_attention_layers", {3, 8, 13}}})) == "fffXf");
+    CHECK(letters(config_of("mllama_text_model", 5, {{"cross_attention_layers", {3, 8, 13}}})) == "fffXf");
 }
 
 TEST_CASE("Ling 2.5: of each group of layers the last one attends") {
-    Json j = model("bailing_hybrid", 13, {{"qk_rope_head_dim", 64}, {"qk_nope_head_dim", 128}});
+    Json j = config_of("bailing_hybrid", 13, {{"qk_rope_head_dim", 64}, {"qk_nope_head_dim", 128}});
     CHECK(letters(j) == "-----f-----f-");
     j["layer_group_size"] = 3;
     CHECK(letters(j) == "--f--f--f--f-");
@@ -247,22 +226,23 @@ TEST_CASE("Ling 2.5: of each group of layers the last one attends") {
 }
 
 TEST_CASE("cohere2_moe: the first layers with a dense MLP have a pattern of their own, and are rotated") {
-    CHECK(letters(model("cohere2_moe", 9, {{"first_k_dense_replace", 2}})) == "ffsssFsss");
-    CHECK(letters(model("cohere2_moe", 9,
-                        {{"first_k_dense_replace", 2}, {"prefix_dense_sliding_window_pattern", 2}})) == "sFsssFsss");
+    CHECK(letters(config_of("cohere2_moe", 9, {{"first_k_dense_replace", 2}})) == "ffsssFsss");
+    CHECK(letters(config_of("cohere2_moe", 9,
+                            {{"first_k_dense_replace", 2}, {"prefix_dense_sliding_window_pattern", 2}})) ==
+          "sFsssFsss");
 }
 
 TEST_CASE("the pattern of the type: dory; use_sliding_window false: dots3") {
-    CHECK(letters(model("dory", 5)) == "sssfs");
+    CHECK(letters(config_of("dory", 5)) == "sssfs");
     const Json dots = {{"qk_rope_head_dim", 64}};
-    CHECK(letters(model("dots3_note_text", 5, dots)) == "ffsss");
-    Json j = model("dots3_note_text", 5, dots);
+    CHECK(letters(config_of("dots3_note_text", 5, dots)) == "ffsss");
+    Json j = config_of("dots3_note_text", 5, dots);
     j["use_sliding_window"] = false;
     CHECK(letters(j) == "fffff");
 }
 
 TEST_CASE("an index beyond the layers is said") {
-    CHECK(support::warns_of(read(model("bamba", 2, {{"attn_layer_indices", {0, 7}}})),
+    CHECK(support::warns_of(read(config_of("bamba", 2, {{"attn_layer_indices", {0, 7}}})),
                             "attn_layer_indices names layer 7, which is not there."));
 }
 
@@ -284,4 +264,12 @@ TEST_CASE("Gemma 4 as transformers writes it back: per_layer_config has the head
     }
     j["per_layer_config"] = {{"5", {{"head_dim", 0}}}};
     CHECK(refused(j).find("per_layer_config.5.head_dim is 0; it must be") == 0);
+}
+
+TEST_CASE("models with an indexer have sparse layers, where the file does not say so") {
+    for (const char* type : {"axk2", "deepseek_v32", "glm_moe_dsa", "hy_v4", "hy_v4_vl_text"}) {
+        INFO(type);
+        CHECK(letters(config_of(type, 3, {{"qk_rope_head_dim", 64}})) == "iii");
+    }
+    CHECK(letters(config_of("mistral_large4", 5, {{"qk_rope_head_dim", 64}})) == "iiiIi");
 }

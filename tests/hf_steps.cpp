@@ -21,6 +21,8 @@ using rope::Index;
 using rope::ModelConfig;
 using rope::NormKind;
 using rope::NormWeight;
+using support::config_of;
+using support::gemma4;
 using support::is_close;
 using support::Json;
 using support::published;
@@ -28,23 +30,6 @@ using support::read;
 using support::Real;
 using support::refused;
 
-/// A model with heads of 128 features, and what it says otherwise.
-Json model(const char* type, Index layers, const Json& more = Json::object()) {
-    Json j = {{"model_type", type},
-              {"num_hidden_layers", layers},
-              {"num_attention_heads", 8},
-              {"num_key_value_heads", 2},
-              {"hidden_size", 1024},
-              {"head_dim", 128},
-              {"max_position_embeddings", 16384},
-              {"rope_theta", 10000.0}};
-    j.update(more);
-    return j;
-}
-Json without(Json j, const char* key) {
-    j.erase(key);
-    return j;
-}
 bool is_norm(const HeadNorm& got, NormKind kind, NormWeight weight, double eps) {
     return got.kind == kind && got.weight == weight && got.eps == eps;
 }
@@ -56,19 +41,11 @@ HeadSteps steps(const Json& j, Index layer = 0) {
     REQUIRE(m.steps.size() == support::size(m.layers()));
     return m.steps[support::size(layer)];
 }
-Json gemma4(Index layers, const Json& more) {
-    const Json entries = {
-        {"full_attention", {{"rope_type", "proportional"}, {"rope_theta", 1e6}, {"partial_rotary_factor", 0.25}}},
-        {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 1e4}}}};
-    Json j = without(model("gemma4_text", layers, more), "rope_theta");
-    j["rope_parameters"] = entries;
-    return j;
-}
 
 }  // namespace
 
 TEST_CASE("steps: Qwen3 norms each head before it turns, with one weight, and rounds twice") {
-    const HeadSteps s = steps(model("qwen3", 2, {{"rms_norm_eps", 1e-5}}), 1);
+    const HeadSteps s = steps(config_of("qwen3", 2, {{"rms_norm_eps", 1e-5}}), 1);
     for (const HeadNorm& norm : {s.q, s.k}) {
         CHECK(is_norm(norm, NormKind::rms, NormWeight::head_dim, 1e-5));
         CHECK(norm.rounds_twice);
@@ -78,23 +55,23 @@ TEST_CASE("steps: Qwen3 norms each head before it turns, with one weight, and ro
     CHECK(is_close(s.softmax_scale, pow(Real(128.0), Real(-0.5))));
     CHECK((s.q_factor == 1.0 && s.k_factor == 1.0 && s.v_factor == 1.0 && s.clip == 0.0));
     CHECK(s.keys_of_layer == 1);
-    CHECK(steps(model("qwen3", 1)).q.eps == 1e-6);
-    CHECK(has_no_norm(steps(model("llama", 1, {{"rms_norm_eps", 1e-5}}))));
+    CHECK(steps(config_of("qwen3", 1)).q.eps == 1e-6);
+    CHECK(has_no_norm(steps(config_of("llama", 1, {{"rms_norm_eps", 1e-5}}))));
 }
 
 TEST_CASE("steps: the weights of Gemma 3's norms have 1 added, and its softmax a scale of its own") {
-    const Json j = model("gemma3_text", 6);
+    const Json j = config_of("gemma3_text", 6);
     CHECK((steps(j).q.adds_one && steps(j).k.adds_one));
     CHECK_FALSE(steps(j).q.rounds_twice);
     CHECK(steps(j).softmax_scale == 0.0625);  // 256^-0.5, though heads have 128 features
-    CHECK(is_close(steps(model("gemma3_text", 6, {{"query_pre_attn_scalar", 168}})).softmax_scale,
+    CHECK(is_close(steps(config_of("gemma3_text", 6, {{"query_pre_attn_scalar", 168}})).softmax_scale,
                    pow(Real(168.0), Real(-0.5))));
-    CHECK(steps(model("granite", 1, {{"attention_multiplier", 0.0078125}})).softmax_scale == 0.0078125);
+    CHECK(steps(config_of("granite", 1, {{"attention_multiplier", 0.0078125}})).softmax_scale == 0.0078125);
 }
 
 TEST_CASE("steps: OLMo 2 norms all heads of a token at once") {
     for (const char* type : {"olmo2", "olmoe", "minimax_m2"}) {
-        const HeadSteps s = steps(model(type, 1, {{"rms_norm_eps", 1e-4}}));
+        const HeadSteps s = steps(config_of(type, 1, {{"rms_norm_eps", 1e-4}}));
         CHECK(is_norm(s.q, NormKind::rms, NormWeight::all_heads, 1e-4));
         CHECK(is_norm(s.k, NormKind::rms, NormWeight::all_heads, 1e-4));
         CHECK(s.q.rounds_twice == (std::string(type) != "olmo2"));
@@ -102,34 +79,35 @@ TEST_CASE("steps: OLMo 2 norms all heads of a token at once") {
 }
 
 TEST_CASE("steps: Llama 4 norms after the rotation, without a weight, and only where it rotates") {
-    const Json j = model("llama4_text", 4);
+    const Json j = config_of("llama4_text", 4);
     CHECK(is_norm(steps(j, 2).q, NormKind::rms, NormWeight::none, 1e-5));
     CHECK((steps(j, 2).q.is_after_rotation && steps(j, 2).k.is_after_rotation));
     CHECK(read(j).layer(3) == nullptr);
     CHECK(has_no_norm(steps(j, 3)));
-    CHECK(has_no_norm(steps(model("llama4_text", 4, {{"use_qk_norm", false}}), 2)));
+    CHECK(has_no_norm(steps(config_of("llama4_text", 4, {{"use_qk_norm", false}}), 2)));
 }
 
 TEST_CASE("steps: HunYuan norms after the rotation, with a weight") {
-    const HeadSteps s = steps(model("hunyuan_v1_dense", 1));
+    const HeadSteps s = steps(config_of("hunyuan_v1_dense", 1));
     CHECK(is_norm(s.q, NormKind::rms, NormWeight::head_dim, 1e-5));
     CHECK((s.q.is_after_rotation && s.k.is_after_rotation && s.q.rounds_twice));
 }
 
 TEST_CASE("steps: Command R+ has a weight per head, if use_qk_norm says so") {
-    const HeadSteps s = steps(model("cohere", 1, {{"use_qk_norm", true}, {"layer_norm_eps", 1e-6}}));
+    const HeadSteps s = steps(config_of("cohere", 1, {{"use_qk_norm", true}, {"layer_norm_eps", 1e-6}}));
     CHECK(is_norm(s.q, NormKind::layer_norm, NormWeight::heads_x_head_dim, 1e-6));
     CHECK_FALSE(s.q.has_bias);
-    CHECK(has_no_norm(steps(model("cohere", 1))));
+    CHECK(has_no_norm(steps(config_of("cohere", 1))));
 }
 
 TEST_CASE("steps: a norm's eps stands under the key of the type") {
-    CHECK(steps(model("lfm2", 1, {{"full_attn_idxs", Json::array({0})}, {"norm_eps", 1e-4}, {"rms_norm_eps", 1e-3}}))
-              .q.eps == 1e-4);
-    CHECK(steps(model("stablelm", 1, {{"qk_layernorm", true}, {"layer_norm_eps", 1e-4}})).q.eps == 1e-4);
-    CHECK(steps(model("dory", 1, {{"rms_norm_eps", 1e-3}})).q.eps == 1e-6);  // its code has a number of its own
-    CHECK(steps(model("dory", 1)).q.kind == NormKind::l2);
-    CHECK(refused(model("qwen3", 1, {{"rms_norm_eps", -1.0}})) ==
+    CHECK(
+        steps(config_of("lfm2", 1, {{"full_attn_idxs", Json::array({0})}, {"norm_eps", 1e-4}, {"rms_norm_eps", 1e-3}}))
+            .q.eps == 1e-4);
+    CHECK(steps(config_of("stablelm", 1, {{"qk_layernorm", true}, {"layer_norm_eps", 1e-4}})).q.eps == 1e-4);
+    CHECK(steps(config_of("dory", 1, {{"rms_norm_eps", 1e-3}})).q.eps == 1e-6);  // its code has a number of its own
+    CHECK(steps(config_of("dory", 1)).q.kind == NormKind::l2);
+    CHECK(refused(config_of("qwen3", 1, {{"rms_norm_eps", -1.0}})) ==
           "rms_norm_eps is -1.0; it must be a number from 0 to 1.");
 }
 
@@ -161,7 +139,7 @@ TEST_CASE("steps: the last layers of Gemma 4 read the keys of the last one of th
 
 TEST_CASE("steps: kv_source_layers names the layer whose keys are read, which is none that comes later") {
     const Json latent = {{"qk_rope_head_dim", 64}, {"qk_nope_head_dim", 64}, {"kv_source_layers", {0, 1, 1, 3}}};
-    const Json j = model("mistral_large4_text", 4, latent);
+    const Json j = config_of("mistral_large4_text", 4, latent);
     const std::vector<Index> expected = {0, 1, 1, 3};
     for (Index i = 0; i < 4; ++i) CHECK(steps(j, i).keys_of_layer == expected[support::size(i)]);
     Json later = j;
@@ -170,22 +148,22 @@ TEST_CASE("steps: kv_source_layers names the layer whose keys are read, which is
 }
 
 TEST_CASE("steps: factors on values, keys and both, and the clip") {
-    CHECK(steps(model("mimo_v2_flash", 6, {{"attention_value_scale", 0.5}})).v_factor == 0.5);
-    CHECK(steps(model("mimo_v2_flash", 6)).v_factor == 0.707);
-    CHECK(steps(model("falcon_h1", 1, {{"key_multiplier", 0.0625}})).k_factor == 0.0625);
-    CHECK(steps(model("falcon_h1", 1)).k_factor == 1.0);
-    const HeadSteps filter = steps(model("openai_privacy_filter", 1, {{"head_dim", 64}}));
+    CHECK(steps(config_of("mimo_v2_flash", 6, {{"attention_value_scale", 0.5}})).v_factor == 0.5);
+    CHECK(steps(config_of("mimo_v2_flash", 6)).v_factor == 0.707);
+    CHECK(steps(config_of("falcon_h1", 1, {{"key_multiplier", 0.0625}})).k_factor == 0.0625);
+    CHECK(steps(config_of("falcon_h1", 1)).k_factor == 1.0);
+    const HeadSteps filter = steps(config_of("openai_privacy_filter", 1, {{"head_dim", 64}}));
     CHECK((filter.q_factor == filter.k_factor && filter.factors_follow_rotation && filter.softmax_scale == 1.0));
     CHECK(is_close(filter.q_factor, pow(Real(64.0), Real(-0.25))));
-    CHECK(steps(model("dbrx", 1, {{"attn_config", {{"clip_qkv", 8}, {"rope_theta", 1e4}}}})).clip == 8.0);
-    CHECK(steps(model("olmo", 1, {{"clip_qkv", 6.5}})).clip == 6.5);
-    CHECK(steps(model("roformer", 1, {{"rotary_value", true}})).rotates_values);
-    CHECK_FALSE(steps(model("roformer", 1)).rotates_values);
+    CHECK(steps(config_of("dbrx", 1, {{"attn_config", {{"clip_qkv", 8}, {"rope_theta", 1e4}}}})).clip == 8.0);
+    CHECK(steps(config_of("olmo", 1, {{"clip_qkv", 6.5}})).clip == 6.5);
+    CHECK(steps(config_of("roformer", 1, {{"rotary_value", true}})).rotates_values);
+    CHECK_FALSE(steps(config_of("roformer", 1)).rotates_values);
 }
 
 TEST_CASE("steps: the softmax of latent attention is scaled by the whole head, and by YaRN's magnitude twice") {
     const Json latent = {{"qk_rope_head_dim", 64}, {"qk_nope_head_dim", 128}};
-    CHECK(is_close(steps(model("deepseek_v3", 1, latent)).softmax_scale, pow(Real(192.0), Real(-0.5))));
+    CHECK(is_close(steps(config_of("deepseek_v3", 1, latent)).softmax_scale, pow(Real(192.0), Real(-0.5))));
     const ModelConfig v3 = published("DeepSeek-V3");
     const Real g = support::magnitude_of_yarn(40.0);
     REQUIRE(v3.steps.size() == 61);
@@ -203,20 +181,21 @@ TEST_CASE("steps: one tensor is keys and values in DeepSeek-V4, and only they ha
 }
 
 TEST_CASE("steps: q of LongCat is multiplied by the root of hidden_size over q_lora_rank") {
-    const Json j = model("longcat_flash", 2, {{"hidden_size", 6144}, {"q_lora_rank", 1536}, {"qk_rope_head_dim", 64}});
+    const Json j =
+        config_of("longcat_flash", 2, {{"hidden_size", 6144}, {"q_lora_rank", 1536}, {"qk_rope_head_dim", 64}});
     CHECK(steps(j).q_factor == 2.0);
     CHECK(steps(j).k_factor == 1.0);
 }
 
 TEST_CASE("steps: of dots3, keys alone have a norm; Zaya's heads have the length sqrt(head_dim)") {
-    const HeadSteps s = steps(model("dots3_note_text", 3, {{"qk_rope_head_dim", 64}}));
+    const HeadSteps s = steps(config_of("dots3_note_text", 3, {{"qk_rope_head_dim", 64}}));
     CHECK(s.q.kind == NormKind::none);
     CHECK(is_norm(s.k, NormKind::rms, NormWeight::head_dim, 1e-6));
-    CHECK(is_norm(steps(model("zaya", 2)).q, NormKind::rms, NormWeight::none, 0.0));
+    CHECK(is_norm(steps(config_of("zaya", 2)).q, NormKind::rms, NormWeight::none, 0.0));
 }
 
 TEST_CASE("steps: Gemma 3n shares the keys of its last 15 layers, where the file does not say how many") {
-    const ModelConfig m = read(model("gemma3n_text", 30));
+    const ModelConfig m = read(config_of("gemma3n_text", 30));
     CHECK(m.steps[14].keys_of_layer == 14);
     CHECK(m.steps[15].keys_of_layer == 13);
     CHECK(m.steps[19].keys_of_layer == 14);

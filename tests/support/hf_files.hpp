@@ -27,6 +27,33 @@ inline std::string refused(const Json& j) {
     return refusal([&] { (void)read(j); }).message;
 }
 
+/// A model of four layers, and what it says otherwise.
+inline Json config_of(const char* type, const Json& more = Json::object()) {
+    Json j = {
+        {"model_type", type},  {"num_hidden_layers", 4}, {"num_attention_heads", 8},        {"num_key_value_heads", 2},
+        {"hidden_size", 1024}, {"rope_theta", 10000.0},  {"max_position_embeddings", 16384}};
+    j.update(more);
+    return j;
+}
+/// The same with any number of layers, which says that heads have 128 features.
+inline Json config_of(const char* type, Index layers, const Json& more = Json::object()) {
+    Json j = config_of(type, {{"num_hidden_layers", layers}, {"head_dim", 128}});
+    j.update(more);
+    return j;
+}
+inline Json without(Json j, const char* key) {
+    j.erase(key);
+    return j;
+}
+/// Gemma 4, with its rope_parameters.
+inline Json gemma4(Index layers, const Json& more) {
+    Json j = without(config_of("gemma4_text", layers, more), "rope_theta");
+    j["rope_parameters"] = {
+        {"full_attention", {{"rope_type", "proportional"}, {"rope_theta", 1e6}, {"partial_rotary_factor", 0.25}}},
+        {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 1e4}}}};
+    return j;
+}
+
 /// The only rotary embedding of a model.
 inline rope::Config only(const rope::ModelConfig& model) {
     if (model.configs.size() != 1) throw std::logic_error("the model has more or less than one rotary embedding");

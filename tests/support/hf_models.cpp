@@ -20,8 +20,8 @@ PublishedModel model(const char* name, Index layers, const std::string& pattern,
     return {name, layers, pattern, {q, kv, kv}, max_positions};
 }
 /// Multi-head latent attention: one key head turns, and values have as many heads as queries.
-PublishedModel latent(const char* name, Index layers, Index heads, Index max_positions) {
-    return {name, layers, "f", {heads, 1, heads}, max_positions};
+PublishedModel latent(const char* name, Index layers, Index heads, Index max_positions, const char* types = "f") {
+    return {name, layers, types, {heads, 1, heads}, max_positions};
 }
 Real squared(const Real& x) { return x * x; }
 std::string repeated(const std::string& letters, int times) {
@@ -192,7 +192,7 @@ std::vector<PublishedModel> others() {
         model("GLM-4-9b-chat", 40, "f", 32, 2, 131072)
             .rotary(interleaved(128, 5e6, {}, 64))
             .warns({"rope_ratio multiplied the base"}),
-        latent("GLM-5", 78, 64, 202752).rotary(interleaved(64, 1e6)).reordered(),
+        latent("GLM-5", 78, 64, 202752, "i").rotary(interleaved(64, 1e6)).reordered(),
         model("Command-R", 40, "f", 64, 64, 8192).rotary(interleaved(128, 8e6)),
         model("Command-R7B", 32, "sssF", 32, 8, 8192).rotary(interleaved(128, 5e4)),
         model("Falcon-7b", 32, "f", 71, 1, 2048)

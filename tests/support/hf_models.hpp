@@ -91,7 +91,7 @@ struct PublishedModel {
     /// The rotary embeddings of a letter, one for each sequence length that is looked at; none for capitals and -.
     const std::vector<PublishedRotary>* rotary_at(Index layer) const {
         const char c = letter(layer);
-        if (c != 'f' && c != 's' && c != 'c' && c != 'z') return nullptr;
+        if (c < 'a' || c > 'z') return nullptr;
         const auto own = rotary_of.find(c);
         return own != rotary_of.end() ? &own->second : &rotary_of.at('*');
     }
@@ -106,6 +106,7 @@ struct PublishedModel {
             case 'S': return rope::LayerType::sliding_attention;
             case 'c':
             case 'C': return rope::LayerType::chunked_attention;
+            case 'i': return rope::LayerType::sparse_attention;
             case 'z': return rope::LayerType::compressed_attention;
             case '-': return rope::LayerType::no_attention;
             default: return rope::LayerType::full_attention;

@@ -32,8 +32,8 @@ inline constexpr Traits kReordersFeatures =
     128;  ///< the published code rotates in the other layout than the weights have
 inline constexpr Traits kFirstOwnTrait = 256;
 
-/// The type of layer i of n, after a pattern of letters that repeats: f is full, s slides, c sees its chunk, z is
-/// compressed, and - does not attend. With a period, the pattern is its first or last letter, whichever is f, and the
+/// The type of layer i of n, after a pattern of letters that repeats: f is full, s slides, c sees its chunk, i is
+/// sparse (indexed), z is compressed, and - does not attend. With a period, the pattern is its first or last letter, whichever is f, and the
 /// other one repeated.
 ROPE_COLD LayerType layer_of_pattern(std::string_view pattern, Index period, Traits traits, Index i, Index n) noexcept {
     const bool ends = ((traits & kLastIsFull) != 0 && i == n - 1) || ((traits & kFirstIsFull) != 0 && i == 0);
@@ -49,6 +49,7 @@ ROPE_COLD LayerType layer_of_pattern(std::string_view pattern, Index period, Tra
     }
     return letter == 's'   ? LayerType::sliding_attention
            : letter == 'c' ? LayerType::chunked_attention
+           : letter == 'i' ? LayerType::sparse_attention
            : letter == 'z' ? LayerType::compressed_attention
            : letter == '-' ? LayerType::no_attention
                            : LayerType::full_attention;

@@ -58,6 +58,7 @@ inline constexpr HfModel kHfModels[] = {
     interleaved_model("gptj").with_rotary_dim(64).with(kFixedTheta),
     interleaved_model("helium").with_theta(100000.0).with_head_dim(128),
     interleaved_model("hy_v4_vl_text hy_v4_vl")
+        .with_pattern("i")
         .with_latent_dim(64)
         .with_mrope(Mrope::interleaved, 12, 10, 10)
         .with(kDeepSeekYarn | kFixedLayout),
@@ -83,12 +84,12 @@ inline constexpr HfModel kHfModels[] = {
     interleaved_model("roformer").with(kFixedTheta),
 
     latent_model("axk1").with_latent_dim(64),
-    latent_model("axk2").with_latent_dim(32).with(kFixedLayout),
+    latent_model("axk2").with_pattern("i").with_latent_dim(32).with(kFixedLayout),
     latent_model("bailing_hybrid").with_latent_dim(64).with_theta(6000000.0).with_pattern("-----f").with(kFixedLayout),
     latent_model("deepseek_v3 kimi_k25").with_latent_dim(64),
-    latent_model("deepseek_v32").with_latent_dim(64).with(kFixedLayout),
+    latent_model("deepseek_v32").with_pattern("i").with_latent_dim(64).with(kFixedLayout),
     latent_model("glm4_moe_lite").with_latent_dim(64),
-    latent_model("glm_moe_dsa").with_latent_dim(64).with(kFixedLayout),
+    latent_model("glm_moe_dsa").with_pattern("i").with_latent_dim(64).with(kFixedLayout),
     latent_model("kimi_k2").with_latent_dim(64),
     latent_model("longcat_flash").with_latent_dim(64).with_theta(10000000.0).with(kFixedLayout | kScalesByQueryRank),
     latent_model("mistral4")
@@ -96,6 +97,7 @@ inline constexpr HfModel kHfModels[] = {
         .with_parameters(
             R"({"rope_theta":10000.0,"factor":128.0,"original_max_position_embeddings":8192,"beta_fast":32.0,"beta_slow":1.0,"mscale_all_dim":1.0,"mscale":1.0,"llama_4_scaling_beta":0.1,"partial_rotary_factor":0.5,"rope_type":"yarn"})"),
     latent_model("mistral_large4_text mistral_large4")
+        .with_pattern("i")
         .with_latent_dim(64)
         .with_parameters(
             R"({"rope_type":"yarn","rope_theta":10000.0,"factor":2048.0,"original_max_position_embeddings":512,"beta_fast":32.0,"beta_slow":1.0,"attention_factor":1.0})")
@@ -280,7 +282,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("hunyuan_v1_moe").with_norm(kRmsAfter, 1e-5),
     half_split_model("hunyuan_vl_text hunyuan_vl").with_norm(kRmsAfter, 1e-5),
     half_split_model("hy_v3").with_theta(11158840.0).with_head_dim(128).with_norm(kRmsTwice, 1e-5),
-    half_split_model("hy_v4").with_latent_dim(64).with(kDeepSeekYarn),
+    half_split_model("hy_v4").with_pattern("i").with_latent_dim(64).with(kDeepSeekYarn),
     half_split_model("hyperclovax hyperclovax_vision_v2").with_scale("attention_multiplier", 0.0),
     half_split_model("idefics"),
     half_split_model("internlm").with(kReadsPartial),
