@@ -27,7 +27,7 @@ foreach(compiler IN LISTS COMPILERS)
       if(compiler MATCHES "clang")
         continue()  # needs a linker that knows it, which not every machine has
       endif()
-      set(link_flags -flto -O2)
+      set(link_flags -flto=auto -O2)
     endif()
     execute_process(COMMAND ${compiler} ${flags} ${warnings} -I${INCLUDE} ${includes} -c ${source} -o ${WORK}/program.o
                     RESULT_VARIABLE result ERROR_VARIABLE said)

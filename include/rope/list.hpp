@@ -37,6 +37,12 @@ class ROPE_ABI List : public std::vector<T, detail::Allocator<T>> {
  public:
     using Base::Base;
     List() = default;
+    List(const List&) = default;
+    List(List&&) noexcept = default;
+    List& operator=(const List&) = default;
+    List& operator=(List&&) noexcept = default;
+    /// Not inline: where g++ 12 inlines that of a Config's schedule, it warns of members that are not in use.
+    ROPE_COLD ~List() {}
     ROPE_ABI List(const std::vector<T>& list) : Base(list.begin(), list.end()) {}
     ROPE_ABI operator std::vector<T>() const { return std::vector<T>(this->begin(), this->end()); }
     ROPE_ABI friend bool operator==(const List& a, const List& b) {
