@@ -171,7 +171,12 @@ TEST_CASE("YaRN") {
     is_length(yarn, &Yarn::original_max_position_embeddings, "original_max_position_embeddings");
     refuses_values(yarn, &Yarn::beta_fast, "beta_fast", "from 2^-32 to 2^32", {kNoNumbers, kNotPositive, kNoFactors});
     refuses_values(yarn, &Yarn::beta_slow, "beta_slow", "from 2^-32 to 2^32", {kNoNumbers, kNotPositive, kNoFactors});
-    is_number(yarn, &Yarn::extrapolation_factor, "extrapolation_factor");
+    refuses_values(yarn, &Yarn::extrapolation_factor, "extrapolation_factor", "from 0 to 1",
+                   {kNoNumbers, {{-0x1p-30, "-9.313225746154785e-10"}, {1.5, "1.5"}, {64.0, "64"}}});
+    for (const double edge : {0.0, 1.0}) {
+        yarn.extrapolation_factor = edge;
+        accepts(yarn);
+    }
     is_factor(yarn, &Yarn::attention_factor, "attention_factor");
     is_number(yarn, &Yarn::mscale, "mscale");
     is_number(yarn, &Yarn::mscale_all_dim, "mscale_all_dim");
