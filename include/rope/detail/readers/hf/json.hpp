@@ -258,7 +258,7 @@ class ROPE_ABI JsonTextCheck {
         std::string path;
         for (const Level& level : within_)
             if (level.is_object)
-                path = end_of((path.empty() ? "" : path + ".") + in_path(level.key));
+                path = end_of(path.append(path.empty() ? "" : ".").append(in_path(level.key)));
             else
                 path.append("[").append(std::to_string(level.index)).append("]");
         return path.empty() ? "json_text" : end_of(path);

@@ -188,7 +188,7 @@ class ROPE_ABI HfLayers {
             if (!number) number = interval;
             period = number.value_or(0);
             if (number && period == 0) pattern.clear();  // none slides
-            if (period != 0 && pattern.find_first_not_of("f") == pattern.npos)
+            if (period != 0 && pattern.find_first_not_of('f') == pattern.npos)
                 pattern = top_.says("full_attention_interval") || top_.says("layer_group_size") ? "-f" : "sf";
         }
         std::vector<std::string> names;

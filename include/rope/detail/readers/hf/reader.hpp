@@ -325,7 +325,7 @@ class ROPE_ABI HfReader {
             if (entry->kind == Value::Kind::null) return std::nullopt;
             if (entry->kind != Value::Kind::object)
                 return outer.refuse(outer.path_of(key), *entry, "an object or null"), std::nullopt;
-            s.params = outer.object(key.c_str());
+            s.params = outer.object(key);
             s.path = outer.path_of(key);
             s.is_entry = true;
             if (own != nullptr) s.theta_key = own;
