@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What stands beside the rotation in the models of GGUF files: norms, the scale of the softmax, values made of keys.
+// The steps on q, k and v other than the rotation, from GGUF metadata: norms, the scale of the softmax, values made of keys.
 #include <rope/core.hpp>
 #include <rope/gguf_config.hpp>
 

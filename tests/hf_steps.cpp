@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What stands beside the rotation in each layer, as read from config.json: norms of heads, factors, the softmax's scale,
+// The steps on q, k and v other than the rotation, from config.json: norms of heads, factors, the softmax's scale,
 // whose keys are read. One test for each way in which models differ; expected is what transformers 5.24 does.
 #include <rope/core.hpp>
 

@@ -145,7 +145,7 @@ std::string layers_with(const rope::ModelConfig& model, Index config) {
 }
 
 std::string steps(const rope::ModelConfig& model) {
-    std::map<std::string, std::vector<bool>> kinds;  // layers by what is done to their heads
+    std::map<std::string, std::vector<bool>> kinds;  // which layers have the same steps
     for (std::size_t i = 0; i < model.steps.size(); ++i) {
         std::vector<bool>& layers = kinds[model.layer_types[i] == rope::LayerType::no_attention
                                               ? ""

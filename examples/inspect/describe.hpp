@@ -15,7 +15,7 @@ std::string parameters(const rope::Schedule& schedule);
 /// The layers of a model that have rotary embedding `config`, as "0-3, 5".
 std::string layers_with(const rope::ModelConfig& model, rope::Index config);
 
-/// What stands beside the rotation, as lines of text: a line for each kind of layers.
+/// The steps on q, k and v other than the rotation: one line of text for all layers that have the same.
 std::string steps(const rope::ModelConfig& model);
 
 /// How many positions each pair takes for one turn; infinity for a pair that does not turn.

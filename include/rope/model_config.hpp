@@ -67,7 +67,7 @@ struct ROPE_ABI ModelConfig {
     std::vector<Index> config_of_layer;
     std::vector<LayerType> layer_types;
     std::vector<HeadCounts> heads;
-    /// What stands beside the rotation, layer by layer: norms, factors, shared keys. Empty where that is not known.
+    /// The other steps on q, k and v, layer by layer: norms, factors, shared keys. Empty if the reader does not know them.
     std::vector<HeadSteps> steps;
 
     /// Pairs per axis (M-RoPE), as the file has them: in the order of axes, but height, width and time in Ernie 4.5 VL.

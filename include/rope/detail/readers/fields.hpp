@@ -64,7 +64,7 @@ ROPE_COLD std::string in_words_of_the_file(const Status& status, const std::stri
     return key + (status.message() + status.argument().size());
 }
 
-/// What a reader returns: the model with its warnings, unless there is an error.
+/// Checks a model and gives it its warnings. After an error, the error is thrown and the model is empty.
 ROPE_COLD ModelConfig finished(ModelConfig model, Diagnostics diagnostics) {
     if (diagnostics.ok()) diagnostics.status = check(model);
     if (!proceed(diagnostics.status)) return {};
@@ -72,7 +72,7 @@ ROPE_COLD ModelConfig finished(ModelConfig model, Diagnostics diagnostics) {
     return model;
 }
 
-/// One value of a file, whatever the file's format.
+/// One value of a JSON or GGUF file.
 struct ROPE_ABI Value {
     enum class Kind : unsigned char { null, truth, number, text, list, object };
     Kind kind = Kind::null;
@@ -109,7 +109,7 @@ class ROPE_ABI Fields {
  public:
     using Find = std::function<std::optional<Value>(const std::string& key)>;
 
-    /// `find` knows the values, `path` is what stands before their names.
+    /// `find` looks up the value of a key; `path` is the prefix of the keys in errors and warnings.
     ROPE_COLD Fields(Find find, std::string path, Diagnostics& diagnostics)
         : find_(std::move(find)), path_(std::move(path)), diagnostics_(&diagnostics) {}
 

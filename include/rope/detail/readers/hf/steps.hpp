@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What stands beside the rotation in each layer of a Hugging Face configuration, for model types that are known.
+// The steps on q, k and v other than the rotation, per layer of a config.json whose model type is known.
 #pragma once
 
 #include <cmath>
