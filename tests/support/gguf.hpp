@@ -150,4 +150,14 @@ inline GgufFile complete_model(const std::string& name, Index layers = 8) {
     return file;
 }
 
+/// One letter per layer: what it attends to, in upper case where it is rotated.
+inline std::string layers_of(const rope::ModelConfig& model) {
+    std::string letters;
+    for (Index i = 0; i < model.layers(); ++i) {
+        const char letter = "fscizx-"[static_cast<int>(model.layer_types[size(i)])];
+        letters += model.layer(i) != nullptr ? static_cast<char>(letter - 'a' + 'A') : letter;
+    }
+    return letters;
+}
+
 }  // namespace support
