@@ -11,6 +11,7 @@
 #include "config.hpp"
 #include "errors.hpp"
 #include "frequencies.hpp"
+#include "fwd.hpp"
 #include "positions.hpp"
 #include "tensor_view.hpp"
 #include "types.hpp"
@@ -206,7 +207,7 @@ enum class SinusoidalVariant : unsigned char {
 ///
 /// Entries have the accuracy of CosSinCache. Immutable once built: any number of threads may read it. Copies
 /// share the table.
-template <class T = float>
+template <class T>
 class SinusoidalEmbedding : public AdditiveEmbedding<T> {
  public:
     using Variant = SinusoidalVariant;
@@ -251,7 +252,7 @@ class SinusoidalEmbedding : public AdditiveEmbedding<T> {
 /// A trained row per position, as in GPT-2 and BERT.
 ///
 /// Copies have their own weights. Writing weights() while another thread adds is a race.
-template <class T = float>
+template <class T>
 class LearnedEmbedding : public AdditiveEmbedding<T> {
  public:
     /// Copies max_positions rows of d_model weights. Throws std::invalid_argument when weights is null, when

@@ -32,7 +32,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///
 /// Here d is rotary_dim. The order of the axes is that in which positions come: t, h, w; for Llama 4 x, y. Positions of
 /// images, videos and prompts are made by position_builders.hpp.
-struct ROPE_ABI AxisMap {
+struct AxisMap {
+    ROPE_CROSSES_AGGREGATE(AxisMap)
     /// 1 .. 8.
     Index axes = 1;
     /// Empty (all follow axis 0), or one entry per entry of Frequencies::inv_freq.

@@ -13,6 +13,7 @@
 #include "cos_sin_rows.hpp"
 #include "errors.hpp"
 #include "frequencies.hpp"
+#include "fwd.hpp"
 #include "types.hpp"
 
 #include "detail/cos_sin_table.hpp"
@@ -41,7 +42,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// are built in a few milliseconds. For each token apply turns one row more. At most 1024 pairs, and no xPos.
 ///
 /// Immutable once built: any number of threads may read it. Copies share the table and cost a reference count.
-template <class T = float>
+template <class T>
 class CompactCosSinCache : public CosSinRows<T> {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                   "A table is float (it serves float, half and bfloat16 data) or double.");

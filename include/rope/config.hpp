@@ -24,7 +24,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Pair i of position p turns by  p * w_i / interpolation_factor  radians, where w_i = base^(-2i / rotary_dim) or what
 /// the schedule makes of it, and is multiplied by attention_factor and by the magnitude of the schedule, if it has one.
 /// Source: Su et al., "RoFormer", arXiv:2104.09864; position interpolation: Chen et al., arXiv:2306.15595.
-struct ROPE_ABI Config {
+struct Config {
+    ROPE_CROSSES_AGGREGATE(Config)
     /// Features of one head; 1 .. 2^20.
     Index head_dim = 0;
     /// Features that turn: even, 2 .. head_dim; 0 means all of head_dim, which must then be even. The rest of the
@@ -54,7 +55,8 @@ struct ROPE_ABI Config {
 };
 
 /// Where the rotated slice lies in a head, for tables made from Frequencies, which know only the slice itself.
-struct ROPE_ABI HeadSlice {
+struct HeadSlice {
+    ROPE_CROSSES_AGGREGATE(HeadSlice)
     /// Features of one head; 0 means the slice is the head.
     Index head_dim = 0;
     /// First feature of the slice.

@@ -7,6 +7,7 @@
 #include "cos_sin_cache.hpp"
 #include "errors.hpp"
 #include "frequencies.hpp"
+#include "fwd.hpp"
 #include "isa.hpp"
 #include "positions.hpp"
 #include "schedule.hpp"

@@ -16,6 +16,7 @@
 #include "cos_sin_rows.hpp"
 #include "errors.hpp"
 #include "frequencies.hpp"
+#include "fwd.hpp"
 #include "types.hpp"
 
 #include "detail/cos_sin_table.hpp"
@@ -69,7 +70,7 @@ ROPE_ABI inline Status check_last_position(const Config& config, Index max_posit
 /// takes about two nanoseconds per pair and position.
 ///
 /// Immutable once built: any number of threads may read it. Copies share the table and cost a reference count.
-template <class T = float>
+template <class T>
 class CosSinCache : public CosSinRows<T> {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                   "A table is float (it serves float, half and bfloat16 data) or double.");

@@ -20,7 +20,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// attention_factor * exp((p - centre) * (log_growth[i] + log_growth_low[i])). Made by frequencies(config), or filled
 /// in by hand: learned frequencies, a table from a model file, 0 for a pair that must not turn, negative for one that
 /// turns backwards.
-struct ROPE_ABI Frequencies {
+struct Frequencies {
+    ROPE_CROSSES_AGGREGATE(Frequencies)
     /// Radians per position, one per pair. Finite, magnitude at most 2^32.
     List<double> inv_freq;
     /// What rounding inv_freq to double cut off; added to it. Empty means zeros, else the size of inv_freq. At

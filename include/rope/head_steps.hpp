@@ -8,7 +8,6 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-inline namespace ROPE_MACHINE {  // enumerations cannot carry ROPE_ABI
 /// A norm. x: one head, or all heads of a token (NormWeight::all_heads); w, b: weight and bias.
 enum class NormKind : unsigned char {
     none,
@@ -24,10 +23,10 @@ enum class NormWeight : unsigned char {
     heads_x_head_dim,  ///< [heads, head_dim]: over a head
     all_heads          ///< [heads * head_dim]: over all heads of a token, before they are split
 };
-}  // namespace ROPE_MACHINE
 
 /// A norm that stands beside the rotation.
-struct ROPE_ABI HeadNorm {
+struct HeadNorm {
+    ROPE_CROSSES_AGGREGATE(HeadNorm)
     NormKind kind = NormKind::none;
     NormWeight weight = NormWeight::head_dim;
     /// Whether 1 is added to the weight, which is then stored around 0. (Files in GGUF have it added already.)
@@ -43,7 +42,8 @@ struct ROPE_ABI HeadNorm {
 
 /// The steps of one layer. In multi-head latent attention only the parts that turn are meant; norms of the latents they
 /// are projected from are not. Gates, sinks, soft caps, convolutions and learned factors are not described here.
-struct ROPE_ABI HeadSteps {
+struct HeadSteps {
+    ROPE_CROSSES_AGGREGATE(HeadSteps)
     HeadNorm q, k, v;
     /// Heads are multiplied by these; 1: they are not.
     double q_factor = 1.0, k_factor = 1.0, v_factor = 1.0;

@@ -35,8 +35,10 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 /// Names of instruction sets, best first: a range of const char*.
-class ROPE_ABI IsaNames {
+class IsaNames {
  public:
+    ROPE_ABI IsaNames() = default;
+    ROPE_CROSSES(IsaNames)
     ROPE_ABI const char* const* begin() const noexcept { return names_; }
     ROPE_ABI const char* const* end() const noexcept { return names_ + count_; }
     ROPE_ABI Index size() const noexcept { return count_; }

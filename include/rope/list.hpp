@@ -31,16 +31,16 @@ struct ROPE_ABI Allocator : std::allocator<T> {
 /// one of each, which an older machine may not be able to run; they do not share those of List<double> (see
 /// ROPE_ABI). So numbers of the library's are in one of these.
 template <class T>
-class ROPE_ABI List : public std::vector<T, detail::Allocator<T>> {
+class List : public std::vector<T, detail::Allocator<T>> {
     using Base = std::vector<T, detail::Allocator<T>>;
 
  public:
     using Base::Base;
-    List() = default;
-    List(const List&) = default;
-    List(List&&) noexcept = default;
-    List& operator=(const List&) = default;
-    List& operator=(List&&) noexcept = default;
+    ROPE_ABI List() = default;
+    ROPE_ABI List(const List&) = default;
+    ROPE_ABI List(List&&) noexcept = default;
+    ROPE_ABI List& operator=(const List&) = default;
+    ROPE_ABI List& operator=(List&&) noexcept = default;
     /// Not inline: where g++ 12 inlines that of a Config's schedule, it warns of members that are not in use.
     ROPE_COLD ~List() {}
     ROPE_ABI List(const std::vector<T>& list) : Base(list.begin(), list.end()) {}

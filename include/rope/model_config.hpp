@@ -17,7 +17,6 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-inline namespace ROPE_MACHINE {  // enumerations cannot carry ROPE_ABI
 /// What a layer attends to.
 enum class LayerType : unsigned char {
     full_attention,
@@ -28,16 +27,17 @@ enum class LayerType : unsigned char {
     cross_attention,       ///< the tokens of another input, such as an image: nothing there is rotated
     no_attention           ///< linear attention, a state space, a convolution: nothing there is rotated
 };
-}  // namespace ROPE_MACHINE
 
 /// Query and key and value heads of a layer. Multi-head latent attention has one key head that is rotated.
-struct ROPE_ABI HeadCounts {
+struct HeadCounts {
+    ROPE_CROSSES_AGGREGATE(HeadCounts)
     Index q = 0, k = 0, v = 0;
 };
 
 /// Some models multiply queries by a number that grows slowly with the position p, after the rotation:
 /// 1 + scale * ln(1 + floor((p + shift) / period)).
-struct ROPE_ABI AttentionTemperature {
+struct AttentionTemperature {
+    ROPE_CROSSES_AGGREGATE(AttentionTemperature)
     double scale = 0.0;  ///< 0: the model has none
     double period = 1.0;
     Index shift = 0;
@@ -53,7 +53,8 @@ struct ROPE_ABI AttentionTemperature {
 };
 
 /// Made by read_hf_config and read_gguf_config; or by hand.
-struct ROPE_ABI ModelConfig {
+struct ModelConfig {
+    ROPE_CROSSES_AGGREGATE(ModelConfig)
     std::string model_type;  ///< "model_type" of Hugging Face, "general.architecture" of GGUF
     /// Where in the file the language model is described, "text_config" for example; empty: the file itself.
     std::string path;
@@ -63,16 +64,16 @@ struct ROPE_ABI ModelConfig {
     ///
     /// Config::layout is the one that the weights are stored for, if the model is known. In multi-head latent
     /// attention head_dim is that of the part that turns (qk_rope_head_dim), which is a tensor of its own in q and k.
-    std::vector<Config> configs;
-    std::vector<Index> config_of_layer;
-    std::vector<LayerType> layer_types;
-    std::vector<HeadCounts> heads;
+    List<Config> configs;
+    List<Index> config_of_layer;
+    List<LayerType> layer_types;
+    List<HeadCounts> heads;
     /// The other steps on q, k and v, layer by layer: norms, factors, shared keys. Empty if the reader does not know them.
-    std::vector<HeadSteps> steps;
+    List<HeadSteps> steps;
 
     /// Pairs per axis (M-RoPE), as the file has them: in the order of axes, but height, width and time in Ernie 4.5 VL.
     /// Empty: positions have one axis.
-    std::vector<Index> mrope_section;
+    List<Index> mrope_section;
     /// Whether all axes take turns along the pairs instead of following one another.
     bool mrope_interleaved = false;
     /// The axis of each pair, for Rows and Moves; one axis where mrope_section is empty.

@@ -10,6 +10,7 @@
 #include "config.hpp"
 #include "errors.hpp"
 #include "frequencies.hpp"
+#include "fwd.hpp"
 #include "positions.hpp"
 #include "types.hpp"
 
@@ -64,7 +65,7 @@ inline constexpr bool is_no_delta = std::is_floating_point_v<Number> || std::is_
 /// only when there are more tokens than ever before.
 ///
 /// Not copied or moved. Any number of threads may read moves while nobody builds.
-template <class T = float>
+template <class T>
 class Moves : public detail::TokenRows<T> {
  public:
     ROPE_ABI ~Moves() = default;

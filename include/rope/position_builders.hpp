@@ -35,7 +35,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 // ---- Images and videos ----
 
 /// What lies around a grid, and in which order its patches come.
-struct ROPE_ABI GridOrder {
+struct GridOrder {
+    ROPE_CROSSES_AGGREGATE(GridOrder)
     Index before = 0;          ///< tokens in front of the grid (class, registers), at position 0 on both axes
     Index after = 0;           ///< tokens behind it, likewise
     bool width_first = false;  ///< the first axis is the width
@@ -64,7 +65,8 @@ ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index 
 
 /// A part of a prompt: text, or an image or a video. Extents are those that the language model sees, after patches were
 /// merged: height / spatial_merge_size and width / spatial_merge_size.
-struct ROPE_ABI PromptSpan {
+struct PromptSpan {
+    ROPE_CROSSES_AGGREGATE(PromptSpan)
     Index text = 0;                           ///< tokens; the other counts are then 0
     Index frames = 0, height = 0, width = 0;  ///< or all three at least 1
     double second_per_grid = 1.0;             ///< frame i stands i * second_per_grid * tokens_per_second after the
@@ -81,7 +83,8 @@ ROPE_ABI constexpr PromptSpan video_span(Index frames, Index height, Index width
     return {0, frames, height, width, second_per_grid, tokens_per_second};
 }
 
-struct ROPE_ABI PromptPositions {
+struct PromptPositions {
+    ROPE_CROSSES_AGGREGATE(PromptPositions)
     std::vector<Index> positions;  ///< of shape [3, tokens]: t, h, w (a fourth axis, as ggml has, is 0: resize it)
     Index tokens = 0;
     /// What decoding adds: the token of index n (from the prompt's first) stands at n + delta on all axes, which is
@@ -95,7 +98,7 @@ struct ROPE_ABI PromptPositions {
 /// first for Qwen2.5-VL. (Some releases cut second_per_grid by itself, so that 0.5 s are none, or let what follows
 /// begin at max(height, width): to agree with them give the number as cut, or build what follows on its own.)
 /// Source: Qwen2-VL, arXiv:2409.12191; Qwen2.5-VL, arXiv:2502.13923.
-ROPE_ABI inline PromptPositions mrope_prompt(const std::vector<PromptSpan>& spans, Index start = 0);
+ROPE_ABI inline PromptPositions mrope_prompt(const List<PromptSpan>& spans, Index start = 0);
 
 // ---- Packed sequences and context-parallel shards ----
 //
@@ -209,8 +212,7 @@ ROPE_ABI inline Index extent_of(const PromptSpan& span) noexcept {
 }
 
 /// Checks the spans and counts: how many tokens there are, and where the one after them stands.
-ROPE_ABI inline Status measure_prompt(const std::vector<PromptSpan>& spans, Index start, Index& tokens,
-                                      Index& next) noexcept {
+ROPE_ABI inline Status measure_prompt(const List<PromptSpan>& spans, Index start, Index& tokens, Index& next) noexcept {
     const auto is_factor = [](double x) { return is_finite(x) && x >= 0.0 && x <= 4294967296.0; };
     if (const Status s = check_first("start", start, 1); !s.ok()) return s;
     tokens = 0;
@@ -356,7 +358,7 @@ ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index 
     return positions;
 }
 
-ROPE_ABI inline PromptPositions mrope_prompt(const std::vector<PromptSpan>& spans, Index start) {
+ROPE_ABI inline PromptPositions mrope_prompt(const List<PromptSpan>& spans, Index start) {
     Index tokens = 0, next = 0;
     if (!detail::proceed(detail::measure_prompt(spans, start, tokens, next))) return {};
     PromptPositions result = {std::vector<Index>(static_cast<std::size_t>(3 * tokens)), tokens, next - tokens};

@@ -32,7 +32,8 @@ ROPE_ABI inline long double sin(long double x) {
 }
 
 /// m*cos(t) and m*sin(t) of t = position * w, w = inv_freq + inv_freq_low, for one pair; m is its magnitude there.
-struct ROPE_ABI Turn {
+struct Turn {
+    ROPE_CROSSES_AGGREGATE(Turn)
     long double cos, sin;
 };
 ROPE_ABI inline Turn turn(const Frequencies& f, Index pair, Index position) {
@@ -53,7 +54,8 @@ ROPE_ABI inline Turn turn(const Frequencies& f, Index pair, Index position) {
 }
 
 /// The two features of pair i within the rotated slice.
-struct ROPE_ABI PairIndex {
+struct PairIndex {
+    ROPE_CROSSES_AGGREGATE(PairIndex)
     Index a, b;
 };
 ROPE_ABI inline PairIndex pair_index(Layout layout, Index pair, Index pairs) noexcept {

@@ -16,6 +16,7 @@
 #include "cos_sin_cache.hpp"
 #include "errors.hpp"
 #include "frequencies.hpp"
+#include "fwd.hpp"
 #include "model_config.hpp"
 #include "moves.hpp"
 #include "positions.hpp"
@@ -28,7 +29,8 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 /// How many positions the tables of a RotaryEmbedding hold.
-struct ROPE_ABI TableOptions {
+struct TableOptions {
+    ROPE_CROSSES_AGGREGATE(TableOptions)
     /// The most there will ever be; 0: scaled_length(model), the longest that the model's scaling is made for. At most
     /// 2^40. Memory: sizeof(T) * rotary_dim bytes per position that a table holds.
     Index max_positions = 0;
@@ -53,7 +55,7 @@ struct ROPE_ABI TableOptions {
 /// Copies share the tables, whoever lets them grow. All members but the assignment may be called at the same time from
 /// any threads, reserve included: a longer table is built beside the one that others read, which lives until its last
 /// reader is done.
-template <class T = float>
+template <class T>
 class RotaryEmbedding {
  public:
     /// The tables for queries and for keys of a layer: the same, but for xPos. They know the layout, too.
@@ -252,7 +254,7 @@ class RotaryEmbedding {
 ///
 /// It keeps what the Rows and Moves of each distinct table keep (see rows.hpp, moves.hpp). Not copied or moved. Any
 /// number of threads may apply while nobody builds.
-template <class T = float>
+template <class T>
 class RotaryStep {
  public:
     /// Throws as Rows does. Positions have the axes of model().axis_map: those of text stand on every axis. Of `rotary`,

@@ -9,6 +9,7 @@
 #include "config.hpp"
 #include "errors.hpp"
 #include "frequencies.hpp"
+#include "fwd.hpp"
 #include "positions.hpp"
 #include "types.hpp"
 
@@ -45,7 +46,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// rows, whose memory is reused: building allocates only when there are more tokens than ever before.
 ///
 /// Not copied or moved. Any number of threads may read rows while nobody builds.
-template <class T = float>
+template <class T>
 class Rows : public detail::TokenRows<T> {
  public:
     ROPE_ABI ~Rows() = default;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <variant>
 
+#include "fwd.hpp"
 #include "list.hpp"
 #include "types.hpp"
 #include "version.hpp"
@@ -18,18 +19,20 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace schedule {
 
 /// w_i.
-struct ROPE_ABI Default {};
+struct Default {};  // ROPE_ABI, by its declaration
 
 /// NTK-aware scaling: the base becomes base * factor^(d / (d - 2)), so that the fastest pair stays what it was and the
 /// slowest turns `factor` times slower. HunYuan's "alpha" is this factor. Source: bloc97 (2023).
-struct ROPE_ABI Ntk {
+struct Ntk {
+    ROPE_CROSSES_AGGREGATE(Ntk)
     double factor = 1.0;  ///< 2^-32 .. 2^32
 };
 
 /// NTK-aware scaling that grows with the sequence: for L = max(seq_len, max_position_embeddings), the base becomes
 /// base * (factor * L / max_position_embeddings - (factor - 1))^(d / (d - 2)). Keys rotated at one length do not fit
 /// queries rotated at another. Source: emozilla (2023).
-struct ROPE_ABI DynamicNtk {
+struct DynamicNtk {
+    ROPE_CROSSES_AGGREGATE(DynamicNtk)
     double factor = 1.0;  ///< 1 .. 2^32
     Index max_position_embeddings = 0;
 };
@@ -57,7 +60,8 @@ enum class YarnMagnitude : unsigned char {
 ///     result = w_i / f * (1 - keep_i) + w_i * keep_i
 ///
 /// Source: Peng et al., "YaRN", arXiv:2309.00071.
-struct ROPE_ABI Yarn {
+struct Yarn {
+    ROPE_CROSSES_AGGREGATE(Yarn)
     std::optional<double> factor = {};  ///< f; default: the ratio of the lengths
     Index original_max_position_embeddings = 0;
     Index max_position_embeddings = 0;  ///< needed only where f is the ratio of the lengths
@@ -76,7 +80,8 @@ struct ROPE_ABI Yarn {
 /// Llama 3: pairs whose wavelength 2 pi / w_i is below original_max_position_embeddings / high_freq_factor stay what
 /// they are, those beyond original_max_position_embeddings / low_freq_factor turn `factor` times slower, and between
 /// the two it changes linearly with the number of turns. Source: Llama 3.1's published code.
-struct ROPE_ABI Llama3 {
+struct Llama3 {
+    ROPE_CROSSES_AGGREGATE(Llama3)
     double factor = 8.0;
     double low_freq_factor = 1.0;
     double high_freq_factor = 4.0;
@@ -86,7 +91,8 @@ struct ROPE_ABI Llama3 {
 /// LongRoPE ("su"): w_i / long_factor[i] for sequences longer than the original context, w_i / short_factor[i] for
 /// others. Magnitude: attention_factor if given; else sqrt(1 + ln f / ln original_max_position_embeddings) for f > 1,
 /// else 1; or long_mscale and short_mscale where they are given. Source: Ding et al., "LongRoPE", arXiv:2402.13753.
-struct ROPE_ABI LongRope {
+struct LongRope {
+    ROPE_CROSSES_AGGREGATE(LongRope)
     List<double> short_factor = {}, long_factor = {};  ///< one number per pair
     Index original_max_position_embeddings = 0;
     Index max_position_embeddings = 0;  ///< needed only where f is the ratio of the lengths
@@ -98,14 +104,16 @@ struct ROPE_ABI LongRope {
 
 /// p-RoPE (Gemma): the first floor(partial_rotary_factor * d / 2) pairs turn, w_i / factor each, the others do not.
 /// Unlike a smaller rotary_dim, this keeps d in the exponent, and pairs span all of d.
-struct ROPE_ABI Proportional {
+struct Proportional {
+    ROPE_CROSSES_AGGREGATE(Proportional)
     double partial_rotary_factor = 1.0;  ///< above 0, at most 1
     double factor = 1.0;
 };
 
 /// Two or more axes side by side: pairs are divided among the axes, and pair j of each turns by
 /// base^(-2j / (d / axes)).
-struct ROPE_ABI Axial {
+struct Axial {
+    ROPE_CROSSES_AGGREGATE(Axial)
     Index axes = 2;
 };
 
@@ -113,7 +121,8 @@ struct ROPE_ABI Axial {
 /// i at position p is zeta_i^e for queries and zeta_i^-e for keys, with zeta_i = (2i + 0.4 d) / (1.4 d) and
 /// e = (p - centre) / scale_base. Queries and keys so have tables of their own, with the same centre. Source: Sun et
 /// al., "A Length-Extrapolatable Transformer", arXiv:2212.10554.
-struct ROPE_ABI Xpos {
+struct Xpos {
+    ROPE_CROSSES_AGGREGATE(Xpos)
     enum class Side : unsigned char { query, key };
     Side side = Side::query;
     double scale_base = 512.0;  ///< 2 .. 2^32
@@ -121,22 +130,31 @@ struct ROPE_ABI Xpos {
 };
 
 /// w_i / freq_factors[i]: GGUF's tensor rope_freqs.weight.
-struct ROPE_ABI FreqFactors {
+struct FreqFactors {
+    ROPE_CROSSES_AGGREGATE(FreqFactors)
     List<double> freq_factors = {};  ///< one number per pair
 };
 
 /// Numbers: one per pair, radians per position. Config::base is not used (but must be one that is allowed). MLX's
 /// `freqs` are reciprocals of these.
-struct ROPE_ABI Custom {
+struct Custom {
+    ROPE_CROSSES_AGGREGATE(Custom)
     List<double> inv_freq = {};
     List<double> inv_freq_low = {};  ///< added to it; may be empty
 };
 
 }  // namespace schedule
 
-using Schedule = std::variant<schedule::Default, schedule::Ntk, schedule::DynamicNtk, schedule::Yarn, schedule::Llama3,
-                              schedule::LongRope, schedule::Proportional, schedule::Axial, schedule::Xpos,
-                              schedule::FreqFactors, schedule::Custom>;
+/// One of the schedules above. Default is tagged (see version.hpp), and so, by it, is all that std makes of the variant.
+class Schedule : public std::variant<schedule::Default, schedule::Ntk, schedule::DynamicNtk, schedule::Yarn,
+                                     schedule::Llama3, schedule::LongRope, schedule::Proportional, schedule::Axial,
+                                     schedule::Xpos, schedule::FreqFactors, schedule::Custom> {
+ public:
+    using variant::variant;
+    using variant::operator=;
+    ROPE_ABI Schedule() = default;
+    ROPE_CROSSES(Schedule)
+};
 
 /// A short name for people: "default", "yarn", ...; that of rope_type where it has one.
 ROPE_ABI inline const char* schedule_name(const Schedule& s) noexcept {

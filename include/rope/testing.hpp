@@ -30,7 +30,8 @@ namespace testing {
 /// What the rotation should be: a Config, or frequencies and the slice of the head that they turn (by default
 /// the head). Some mistakes can only be named when the Config is known. Making one refuses nothing: what is wrong with
 /// it is said by check(model, options) below.
-struct ROPE_ABI Model {
+struct Model {
+    ROPE_CROSSES(Model)
     /// With frequencies(c, length).
     ROPE_ABI Model(const Config& c, Index length = 0);  // NOLINT(google-explicit-constructor): a Config is a model
     ROPE_ABI Model(Frequencies f, HeadSlice s = {})     // NOLINT(google-explicit-constructor)
@@ -47,7 +48,8 @@ struct ROPE_ABI Model {
 };
 
 /// What to measure with. The defaults suit an engine whose table reaches past position 10^6.
-struct ROPE_ABI Options {
+struct Options {
+    ROPE_CROSSES_AGGREGATE(Options)
     /// Tokens and heads of the measured buffer; 1 .. 4096 each. A diagnosis that concerns angles gains from more heads:
     /// with one, a wrong angle is hard to tell from a wrong element, and bfloat16 shows float32 angles only just.
     Index seq = 16;
@@ -72,7 +74,8 @@ struct ROPE_ABI Options {
 };
 
 /// Where a worst case lies. -1 where something does not apply.
-struct ROPE_ABI Place {
+struct Place {
+    ROPE_CROSSES_AGGREGATE(Place)
     Index token = -1, position = -1, head = -1;
     Index feature = -1;    ///< of the head, 0 .. head_dim - 1
     Index pair = -1;       ///< that the feature belongs to; -1 outside the rotated slice
@@ -82,7 +85,8 @@ struct ROPE_ABI Place {
 
 /// One thing measured. value, bound, expected, got and where belong to the worst case: the one where
 /// value / bound is largest.
-struct ROPE_ABI Measurement {
+struct Measurement {
+    ROPE_CROSSES_AGGREGATE(Measurement)
     double value = 0.0;    ///< 1e200 stands for a result that is not finite
     double bound = 0.0;    ///< what value may be at most
     double largest = 0.0;  ///< the largest value anywhere, bounds not considered
@@ -99,7 +103,8 @@ struct ROPE_ABI Measurement {
 /// Everything measured. In the bounds, r = (tolerance u + angle_epsilon |t|)(1 + n) + n: t is the angle, n
 /// the unit roundoff of a 16-bit element (2^-11 for half, 2^-8 for bfloat16), which rounds each result once
 /// more, and otherwise 0.
-struct ROPE_ABI Report {
+struct Report {
+    ROPE_CROSSES_AGGREGATE(Report)
     /// Rotated features against reference::rotation_matrix. Bound: m (|a| + |b|) (tolerance u + angle_epsilon
     /// |t|), and half an ulp of the result for half and bfloat16 (at most n of it), and the smallest number
     /// of the type. The reference's own error, 3 * 2^-53 + 2^-66 |t| of m (|a| + |b|)

@@ -17,17 +17,19 @@
 // rope::apply and never see it.
 #define ROPE_VERSION_NAMESPACE v0_1
 
-// Every class that the library defines, and every function that can be called, carries ROPE_ABI. Programs link
-// translation units that were compiled with different -m flags; an inline function or a template then becomes one weak
-// symbol with several bodies, and the linker may keep the one that the oldest machine cannot run. The tag makes the
-// instruction set (and the way errors leave a function) part of the symbol's name; that of a class is in the names of
-// all that compilers and the standard library make for it. tests/linking looks for what has none.
-// These classes carry none and may cross units, as arguments and members: tensors, positions, statuses, tables, rows
-// and moves, RotaryEmbedding, additive embeddings, and what tables and statuses hold by value. What they do without
-// being told (destruction, copies) is declared and tagged, but for the default constructor of TensorView, an aggregate:
-// where nothing is inlined (-O0, -fno-inline) it is one function for all units. (So is a std::vector of them, as any
-// std::vector<float> is: it is not the library's. With -flto g++ warns of Rows, Moves and RotaryEmbedding, whose
-// insides are tagged.)
+// Every function that can be called, and every class of namespace detail, carries ROPE_ABI. Programs link translation
+// units that were compiled with different -m flags; an inline function or a template then becomes one weak symbol with
+// several bodies, and the linker may keep the one that the oldest machine cannot run. The tag makes the instruction set
+// (and the way errors leave a function) part of the symbol's name; that of a class is in the names of all that
+// compilers and the standard library make for it. tests/linking looks for what has none.
+//
+// Classes that a program can name carry none, or a function of the program's that takes one could not be called from a
+// unit with other flags. (But for schedule::Default: by it, the names of std::variant's functions are tagged.) What
+// compilers make for such a class unasked (copies, destruction) is declared and tagged by ROPE_CROSSES, that of
+// aggregates by ROPE_CROSSES_AGGREGATE. C++20 forbids aggregates to declare it: there, and for TensorView anywhere,
+// such a function is one for all units of a program, where a compiler does not put it into the caller (all do when they
+// optimise, but for copies of classes with lists in them). So is a std::vector of them, as any std::vector<float> is:
+// it is not the library's. (With -flto g++ warns of classes whose insides are tagged.)
 // ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls. They are never called, so their names
 // meet nobody's and need no tag. ROPE_NOINLINE is for what would be repeated in every kernel or call; ROPE_COLD for
 // what runs once, or when a call is refused; ROPE_KERNEL for the loops that most of the time goes into: how fast they
@@ -44,6 +46,19 @@
 
 #define ROPE_STRING_(x) #x
 #define ROPE_STRING(x) ROPE_STRING_(x)
+#define ROPE_CROSSES(Class)                            \
+    ROPE_ABI Class(const Class&) = default;            \
+    ROPE_ABI Class(Class&&) = default;                 \
+    ROPE_ABI Class& operator=(const Class&) = default; \
+    ROPE_ABI Class& operator=(Class&&) = default;      \
+    ROPE_ABI ~Class() = default;
+#if __cplusplus > 201703L
+#    define ROPE_CROSSES_AGGREGATE(Class)
+#else
+#    define ROPE_CROSSES_AGGREGATE(Class) \
+        ROPE_ABI Class() = default;       \
+        ROPE_CROSSES(Class)
+#endif
 #if defined(__GNUC__)
 #    define ROPE_ABI [[gnu::abi_tag(ROPE_STRING(ROPE_MACHINE) ROPE_ABI_ERRORS)]]
 #    define ROPE_VISIBLE [[gnu::visibility("default")]]

@@ -25,7 +25,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///                                                           slice of q, of k (rotary_dim, rotary_offset) within it
 ///     latent attention    [heads * (nope + rope), ...]      head_dim = nope + rope, rotary_dim = rope, rotary_offset =
 ///                                                           nope (DeepSeek: 192, 64, 128); its one key: heads = 1
-struct ROPE_ABI HeadRows {
+struct HeadRows {
+    ROPE_CROSSES_AGGREGATE(HeadRows)
     Index heads = 0;
     Index head_dim = 0;
     Index rotary_dim = 0;  ///< 0: head_dim

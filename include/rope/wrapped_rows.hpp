@@ -10,6 +10,7 @@
 #include "config.hpp"
 #include "cos_sin_rows.hpp"
 #include "errors.hpp"
+#include "fwd.hpp"
 #include "types.hpp"
 
 #include "detail/arithmetic.hpp"
@@ -32,7 +33,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Of what is repeated, one copy is read. WrappedRows takes all but the last two as they are, in float or double; those
 /// and 16-bit numbers go through copy_cos_sin.
 template <class Number>
-struct ROPE_ABI CosSinView {
+struct CosSinView {
+    ROPE_CROSSES_AGGREGATE(CosSinView)
     const Number* cos = nullptr;
     const Number* sin = nullptr;
     Index rows = 0;         ///< of a batch entry: positions, or its tokens
@@ -115,7 +117,7 @@ ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
 /// The numbers contain their magnitude already. attention_factor only names it, for apply_inverse, which divides by it;
 /// a magnitude that depends on the position (xPos) has no such name, and its inverse is apply_transpose with the table
 /// of the other side, queries or keys.
-template <class T = float>
+template <class T>
 class WrappedRows : public CosSinRows<T> {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                   "Rows are float (they serve float, half and bfloat16 data) or double; copy_cos_sin converts others.");

@@ -23,7 +23,10 @@ int main(int argc, char** argv) {
                                   v4::sinusoidal(), positions) == alone &&
                           v4::use(base::cache(), v3::compact(), base::rotary(), base::rows(), v3::moves(),
                                   base::sinusoidal(), positions) == alone;
-        std::printf("cross %s\n", same ? "ok" : "wrong");
+        const std::string model = base::read(base::model());
+        const bool models_are = base::read(v4::model()) == model && v3::read(base::model()) == model &&
+                                v4::read(v3::model()) == model && base::read(v3::model()) == model;
+        std::printf("cross %s\n", same && models_are ? "ok" : "wrong");
     }
 #endif
 }

@@ -155,15 +155,44 @@ std::string UNIT::results() {
 #ifndef ROPE_OTHER_VERSION
 rope::CosSinCache<float> UNIT::cache() { return rope::CosSinCache<float>(config_of(), kSeq); }
 rope::CompactCosSinCache<float> UNIT::compact() { return rope::CompactCosSinCache<float>(config_of(), kSeq); }
-rope::RotaryEmbedding<float> UNIT::rotary() {
+rope::ModelConfig UNIT::model() {
+    rope::schedule::LongRope long_rope;
+    long_rope.short_factor = long_rope.long_factor = rope::List<double>(kHeadDim / 2, 2.0);
+    long_rope.original_max_position_embeddings = 64;
+    long_rope.max_position_embeddings = 128;
     rope::ModelConfig model;
     model.max_position_embeddings = 100;
-    model.configs = {config_of()};
-    model.configs[0].layout = Layout::half_split;
-    model.config_of_layer = {0};
-    model.layer_types = {rope::LayerType::full_attention};
-    model.heads = {{kHeads, 1, 1}};
-    return rope::RotaryEmbedding<float>(model);
+    model.configs = {config_of(), config_of(long_rope)};
+    model.configs[0].layout = model.configs[1].layout = Layout::half_split;
+    model.config_of_layer = {0, 1};
+    model.layer_types = {rope::LayerType::full_attention, rope::LayerType::full_attention};
+    model.heads = {{kHeads, 1, 1}, {kHeads, 1, 1}};
+    model.mrope_section = {4, 4, 4};
+    model.axis_map = rope::mrope_sections(model.mrope_section);
+    return model;
+}
+std::string UNIT::read(rope::ModelConfig model) {
+    rope::ModelConfig copy;
+    copy = model;
+    std::uint64_t h = 14695981039346656037u;
+    for (const rope::Config& config : copy.configs) {
+        rope::Frequencies f = rope::frequencies(config, 100);
+        const rope::Frequencies also = f;
+        f = std::move(model.configs[0]).is_reversed ? rope::Frequencies() : also;
+        h = hash(hash(h, f.inv_freq), also.inv_freq_low);
+    }
+    rope::AxisMap map = std::move(copy.axis_map);
+    model.axis_map = map;
+    h = hash(hash(h, model.axis_map.axis_of), copy.config_of_layer);
+    return std::to_string(h);
+}
+rope::RotaryEmbedding<float> UNIT::rotary() {
+    rope::ModelConfig one = model();
+    one.configs = {one.configs[0]};
+    one.config_of_layer = {0, -1};
+    one.mrope_section = {};
+    one.axis_map = {};
+    return rope::RotaryEmbedding<float>(one);
 }
 std::unique_ptr<rope::Rows<float>> UNIT::rows() {
     auto rows = std::make_unique<rope::Rows<float>>(config_of());

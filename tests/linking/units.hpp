@@ -24,6 +24,8 @@
         std::unique_ptr<rope::Rows<float>> rows();                                                              \
         std::unique_ptr<rope::Moves<float>> moves();                                                            \
         rope::SinusoidalEmbedding<float> sinusoidal();                                                          \
+        rope::ModelConfig model();                                                                              \
+        std::string read(rope::ModelConfig model);                                                              \
         std::string use(const rope::CosSinCache<float>& cache, rope::CompactCosSinCache<float> compact,         \
                         rope::RotaryEmbedding<float> rotary, std::unique_ptr<rope::Rows<float>> rows,           \
                         std::unique_ptr<rope::Moves<float>> moves, rope::SinusoidalEmbedding<float> sinusoidal, \

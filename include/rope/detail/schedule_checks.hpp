@@ -95,7 +95,7 @@ ROPE_ABI inline bool uses_lengths(const S& s) noexcept {
 /// What f says of the schedule there is. In place of std::visit, which takes g++ 5 ms more to compile each time.
 template <class F>
 ROPE_ABI inline auto visit(const F& f, const Schedule& s) {
-    static_assert(std::variant_size_v<Schedule> == 11);
+    static_assert(std::variant_size_v<Schedule::variant> == 11);
     switch (s.index()) {
         case 1: return f(*std::get_if<1>(&s));
         case 2: return f(*std::get_if<2>(&s));

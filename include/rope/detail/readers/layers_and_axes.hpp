@@ -60,7 +60,7 @@ ROPE_COLD bool attends_to_itself(LayerType type) noexcept {
 }
 
 /// Whether each layer is rotated, by its type and number.
-ROPE_COLD std::vector<bool> rotated_layers(const std::vector<LayerType>& types, Traits traits, bool full_ones_are) {
+ROPE_COLD std::vector<bool> rotated_layers(const List<LayerType>& types, Traits traits, bool full_ones_are) {
     std::vector<bool> rotated;
     const std::size_t shift = (traits & kPatternFromTheEnd) != 0 ? (4 - types.size() % 4) % 4 : 0;
     for (std::size_t i = 0; i < types.size(); ++i)
@@ -72,7 +72,7 @@ ROPE_COLD std::vector<bool> rotated_layers(const std::vector<LayerType>& types, 
 
 /// Of the first n layers, the last `shared` keep no keys: they read those of the last one of their type that does, or,
 /// where all n are shared, those of another model.
-ROPE_COLD void share_last_keys(std::vector<HeadSteps>& steps, const std::vector<LayerType>& types, std::size_t n,
+ROPE_COLD void share_last_keys(List<HeadSteps>& steps, const List<LayerType>& types, std::size_t n,
                                Index shared) {
     const std::size_t storing = n - std::min(n, static_cast<std::size_t>(shared));
     for (std::size_t i = 0; storing == 0 && i < n; ++i) steps[i].keys_of_layer = -1;

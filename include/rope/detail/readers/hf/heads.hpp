@@ -33,7 +33,7 @@ class ROPE_ABI HfHeadReader {
         : top_(top), type_(type), diagnostics_(top.diagnostics()) {}
 
     /// One entry per layer. Entries of lists beyond the layers, `extra` of them, are allowed.
-    ROPE_COLD std::vector<HfHeads> read(const std::vector<LayerType>& types, std::size_t extra) {
+    ROPE_COLD std::vector<HfHeads> read(const List<LayerType>& types, std::size_t extra) {
         const HfHeads usual = read_usual();
         if (!diagnostics_.ok()) return {};
         std::vector<HfHeads> heads(types.size(), usual);

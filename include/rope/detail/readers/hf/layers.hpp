@@ -46,7 +46,7 @@ class ROPE_ABI HfLayers {
     }
 
     /// Whether each layer is rotated, as far as its kind and number tell.
-    ROPE_COLD std::vector<bool> rotated(const std::vector<LayerType>& types) {
+    ROPE_COLD std::vector<bool> rotated(const List<LayerType>& types) {
         Traits traits = type_.traits;
         if ((traits & kAllRotateWithoutWindow) != 0 && window_is_null_) traits &= ~kNoRopeOnFullLayers;
         const bool has_lists = top_.says("no_rope_layers") || top_.says("no_rope_layer_interval");

@@ -24,11 +24,11 @@ class ROPE_ABI HfSteps {
     ROPE_COLD HfSteps(JsonFields& top, const HfModel& type, const ModelConfig& model, const std::vector<HfHeads>& heads)
         : top_(top), type_(type), model_(model), heads_(heads) {}
 
-    ROPE_COLD std::vector<HeadSteps> read() {
+    ROPE_COLD List<HeadSteps> read() {
         const HeadSteps usual = read_usual();
         const bool values_from_keys =
             has(kValuesFromKeys) || (has(kValuesFromKeysIfAsked) && top_.truth({"attention_k_eq_v"}).value_or(false));
-        std::vector<HeadSteps> steps(heads_.size(), usual);
+        List<HeadSteps> steps(heads_.size(), usual);
         for (std::size_t i = 0; i < steps.size(); ++i) {
             HeadSteps& s = steps[i];
             const bool is_full = model_.layer_types[i] == LayerType::full_attention;
@@ -86,7 +86,7 @@ class ROPE_ABI HfSteps {
     }
 
     /// Layers that keep no keys read those of another one.
-    ROPE_COLD void share_keys(std::vector<HeadSteps>& steps) {
+    ROPE_COLD void share_keys(List<HeadSteps>& steps) {
         const auto given = top_.count({"num_kv_shared_layers"}, kAnyCountOrNone);
         const Index shared =
             given.value_or(type_.shared_layers < static_cast<Index>(steps.size()) ? type_.shared_layers : 0);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Defines the functions of names.hpp for UNIT, and calls those of all units.
+#include "names.hpp"
+
+#include <rope/gguf_config.hpp>
+#include <rope/rope.hpp>
+#include <rope/testing.hpp>
+
+#define ROPE_TEST_DEFINE(Class) \
+    const void* UNIT::take(const Class& x) { return &x; }
+ROPE_TEST_CLASSES(ROPE_TEST_DEFINE)
+
+// An object of which nothing but the address is asked for: none needs to be made.
+alignas(64) static char memory[1 << 16];
+#define ROPE_TEST_CALL(Class)                                          \
+    count += plain::take(reinterpret_cast<Class&>(memory)) == memory;  \
+    count += avx2::take(reinterpret_cast<Class&>(memory)) == memory;   \
+    count += native::take(reinterpret_cast<Class&>(memory)) == memory; \
+    count += v2::take(reinterpret_cast<Class&>(memory)) == memory;     \
+    count += noexcept_unit::take(reinterpret_cast<Class&>(memory)) == memory;
+
+int UNIT::call_all() {
+    int count = 0;
+    ROPE_TEST_CLASSES(ROPE_TEST_CALL)
+    return count;
+}
+
+#ifdef ROPE_TEST_MAIN
+#    include <cstdio>
+
+int main() {
+    std::printf("%d\n",
+                plain::call_all() + avx2::call_all() + native::call_all() + v2::call_all() + noexcept_unit::call_all());
+}
+#endif
