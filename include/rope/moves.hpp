@@ -18,6 +18,8 @@
 #include "detail/position_checks.hpp"
 #include "detail/token_rows.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -193,3 +195,5 @@ class Moves : public detail::TokenRows<T> {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

@@ -24,6 +24,8 @@
 #include "schedule.hpp"
 #include "types.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -348,3 +350,5 @@ ROPE_ABI void RotaryEmbedding<T>::reposition(Index layer, K&& k, const Args&... 
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"
