@@ -19,13 +19,13 @@ set(flags -std=c++17 -O1 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion
 foreach(folder IN LISTS INCLUDES)
   list(APPEND flags -isystem ${folder})
 endforeach()
-# With everything, and after the core alone.
+# With everything, and after the core alone; after the macros of others.
 file(MAKE_DIRECTORY ${WORK}/more)
 run(out ${CMAKE_COMMAND} -DINCLUDE=${INCLUDE} -DOUTPUT=${WORK}/more "-DMORE=gguf_config\\;hf_config\\;testing" -P ${JOIN})
-file(WRITE ${WORK}/more/both.cpp "#include \"rope_core.hpp\"\n#include \"rope.hpp\"\n"
+file(WRITE ${WORK}/more/both.cpp "#include \"macros_of_others.hpp\"\n#include \"rope_core.hpp\"\n#include \"rope.hpp\"\n"
                                  "static_assert(sizeof(rope::testing::Options) + sizeof(rope::read_hf_config(\"\")) > 0);\n")
 list(GET COMPILERS 0 compiler)
-run(out ${compiler} ${flags} -fsyntax-only ${WORK}/more/both.cpp)
+run(out ${compiler} ${flags} -I${TESTS}/public_headers -fsyntax-only ${WORK}/more/both.cpp)
 foreach(program core eigen)
   run(out ${compiler} ${flags} ${TESTS}/consumption/${program}.cpp -c -o ${WORK}/${program}.o)
   run(out ${compiler} ${flags} -Wno-return-type -Dmain=elsewhere ${TESTS}/consumption/${program}.cpp -c -o ${WORK}/other.o)

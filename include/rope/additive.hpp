@@ -25,6 +25,8 @@
 #include "detail/quick_checks.hpp"
 #include "detail/table_memory.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -287,3 +289,5 @@ class LearnedEmbedding : public AdditiveEmbedding<T> {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

@@ -14,6 +14,8 @@
 
 #include "detail/apply_impl.hpp"
 
+#include "detail/hide_macros.hpp"
+
 // Every function below takes
 //
 //   Layout      which features form a pair: apply<Layout::half_split>(...), or as a first argument when it is known
@@ -194,3 +196,5 @@ ROPE_WITH_RUN_TIME_LAYOUT(apply_transpose_copy)
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

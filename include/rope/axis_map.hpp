@@ -12,6 +12,8 @@
 #include "list.hpp"
 #include "types.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -214,3 +216,5 @@ ROPE_ABI inline Frequencies dealt_out(const Frequencies& frequencies, Index axes
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

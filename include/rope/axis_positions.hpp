@@ -14,6 +14,8 @@
 
 #include "detail/bits.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -120,7 +122,7 @@ class AxisPositions {
             case 2: return is_signed ? entry<std::int16_t>(axis, token) : Index(entry<std::uint16_t>(axis, token));
             case 4: return is_signed ? entry<std::int32_t>(axis, token) : Index(entry<std::uint32_t>(axis, token));
             default: {
-                if (is_signed) return static_cast<Index>(entry<std::int64_t>(axis, token));
+                if (is_signed) return entry<std::int64_t>(axis, token);
                 const std::uint64_t x = entry<std::uint64_t>(axis, token);
                 const std::uint64_t most = static_cast<std::uint64_t>(std::numeric_limits<Index>::max());
                 return static_cast<Index>(x < most ? x : most);
@@ -136,3 +138,5 @@ class AxisPositions {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

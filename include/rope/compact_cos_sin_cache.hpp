@@ -19,6 +19,8 @@
 #include "detail/cos_sin_table.hpp"
 #include "detail/table_memory.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -162,3 +164,5 @@ class CompactCosSinCache : public CosSinRows<T> {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

@@ -11,6 +11,8 @@
 
 #include "detail/schedule_checks.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -127,3 +129,5 @@ ROPE_ABI inline Status check(const Config& config) noexcept {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

@@ -22,6 +22,8 @@
 #include "detail/cos_sin_table.hpp"
 #include "detail/table_memory.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -275,3 +277,5 @@ class CosSinCache : public CosSinRows<T> {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

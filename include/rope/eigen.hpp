@@ -2,15 +2,20 @@
 // Eigen's matrices and tensors as TensorViews, and tables as Eigen maps. Needs Eigen 3.4.
 #pragma once
 
-#include <Eigen/Core>
-#include <unsupported/Eigen/CXX11/Tensor>
-
 #include <type_traits>
 
 #include "cos_sin_cache.hpp"
 #include "errors.hpp"
 #include "tensor_view.hpp"
 #include "types.hpp"
+
+#include "detail/eigen_core.hpp"
+
+#include "detail/hide_macros.hpp"
+
+#include <unsupported/Eigen/CXX11/Tensor>
+
+#include "detail/restore_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -94,17 +99,17 @@ ROPE_ABI inline TensorView<Element> tensor_view(Element* data, const Tensor& ten
 
 // tensor_rank tells additive encodings that three axes are [batch, seq, d_model] to them.
 
-template <class T, int rank, int options, class I>
-struct ViewTraits<Eigen::Tensor<T, rank, options, I>> {
+template <class T, int rank, int options, class IndexType>
+struct ViewTraits<Eigen::Tensor<T, rank, options, IndexType>> {
     static constexpr int tensor_rank = rank;
-    ROPE_ABI static TensorView<T> view(Eigen::Tensor<T, rank, options, I>& t) noexcept {
+    ROPE_ABI static TensorView<T> view(Eigen::Tensor<T, rank, options, IndexType>& t) noexcept {
         return detail::tensor_view(t.data(), t);
     }
 };
-template <class T, int rank, int options, class I>
-struct ViewTraits<const Eigen::Tensor<T, rank, options, I>> {
+template <class T, int rank, int options, class IndexType>
+struct ViewTraits<const Eigen::Tensor<T, rank, options, IndexType>> {
     static constexpr int tensor_rank = rank;
-    ROPE_ABI static TensorView<const T> view(const Eigen::Tensor<T, rank, options, I>& t) noexcept {
+    ROPE_ABI static TensorView<const T> view(const Eigen::Tensor<T, rank, options, IndexType>& t) noexcept {
         return detail::tensor_view(t.data(), t);
     }
 };

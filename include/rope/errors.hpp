@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 
 #include "types.hpp"
 #include "version.hpp"
@@ -15,6 +16,8 @@
 #    include <cstdio>
 #    include <cstdlib>
 #endif
+
+#include "detail/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -47,6 +50,18 @@ class Status {
     detail::Message message_;
     StatusCode code_ = StatusCode::ok;
 };
+
+/// The same under a name that is no macro of others. Xlib says `#define Status int`; a program that includes it cannot
+/// write rope::Status, and writes rope::CheckResult.
+using CheckResult = Status;
+
+/// check(...) under a name that is no macro of others. Unreal Engine and Apple's AssertMacros.h have a macro check(x);
+/// a program that includes them writes rope::validate(...) with the same arguments, or (rope::check)(...), where no
+/// such macro acts. Members are called so, too: (encoding.check)(x).
+template <class... Arguments>
+ROPE_ABI inline Status validate(Arguments&&... arguments) noexcept {
+    return check(std::forward<Arguments>(arguments)...);
+}
 
 #if !ROPE_EXCEPTIONS
 /// Without exceptions (-fno-exceptions) a refused call hands its Status to this handler. The default prints the
@@ -104,3 +119,5 @@ ROPE_INLINE Status out_of_range(const char* sentence, Pieces pieces = {}) noexce
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

@@ -13,6 +13,8 @@
 #include "detail/double_double.hpp"
 #include "detail/schedule_formulas.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -152,3 +154,5 @@ ROPE_ABI inline Frequencies frequencies(const Config& config, Index seq_len = 0)
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

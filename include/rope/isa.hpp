@@ -31,6 +31,8 @@
 
 #include "detail/isa_list.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -154,3 +156,5 @@ ROPE_ABI inline void force_isa(const char* name) {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

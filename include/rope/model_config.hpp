@@ -14,6 +14,8 @@
 #include "head_steps.hpp"
 #include "types.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -154,3 +156,5 @@ ROPE_ABI inline Status check(const ModelConfig& model) noexcept {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

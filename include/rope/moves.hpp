@@ -19,6 +19,8 @@
 #include "detail/position_checks.hpp"
 #include "detail/token_rows.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -194,3 +196,5 @@ class Moves : public detail::TokenRows<T> {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

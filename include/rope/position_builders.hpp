@@ -16,6 +16,8 @@
 #include "detail/bits.hpp"
 #include "detail/cos_sin_table.hpp"
 
+#include "detail/hide_macros.hpp"
+
 // Each function makes a list of positions: of one number per token, for Positions, or of shape [axes, tokens], for
 // AxisPositions and a Rows whose AxisMap has those axes.
 //
@@ -402,3 +404,5 @@ ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, cons
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

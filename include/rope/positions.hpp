@@ -12,6 +12,8 @@
 
 #include "types.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -206,3 +208,5 @@ ROPE_ABI inline Positions ids(const Integer* ptr, Index n) noexcept {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

@@ -5,8 +5,6 @@
 // bits of mantissa, they are within 2^-57 of the formula at every position below 2^31.
 #pragma once
 
-#include <Eigen/Core>
-
 #include <math.h>  // NOLINT(modernize-deprecated-headers): ::cosl and ::sinl, which have addresses
 
 #include <complex>
@@ -15,6 +13,10 @@
 #include "errors.hpp"
 #include "frequencies.hpp"
 #include "types.hpp"
+
+#include "detail/eigen_core.hpp"
+
+#include "detail/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -163,3 +165,5 @@ ROPE_ABI inline Eigen::VectorXd rotate_cos_sin(const Eigen::VectorXd& x, const C
 }  // namespace reference
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

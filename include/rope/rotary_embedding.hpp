@@ -25,6 +25,8 @@
 #include "schedule.hpp"
 #include "types.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -350,3 +352,5 @@ ROPE_ABI void RotaryEmbedding<T>::reposition(Index layer, K&& k, const Args&... 
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

@@ -17,6 +17,8 @@
 #include "detail/position_checks.hpp"
 #include "detail/token_rows.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -115,3 +117,5 @@ class Rows : public detail::TokenRows<T> {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

@@ -8,6 +8,8 @@
 #include "errors.hpp"
 #include "types.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -161,3 +163,5 @@ ROPE_ABI inline decltype(auto) as_view(Tensor& x) {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

@@ -23,6 +23,8 @@
 #include "frequencies.hpp"
 #include "types.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace testing {
@@ -169,6 +171,8 @@ ROPE_ABI inline std::string to_string(const Report& report);
 }  // namespace testing
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"
 
 #include "detail/testing_measure.hpp"
 #include "detail/testing_report.hpp"

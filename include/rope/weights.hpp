@@ -12,6 +12,8 @@
 #include "errors.hpp"
 #include "types.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -152,3 +154,5 @@ ROPE_ABI inline void permute_rows_copy(const void* in, void* out, const HeadRows
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

@@ -15,6 +15,8 @@
 
 #include "detail/arithmetic.hpp"
 
+#include "detail/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -197,3 +199,5 @@ ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/restore_macros.hpp"

@@ -16,6 +16,8 @@
 #include "quick_checks.hpp"
 #include "rotate.hpp"
 
+#include "hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -239,3 +241,5 @@ ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& 
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "restore_macros.hpp"

@@ -14,6 +14,8 @@
 #include "../types.hpp"
 #include "any_view.hpp"
 
+#include "hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -283,3 +285,5 @@ ROPE_COLD Status check_call(const Positions& positions, Uses uses, const Checked
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "restore_macros.hpp"

@@ -11,6 +11,8 @@
 #include "../types.hpp"
 #include "angle_rows.hpp"
 
+#include "hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -83,3 +85,5 @@ class ROPE_ABI CoarseRows {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "restore_macros.hpp"

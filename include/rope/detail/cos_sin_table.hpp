@@ -14,6 +14,8 @@
 #include "double_double.hpp"
 #include "turns.hpp"
 
+#include "hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -133,3 +135,5 @@ ROPE_ABI inline void fill_float32_chain(const Frequencies& f, Index first, Index
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "restore_macros.hpp"

@@ -12,6 +12,8 @@
 #include "../types.hpp"
 #include "position_checks.hpp"
 
+#include "hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -65,3 +67,5 @@ ROPE_ABI inline Status check_delta(Index delta, bool has_two_schedules) noexcept
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "restore_macros.hpp"

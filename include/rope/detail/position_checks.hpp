@@ -17,6 +17,8 @@
 #include "checks.hpp"
 #include "message.hpp"
 
+#include "hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -101,3 +103,5 @@ ROPE_ABI inline Status check_growth(const List<double>& of_new, double new_farth
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "restore_macros.hpp"

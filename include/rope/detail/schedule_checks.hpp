@@ -13,6 +13,8 @@
 #include "../types.hpp"
 #include "bits.hpp"
 
+#include "hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -233,3 +235,5 @@ ROPE_COLD Index longest_sequence(const Schedule& s, Index seq_len) noexcept {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "restore_macros.hpp"

@@ -9,6 +9,8 @@
 
 #include "../types.hpp"
 
+#include "hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -27,3 +29,5 @@ ROPE_ABI inline std::shared_ptr<T[]> table_memory(Index rows, Index row_size) {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "restore_macros.hpp"

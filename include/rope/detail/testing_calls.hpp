@@ -3,8 +3,6 @@
 // elements around it. The element type ends here; whatever is measured is double.
 #pragma once
 
-#include <Eigen/Core>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +13,7 @@
 
 #include "../types.hpp"
 #include "arithmetic.hpp"
+#include "eigen_core.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {

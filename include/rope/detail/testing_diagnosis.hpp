@@ -2,18 +2,20 @@
 // The search for the mistake that explains a wrong result. For <rope/testing.hpp>.
 #pragma once
 
-#include <Eigen/Core>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "../config.hpp"
 #include "../reference.hpp"
 #include "../types.hpp"
+#include "eigen_core.hpp"
 #include "testing_hypotheses.hpp"
+
+#include "hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -68,7 +70,9 @@ ROPE_ABI inline bool read_frequencies(Rule& rule, const Sample& sample, const Li
     const auto position = [&](Index token) { return token == kOrigin ? Index(0) : rule.position(sample, token); };
     std::vector<Index> tokens = {kOrigin};
     for (Index t = 0; t < static_cast<Index>(sample.positions.size()); ++t) tokens.push_back(t);
-    std::stable_sort(tokens.begin(), tokens.end(), [&](Index a, Index b) { return position(a) < position(b); });
+    // Not stable_sort, for which clang 19 warns of something deprecated inside the standard library.
+    const auto place = [&](Index token) { return std::pair(position(token), token); };
+    std::sort(tokens.begin(), tokens.end(), [&](Index a, Index b) { return place(a) < place(b); });
     tokens.erase(
         std::unique(tokens.begin(), tokens.end(), [&](Index a, Index b) { return position(a) == position(b); }),
         tokens.end());
@@ -79,8 +83,8 @@ ROPE_ABI inline bool read_frequencies(Rule& rule, const Sample& sample, const Li
             nearest = i;
     const Index from = tokens[nearest];
     const auto distance = [&](Index token) { return position(token) - position(from); };
-    std::stable_sort(tokens.begin(), tokens.end(),
-                     [&](Index a, Index b) { return std::abs(distance(a)) < std::abs(distance(b)); });
+    const auto away = [&](Index token) { return std::pair(std::abs(distance(token)), position(token)); };
+    std::sort(tokens.begin(), tokens.end(), [&](Index a, Index b) { return away(a) < away(b); });
 
     const Index pairs = static_cast<Index>(rule.frequencies.inv_freq.size());
     rule.frequencies.inv_freq_low.clear();
@@ -194,3 +198,5 @@ ROPE_ABI inline const Hypothesis* find_mistake(Rule right, const Config* config,
 }  // namespace testing
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "restore_macros.hpp"

@@ -3,8 +3,6 @@
 // search for the one that explains a wrong result is in testing_diagnosis.hpp.
 #pragma once
 
-#include <Eigen/Core>
-
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -14,6 +12,7 @@
 #include "../frequencies.hpp"
 #include "../reference.hpp"
 #include "../types.hpp"
+#include "eigen_core.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {

@@ -2,8 +2,6 @@
 // How <rope/testing.hpp> measures: positions, one measurement after the other, and the mistake that explains them.
 #pragma once
 
-#include <Eigen/Core>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -16,10 +14,13 @@
 #include "../reference.hpp"
 #include "../testing.hpp"
 #include "bits.hpp"
+#include "eigen_core.hpp"
 #include "message.hpp"
 #include "testing_calls.hpp"
 #include "testing_diagnosis.hpp"
 #include "testing_hypotheses.hpp"
+
+#include "hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -335,3 +336,5 @@ ROPE_ABI inline Report measure(Rotate&& rotate, Inverse&& inverse, Layout layout
 }  // namespace testing
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "restore_macros.hpp"

@@ -15,6 +15,8 @@
 #include "../testing.hpp"
 #include "testing_calls.hpp"
 
+#include "hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace testing {
@@ -132,3 +134,5 @@ ROPE_ABI inline std::string to_string(const Report& report) {
 }  // namespace testing
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "restore_macros.hpp"

@@ -22,6 +22,8 @@
 #include "schedule_rows.hpp"
 #include "table_memory.hpp"
 
+#include "hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -292,3 +294,5 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "restore_macros.hpp"

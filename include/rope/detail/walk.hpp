@@ -8,6 +8,8 @@
 #include "../types.hpp"
 #include "any_view.hpp"
 
+#include "hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -182,3 +184,5 @@ class ROPE_ABI HeadWalk {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "restore_macros.hpp"

@@ -20,6 +20,8 @@
 #include "../../model_config.hpp"
 #include "../bits.hpp"
 
+#include "../hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -290,3 +292,5 @@ class ROPE_ABI Fields {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "../restore_macros.hpp"

@@ -12,6 +12,8 @@
 
 #include "../../model_config.hpp"
 
+#include "../hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -123,3 +125,5 @@ ROPE_COLD std::string misfit(const std::string& path, Mrope kind, const std::vec
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "../restore_macros.hpp"

@@ -13,6 +13,8 @@
 
 #include "../fields.hpp"
 
+#include "../../hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -63,3 +65,5 @@ ROPE_COLD Fields fields_of(const GgufLookup& get, const std::string& prefix, Dia
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "../../restore_macros.hpp"

@@ -20,6 +20,8 @@
 #include "fields.hpp"
 #include "rotary.hpp"
 
+#include "../../hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -399,3 +401,5 @@ class ROPE_ABI Reader {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "../../restore_macros.hpp"

@@ -19,6 +19,8 @@
 #include "architectures.hpp"
 #include "fields.hpp"
 
+#include "../../hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -283,3 +285,5 @@ class ROPE_ABI Rotary {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "../../restore_macros.hpp"

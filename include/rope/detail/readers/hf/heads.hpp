@@ -13,6 +13,8 @@
 #include "models.hpp"
 #include "names.hpp"
 
+#include "../../hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -159,7 +161,7 @@ class ROPE_ABI HfHeadReader {
         JsonFields& layers = top_.inside("per_layer_config");
         for (const std::string& key : layers.keys()) {
             const bool is_number = !key.empty() && key.size() <= 6 && key.find_first_not_of("0123456789") == key.npos;
-            const std::size_t i = is_number ? static_cast<std::size_t>(std::stoul(key)) : heads.size();
+            const std::size_t i = is_number ? std::stoul(key) : heads.size();
             if (i >= heads.size())
                 return diagnostics_.fail(layers.path_of(in_path(key)) +
                                          " is not the number of a layer; it must be from 0 to " +
@@ -186,3 +188,5 @@ class ROPE_ABI HfHeadReader {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "../../restore_macros.hpp"

@@ -18,6 +18,8 @@
 
 #include "../fields.hpp"
 
+#include "../../hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -291,3 +293,5 @@ ROPE_COLD Json parse_json_text(std::string_view text, Diagnostics& diagnostics) 
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "../../restore_macros.hpp"

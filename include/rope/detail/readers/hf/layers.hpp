@@ -15,6 +15,8 @@
 #include "models.hpp"
 #include "names.hpp"
 
+#include "../../hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -216,3 +218,5 @@ class ROPE_ABI HfLayers {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "../../restore_macros.hpp"

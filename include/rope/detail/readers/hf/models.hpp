@@ -10,6 +10,8 @@
 #include "../../../version.hpp"
 #include "model_type.hpp"
 
+#include "../../hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -622,3 +624,5 @@ ROPE_COLD const HfModel* find_hf_architecture(std::string_view name) {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "../../restore_macros.hpp"

@@ -20,6 +20,8 @@
 #include "rotary.hpp"
 #include "steps.hpp"
 
+#include "../../hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -387,3 +389,5 @@ class ROPE_ABI HfReader {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "../../restore_macros.hpp"

@@ -20,6 +20,8 @@
 #include "models.hpp"
 #include "names.hpp"
 
+#include "../../hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -411,3 +413,5 @@ class ROPE_ABI HfRotary {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "../../restore_macros.hpp"
