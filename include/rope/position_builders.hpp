@@ -24,8 +24,8 @@
 //     const std::vector<rope::Index> ids = rope::image_grid(height, width);
 //     rows.build(rope::AxisPositions(ids.data(), 2, tokens), tokens);
 //
-// Exact   whole numbers, and image_grid_centred within half an ulp. At most 2^40 tokens; positions from -2^52 to 2^52,
-//         which is what Rows take.
+// Exact   whole numbers, and image_grid_centred within half an ulp. At most 2^40 tokens (2^26 where pointers have 32
+//         bits); positions from -2^52 to 2^52, which is what Rows take.
 // Cost    A pass over the tokens, and the result's memory; what an engine calls in every step, packed_positions, has a
 //         second form that writes into memory which is there.
 // Errors  std::invalid_argument for counts and lists, std::out_of_range for positions, before anything is written; and
@@ -129,7 +129,9 @@ ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, cons
 
 namespace detail {
 
-inline constexpr Index kMostTokens = Index(1) << 40;
+// Three positions for each, which memory must be able to hold.
+inline constexpr Index kMostTokens = kPointersAreShort ? Index(1) << 26 : Index(1) << 40;
+inline constexpr const char* kMostTokensText = kPointersAreShort ? "2^26" : "2^40";
 
 /// Whether `count` positions (at most 2^54) from `first` on are from -2^52 to 2^52.
 ROPE_ABI constexpr bool positions_fit(Index first, Index count) noexcept {
@@ -142,7 +144,7 @@ ROPE_ABI inline Status check_first(const char* name, Index first, Index count) n
 
 ROPE_ABI inline Status check_extent(const char* name, Index extent) noexcept {
     if (extent >= 1 && extent <= kMostTokens) return Status();
-    return invalid("{} is {}; it must be from 1 to 2^40.", {name, extent});
+    return invalid("{} is {}; it must be from 1 to {}.", {name, extent, kMostTokensText});
 }
 
 ROPE_ABI inline Status check_grid(Index height, Index width, const GridOrder& order) noexcept {
@@ -153,12 +155,12 @@ ROPE_ABI inline Status check_grid(Index height, Index width, const GridOrder& or
                        {order.block, height, width});
     for (const Index around : {order.before, order.after})
         if (around < 0 || around > kMostTokens)
-            return invalid("{} is {}; it must be from 0 to 2^40.",
-                           {around == order.before ? "before" : "after", around});
+            return invalid("{} is {}; it must be from 0 to {}.",
+                           {around == order.before ? "before" : "after", around, kMostTokensText});
     if (height > kMostTokens / width || order.before + height * width + order.after > kMostTokens)
         return invalid(
-            "The grid has {} * {} patches, {} tokens before them and {} after; there are at most 2^40 in all.",
-            {height, width, order.before, order.after});
+            "The grid has {} * {} patches, {} tokens before them and {} after; there are at most {} in all.",
+            {height, width, order.before, order.after, kMostTokensText});
     return Status();
 }
 
@@ -231,7 +233,7 @@ ROPE_ABI inline Status measure_prompt(const List<PromptSpan>& spans, Index start
                            {i, second_per_grid, tokens_per_second});
         const Index room = kMostTokens - tokens;
         if (is_text(spans[i]) ? text > room : frames > room || height > room / frames || width > room / frames / height)
-            return invalid("spans[{}] and those before it have more than 2^40 tokens.", {i});
+            return invalid("spans[{}] and those before it have more than {} tokens.", {i, kMostTokensText});
         const Index extent = extent_of(spans[i]);
         if (!positions_fit(next, extent))
             return out_of_range("spans[{}] begins at position {} and would go beyond 2^52.", {i, next});
@@ -251,8 +253,8 @@ ROPE_ABI inline Status check_cu_seqlens(const Positions& cu_seqlens) noexcept {
         const Index entry = cu_seqlens[i];
         if (i == 0 && entry != 0) return invalid("cu_seqlens[0] is {}; it must be 0.", {entry});
         if (entry < before || entry > kMostTokens)
-            return invalid("cu_seqlens[{}] is {}; it must be from cu_seqlens[{}] ({}) to 2^40.",
-                           {i, entry, i - 1, before});
+            return invalid("cu_seqlens[{}] is {}; it must be from cu_seqlens[{}] ({}) to {}.",
+                           {i, entry, i - 1, before, kMostTokensText});
         before = entry;
     }
     return Status();
@@ -349,8 +351,8 @@ ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index 
         if (!detail::proceed(detail::check_first(first_names[axis], first[axis], extents[axis]))) return {};
     }
     if (height > detail::kMostTokens / frames || width > detail::kMostTokens / frames / height) {
-        detail::proceed(detail::invalid("The grid has {} * {} * {} patches; there are at most 2^40 in all.",
-                                        {frames, height, width}));
+        detail::proceed(detail::invalid("The grid has {} * {} * {} patches; there are at most {} in all.",
+                                        {frames, height, width, detail::kMostTokensText}));
         return {};
     }
     const Index tokens = frames * height * width;

@@ -65,6 +65,17 @@ ROPE_ABI inline PairIndex pair_index(Layout layout, Index pair, Index pairs) noe
     return {pair, pair + pairs};
 }
 
+namespace detail_reference {
+
+/// Eigen counts with the bits of a pointer, which may be fewer than those of an Index. (A template, because on other
+/// machines this is no conversion.)
+template <class T>
+ROPE_ABI constexpr Eigen::Index eigen_index(T i) noexcept {
+    return static_cast<Eigen::Index>(i);
+}
+
+}  // namespace detail_reference
+
 /// The dense [head_dim, head_dim] matrix R with  apply(x) = R x:  for each pair
 ///
 ///     | R(a,a)  R(a,b) |       | cos t  -sin t |
@@ -80,11 +91,12 @@ ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Frequencies
     if (slice.head_dim == 0) slice.head_dim = 2 * pairs;
     if (!detail::proceed(detail::check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return {};
 
-    Eigen::MatrixXd r = Eigen::MatrixXd::Identity(slice.head_dim, slice.head_dim);
+    using detail_reference::eigen_index;
+    Eigen::MatrixXd r = Eigen::MatrixXd::Identity(eigen_index(slice.head_dim), eigen_index(slice.head_dim));
     for (Index i = 0; i < pairs; ++i) {
         const Turn t = turn(f, i, position);
-        const Index a = slice.rotary_offset + pair_index(layout, i, pairs).a;
-        const Index b = slice.rotary_offset + pair_index(layout, i, pairs).b;
+        const Eigen::Index a = eigen_index(slice.rotary_offset + pair_index(layout, i, pairs).a);
+        const Eigen::Index b = eigen_index(slice.rotary_offset + pair_index(layout, i, pairs).b);
         r(a, a) = static_cast<double>(t.cos);
         r(a, b) = static_cast<double>(-t.sin);
         r(b, a) = static_cast<double>(t.sin);

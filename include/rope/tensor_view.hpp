@@ -65,7 +65,7 @@ struct TensorView {
             return result;
         }
         if (count > 0 && first > 0) {
-            const Index room = std::numeric_limits<Index>::max() / 16 / first;
+            const Index room = detail::kMemoryBytes / static_cast<Index>(sizeof(T)) / first;
             if (stride > room || stride < -room) {
                 detail::proceed(detail::invalid(
                     "The slice begins {} steps of {} elements into the view, beyond what memory can hold.",

@@ -11,8 +11,19 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 /// Every extent, stride and position. Signed, so that differences of positions and negative positions are ordinary
-/// numbers.
-using Index = std::ptrdiff_t;
+/// numbers. 64 bits on every machine: on one with pointers of 32 bits, too, positions go to 2^62, and a shape that its
+/// memory cannot hold is refused by a sentence, like any other.
+using Index = std::int64_t;
+
+namespace detail {
+
+/// An Index may name what no pointer reaches.
+inline constexpr bool kPointersAreShort = sizeof(std::ptrdiff_t) < sizeof(Index);
+/// No tensor and no table has more bytes: what a difference of pointers holds, and half of what an Index holds, so that
+/// the sum of two does not overflow. 2^62 - 1, or 2^31 - 1 where pointers have 32 bits.
+inline constexpr Index kMemoryBytes = kPointersAreShort ? PTRDIFF_MAX : INT64_MAX / 2;
+
+}  // namespace detail
 
 /// Which two features of the rotated slice x[0 .. rotary_dim) form pair i, for i = 0 .. rotary_dim/2 - 1.
 ///

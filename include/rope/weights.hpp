@@ -33,13 +33,14 @@ struct HeadRows {
     Index head_dim = 0;
     Index rotary_dim = 0;  ///< 0: head_dim
     Index rotary_offset = 0;
-    Index row_bytes = 0;     ///< 1 .. 2^48
+    Index row_bytes = 0;     ///< 1 .. 2^48, or what memory can hold
     Index stride_bytes = 0;  ///< from row to row; 0: row_bytes
 };
 
 namespace detail {
 
-constexpr Index kMostBytes = Index(1) << 48;
+constexpr Index kMostBytes = kPointersAreShort ? kMemoryBytes : Index(1) << 48;
+constexpr const char* kMostBytesText = kPointersAreShort ? "2^31 - 1" : "2^48";
 
 ROPE_ABI inline Index stride_of(const HeadRows& r) noexcept {
     return r.stride_bytes != 0 ? r.stride_bytes : r.row_bytes;
@@ -90,15 +91,15 @@ ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRow
     if (const Status s = detail::check_slice(rows.head_dim, detail::rotary_dim(rows), rows.rotary_offset); !s.ok())
         return s;
     if (rows.row_bytes < 1 || rows.row_bytes > kMostBytes)
-        return invalid("row_bytes is {}; it must be from 1 to 2^48.", {rows.row_bytes});
+        return invalid("row_bytes is {}; it must be from 1 to {}.", {rows.row_bytes, detail::kMostBytesText});
     const Index stride = detail::stride_of(rows);
     if (stride < rows.row_bytes || stride > kMostBytes)
-        return invalid("stride_bytes is {}; it must be at least row_bytes ({}) and at most 2^48.",
-                       {stride, rows.row_bytes});
+        return invalid("stride_bytes is {}; it must be at least row_bytes ({}) and at most {}.",
+                       {stride, rows.row_bytes, detail::kMostBytesText});
     if (rows.heads == 0) return Status();
     if (rows.heads > kMostBytes / stride / rows.head_dim)
-        return invalid("heads is {}; its {} rows of {} bytes each must not exceed 2^48 bytes.",
-                       {rows.heads, rows.head_dim, stride});
+        return invalid("heads is {}; its {} rows of {} bytes each must not exceed {} bytes.",
+                       {rows.heads, rows.head_dim, stride, detail::kMostBytesText});
     if (in == nullptr || out == nullptr)
         return invalid("{} is null; it must point to {} rows.", {in == out       ? "data"
                                                                  : in == nullptr ? "in"

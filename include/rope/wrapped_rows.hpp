@@ -78,7 +78,7 @@ ROPE_ABI inline T converted(const Storage* x) noexcept {
 template <class Number>
 ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
     using detail::invalid;
-    constexpr Index most = std::numeric_limits<Index>::max() / 32;  // so that two doubles for each fit
+    constexpr Index most = detail::kMemoryBytes / 16;  // so that two doubles for each fit
     if (v.pairs < 1 || v.pairs > detail::kMaxHeadDim / 2)
         return invalid("pairs is {}; it must be from 1 to {}.", {v.pairs, detail::kMaxHeadDim / 2});
     if (v.rows < 0) return invalid("rows is {}; it must not be negative.", {v.rows});

@@ -76,8 +76,7 @@ ROPE_ABI inline Span span_below(const AnyView& v, Index limit) noexcept {
 
 /// Extents are not negative, and neither their product nor the bytes spanned overflow.
 ROPE_COLD Status check_extents(const AnyView& v) noexcept {
-    // Half of what an Index holds, so that the distance between two views and their spans can be added.
-    constexpr Index most = std::numeric_limits<Index>::max() / 2;
+    constexpr Index most = kMemoryBytes;
     for (int axis = 0; axis < 4; ++axis)
         if (v.extents[axis] < 0)
             return invalid("{}.{} is {}; it must not be negative.", {v.name, kAxisNames[axis], v.extents[axis]});
@@ -141,15 +140,16 @@ ROPE_ABI inline bool is_same_view(const AnyView& a, const AnyView& b) noexcept {
 ROPE_COLD bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
     if (is_empty(a) || is_empty(b)) return true;
     constexpr Index everything = std::numeric_limits<Index>::max();
-    const std::uintptr_t at_a = reinterpret_cast<std::uintptr_t>(a.data);
-    const std::uintptr_t at_b = reinterpret_cast<std::uintptr_t>(b.data);
+    // Unsigned, where a negative distance is a large one and nothing overflows, whatever the pointers; and with the bits
+    // of an Index, so that the distance is negative as an Index, too.
+    const std::uint64_t at_a = reinterpret_cast<std::uintptr_t>(a.data);
+    const std::uint64_t at_b = reinterpret_cast<std::uintptr_t>(b.data);
     const Index distance = static_cast<Index>(at_b - at_a);
     const Span whole_a = span_below(a, everything);
     const Span whole_b = span_below(b, everything);
-    // Unsigned, where a negative distance is a large one and nothing overflows, whatever the pointers.
-    const std::uintptr_t from_a = at_b - at_a + static_cast<std::uintptr_t>(whole_b.begin - whole_a.begin);
-    if (from_a >= static_cast<std::uintptr_t>(whole_a.end - whole_a.begin) &&
-        0 - from_a >= static_cast<std::uintptr_t>(whole_b.end - whole_b.begin))
+    const std::uint64_t from_a = at_b - at_a + static_cast<std::uint64_t>(whole_b.begin - whole_a.begin);
+    if (from_a >= static_cast<std::uint64_t>(whole_a.end - whole_a.begin) &&
+        0 - from_a >= static_cast<std::uint64_t>(whole_b.end - whole_b.begin))
         return true;
 
     const AnyView* const views[2] = {&a, &b};

@@ -2,13 +2,13 @@
 // A sentence built in place: no allocation, no locale, no printf.
 #pragma once
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <type_traits>
 
 #include "bits.hpp"
+#include "digits.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -92,8 +92,8 @@ class Message {
     ROPE_ABI void append(double value) noexcept {
         const std::uint64_t bits = bit_cast<std::uint64_t>(value);
         if (!is_finite(value)) return append(bits << 12 != 0 ? "nan" : bits >> 63 != 0 ? "-inf" : "inf");
-        char digits[40];  // the longest shortest double has 24 characters
-        *std::to_chars(digits, digits + sizeof(digits) - 1, value).ptr = '\0';
+        char digits[32];  // the longest shortest double has 24 characters
+        write_number(value, 0, digits);
         append(digits);
     }
 

@@ -67,6 +67,7 @@ ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, co
     call.token = token;
     call.to_next = rows.stride;
     call.bytes = bytes;
+    if (kPointersAreShort && token_end > kMemoryBytes / static_cast<Index>(sizeof(X))) return false;
     call.begin = reinterpret_cast<std::uintptr_t>(v.data);
     call.end = call.begin + static_cast<std::uintptr_t>(token_end) * sizeof(X);
     return call.begin < call.end;

@@ -16,16 +16,24 @@ namespace detail {
 // to do, numbers so large that sums would need care. It builds no Status, divides only for slices of one buffer and
 // loops only over lists of positions.
 
+/// The distance in elements from the first to the last along an axis.
+ROPE_INLINE Index reach_of(const AnyView& v, int axis) noexcept { return v.strides[axis] * (v.extents[axis] - 1); }
+
+/// Whether the span of a view of moderate extents and strides has no more bytes than memory; so it has where pointers
+/// have 64 bits.
+ROPE_INLINE bool is_in_memory(const AnyView& v) noexcept {
+    if constexpr (kPointersAreShort)
+        return (1 + reach_of(v, 0) + reach_of(v, 1) + reach_of(v, 2) + reach_of(v, 3)) * v.element_size <= kMemoryBytes;
+    return true;
+}
+
 /// Extents from 1 to 2^22, strides from 0 to 2^34: no sum of the bytes spanned comes near what an Index holds.
 ROPE_INLINE bool is_moderate(const AnyView& v) noexcept {
     const auto n = [&v](int axis) { return static_cast<std::uint64_t>(alone(v.extents[axis])) - 1; };
     const auto step = [&v](int axis) { return static_cast<std::uint64_t>(alone(v.strides[axis])); };
     return v.data != nullptr && (n(0) | n(1) | n(2) | n(3)) >> 22 == 0 &&
-           (step(0) | step(1) | step(2) | step(3)) >> 34 == 0;
+           (step(0) | step(1) | step(2) | step(3)) >> 34 == 0 && is_in_memory(v);
 }
-
-/// The distance in elements from the first to the last along an axis.
-ROPE_INLINE Index reach_of(const AnyView& v, int axis) noexcept { return v.strides[axis] * (v.extents[axis] - 1); }
 
 /// The usual orders of memory: the axes from the innermost to the outermost.
 inline constexpr unsigned char kUsualOrders[][4] = {

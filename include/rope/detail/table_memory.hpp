@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <new>
 
@@ -20,7 +19,7 @@ template <class T>
 ROPE_ABI inline std::shared_ptr<T[]> table_memory(Index rows, Index row_size) {
     constexpr std::align_val_t alignment{64};
     const Index row_bytes = row_size * static_cast<Index>(sizeof(T));
-    if (rows > std::numeric_limits<Index>::max() / 2 / row_bytes) return nullptr;
+    if (rows > kMemoryBytes / row_bytes) return nullptr;
     void* const memory = ::operator new(static_cast<std::size_t>(row_bytes * rows), alignment, std::nothrow);
     if (memory == nullptr) return nullptr;
     return std::shared_ptr<T[]>(static_cast<T*>(memory), [](T* p) { ::operator delete (p, std::align_val_t{64}); });

@@ -30,12 +30,15 @@ ROPE_ABI inline double angle_beyond(const Rule& rule, const Sample& sample, Inde
     const reference::PairIndex at = reference::pair_index(rule.layout, pair, pairs);
     double dot = 0.0;
     double cross = 0.0;
-    for (Index column = token * sample.heads; column < (token + 1) * sample.heads; ++column) {
-        const auto before = sample.before.col(column).segment(rule.slice.rotary_offset, 2 * pairs);
-        const auto after = sample.after.col(column).segment(rule.slice.rotary_offset, 2 * pairs);
-        const PairOfDoubles by_rule = rule.turn({before[at.a], before[at.b]}, given.a, given.b);
-        dot += by_rule.a * after[at.a] + by_rule.b * after[at.b];
-        cross += by_rule.a * after[at.b] - by_rule.b * after[at.a];
+    const Eigen::Index a = eigen_index(rule.slice.rotary_offset + at.a);
+    const Eigen::Index b = eigen_index(rule.slice.rotary_offset + at.b);
+    for (Index h = 0; h < sample.heads; ++h) {
+        const Eigen::Index column = eigen_index(token * sample.heads + h);
+        const auto before = sample.before.col(column);
+        const auto after = sample.after.col(column);
+        const PairOfDoubles by_rule = rule.turn({before[a], before[b]}, given.a, given.b);
+        dot += by_rule.a * after[a] + by_rule.b * after[b];
+        cross += by_rule.a * after[b] - by_rule.b * after[a];
     }
     return std::atan2(cross, dot);
 }
@@ -122,11 +125,11 @@ struct ROPE_ABI Explanation {
     Index places = 0;            // tokens and features that are wrong and that the rule could have failed to explain
 
     /// `freedom` is how far the angle of the feature was free to move.
-    ROPE_ABI void add(const Sample& sample, const Eigen::MatrixXd& expected, Index feature, Index token,
+    ROPE_ABI void add(const Sample& sample, const Eigen::MatrixXd& expected, Eigen::Index feature, Index token,
                       double freedom) {
         bool wrong = false;
-        for (Index h = 0; h < sample.heads; ++h) {
-            const Index column = token * sample.heads + h;
+        for (Eigen::Index h = 0; h < expected.cols(); ++h) {
+            const Eigen::Index column = eigen_index(token * sample.heads) + h;
             const double from_right = sample.after(feature, column) - sample.right(feature, column);
             if (std::fabs(from_right) <= sample.allowed(feature, column)) continue;
             const double from_rule = sample.after(feature, column) - expected(feature, h);
@@ -144,25 +147,26 @@ struct ROPE_ABI Explanation {
 ROPE_ABI inline bool fits(const Rule& rule, const Sample& sample, const Limits& limits) {
     const Index pairs = static_cast<Index>(rule.frequencies.inv_freq.size());
     const double m = rule.frequencies.attention_factor;
-    const Index heads = sample.heads;
+    const Eigen::Index heads = eigen_index(sample.heads);
     Explanation explanation;
     Eigen::MatrixXd expected, room;
     Eigen::VectorXd freedom;
     for (Index token = 0; token < static_cast<Index>(sample.positions.size()); ++token) {
-        expected = sample.before.middleCols(token * heads, heads);
+        const Eigen::Index first = eigen_index(token * sample.heads);
+        expected = sample.before.middleCols(first, heads);
         room = Eigen::MatrixXd::Zero(expected.rows(), heads);
         freedom = Eigen::VectorXd::Zero(expected.rows());
         const Index position = rule.position(sample, token);
         for (Index i = 0; i < pairs; ++i) {
             const reference::PairIndex at = reference::pair_index(rule.layout, i, pairs);
-            const Index a = rule.slice.rotary_offset + at.a;
-            const Index b = rule.slice.rotary_offset + at.b;
+            const Eigen::Index a = eigen_index(rule.slice.rotary_offset + at.a);
+            const Eigen::Index b = eigen_index(rule.slice.rotary_offset + at.b);
             const PairOfDoubles turn = cos_sin_of(rule, sample, token, i);
             freedom[a] = freedom[b] = freedom_of(rule, i, position);
             const double t = angle_size(rule.frequencies, i, position);
             const double angle_error = rule.angle_slack > 0.0 ? 0.0 : 0x1p-48 * t;
             const double relative = 2 * limits.relative(t) + limits.of_reference(t) + angle_error;
-            for (Index h = 0; h < heads; ++h) {
+            for (Eigen::Index h = 0; h < heads; ++h) {
                 const PairOfDoubles x = {expected(a, h), expected(b, h)};
                 const PairOfDoubles y = rule.turn(x, turn.a, turn.b);
                 expected(a, h) = y.a;
@@ -171,9 +175,9 @@ ROPE_ABI inline bool fits(const Rule& rule, const Sample& sample, const Limits& 
                     relative * std::max(m, 1.0) * (std::fabs(x.a) + std::fabs(x.b)) + 2 * limits.tiny;
             }
         }
-        const auto after = sample.after.middleCols(token * heads, heads);
+        const auto after = sample.after.middleCols(first, heads);
         if (((after - expected).cwiseAbs().array() > room.array()).any()) return false;
-        for (Index f = 0; f < expected.rows(); ++f) explanation.add(sample, expected, f, token, freedom[f]);
+        for (Eigen::Index f = 0; f < expected.rows(); ++f) explanation.add(sample, expected, f, token, freedom[f]);
     }
     // An angle that is read off the result explains any one pair, so it must explain several.
     const Index places_needed = rule.angle_slack > 0.0 ? 3 : 1;

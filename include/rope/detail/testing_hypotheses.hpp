@@ -19,6 +19,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace testing {
 namespace detail_testing {
 
+using reference::detail_reference::eigen_index;
+
 /// Turned here in plain double, so that nothing of the kernels is used to judge them.
 struct ROPE_ABI PairOfDoubles {
     double a, b;

@@ -86,10 +86,14 @@ struct ROPE_ABI Setup {
     Index pairs;
 
     ROPE_ABI double m() const { return limits.m; }
-    ROPE_ABI Index a(Index i) const { return model.slice.rotary_offset + reference::pair_index(layout, i, pairs).a; }
-    ROPE_ABI Index b(Index i) const { return model.slice.rotary_offset + reference::pair_index(layout, i, pairs).b; }
+    ROPE_ABI Eigen::Index a(Index i) const {
+        return eigen_index(model.slice.rotary_offset + reference::pair_index(layout, i, pairs).a);
+    }
+    ROPE_ABI Eigen::Index b(Index i) const {
+        return eigen_index(model.slice.rotary_offset + reference::pair_index(layout, i, pairs).b);
+    }
     ROPE_ABI double angle(Index i, Index position) const { return angle_size(model.frequencies, i, position); }
-    ROPE_ABI double sum(const Eigen::MatrixXd& x, Index column, Index i) const {
+    ROPE_ABI double sum(const Eigen::MatrixXd& x, Eigen::Index column, Index i) const {
         return std::fabs(x(a(i), column)) + std::fabs(x(b(i), column));
     }
 };
@@ -103,19 +107,23 @@ ROPE_ABI inline Place place_of(const Sample& sample, Index column) {
 /// rotation_matrix times x, token by token.
 ROPE_ABI inline Eigen::MatrixXd rotated_by_matrix(const Setup& s, const Sample& sample) {
     Eigen::MatrixXd y(sample.before.rows(), sample.before.cols());
-    for (Index t = 0; t < static_cast<Index>(sample.positions.size()); ++t)
-        y.middleCols(t * sample.heads, sample.heads) =
-            reference::rotation_matrix(s.layout, s.model.frequencies, sample.positions[size(t)], s.model.slice)
-                .lazyProduct(sample.before.middleCols(t * sample.heads, sample.heads));
+    const Eigen::Index heads = eigen_index(sample.heads);
+    Eigen::Index column = 0;
+    for (const Index position : sample.positions) {
+        y.middleCols(column, heads) =
+            reference::rotation_matrix(s.layout, s.model.frequencies, position, s.model.slice)
+                .lazyProduct(sample.before.middleCols(column, heads));
+        column += heads;
+    }
     return y;
 }
 
 /// The bound of every feature: 0 outside the slice.
 ROPE_ABI inline Eigen::MatrixXd allowed_errors(const Setup& s, const Sample& sample) {
     Eigen::MatrixXd allowed = Eigen::MatrixXd::Zero(sample.right.rows(), sample.right.cols());
-    for (Index column = 0; column < allowed.cols(); ++column)
+    for (Eigen::Index column = 0; column < allowed.cols(); ++column)
         for (Index i = 0; i < s.pairs; ++i)
-            for (const Index f : {s.a(i), s.b(i)})
+            for (const Eigen::Index f : {s.a(i), s.b(i)})
                 allowed(f, column) = s.limits.feature(sample.right(f, column), s.sum(sample.before, column, i),
                                                       s.angle(i, place_of(sample, column).position));
     return allowed;
@@ -132,13 +140,13 @@ struct ROPE_ABI Comparison {
 template <class Bound>
 ROPE_ABI inline void compare(const Setup& s, const Sample& sample, const Comparison& c, double magnitude,
                              const Bound& bound) {
-    for (Index column = 0; column < c.got.cols(); ++column) {
+    for (Eigen::Index column = 0; column < c.got.cols(); ++column) {
         Place where = place_of(sample, column);
         for (where.pair = 0; where.pair < s.pairs; ++where.pair) {
             const double sum = s.sum(sample.before, column, where.pair);
             const double unit = s.limits.epsilon * magnitude * sum + s.limits.tiny;
             const double t = s.angle(where.pair, where.position);
-            for (const Index feature : {s.a(where.pair), s.b(where.pair)}) {
+            for (const Eigen::Index feature : {s.a(where.pair), s.b(where.pair)}) {
                 where.feature = feature;
                 const double expected = c.expected(feature, column);
                 const double got = c.got(feature, column);
@@ -152,14 +160,14 @@ ROPE_ABI inline void measure_norms(const Setup& s, const Sample& sample, Measure
     // Squares are summed in long double; their own rounding is allowed for.
     const double summing =
         static_cast<double>(2 * s.pairs) * static_cast<double>(std::numeric_limits<long double>::epsilon());
-    const auto norm_of = [&s](const Eigen::MatrixXd& x, Index column) {
+    const auto norm_of = [&s](const Eigen::MatrixXd& x, Eigen::Index column) {
         long double squares = 0.0L;
         for (Index i = 0; i < s.pairs; ++i)
-            for (const Index f : {s.a(i), s.b(i)})
+            for (const Eigen::Index f : {s.a(i), s.b(i)})
                 squares += static_cast<long double>(x(f, column)) * static_cast<long double>(x(f, column));
         return static_cast<double>(std::sqrt(squares));
     };
-    for (Index column = 0; column < sample.after.cols(); ++column) {
+    for (Eigen::Index column = 0; column < sample.after.cols(); ++column) {
         const Place where = place_of(sample, column);
         const double norm = s.m() * norm_of(sample.before, column);
         const double got = norm_of(sample.after, column);
@@ -179,8 +187,8 @@ ROPE_ABI inline void measure_outside(const Setup& s, const Sample& sample, const
     for (Index i = 0; i < 2 * kGuard; ++i)
         count_if_changed(result, 1.0, around[size(i)], {i < kGuard ? -1 : static_cast<Index>(sample.positions.size())});
     const Index first = s.model.slice.rotary_offset;
-    for (Index column = 0; column < sample.after.cols(); ++column)
-        for (Index f = 0; f < sample.after.rows(); ++f) {
+    for (Eigen::Index column = 0; column < sample.after.cols(); ++column)
+        for (Eigen::Index f = 0; f < sample.after.rows(); ++f) {
             if (f >= first && f < first + 2 * s.pairs) continue;
             Place where = place_of(sample, column);
             where.feature = f;
@@ -197,34 +205,34 @@ struct ROPE_ABI Scores {
 };
 
 ROPE_ABI inline void measure_scores(const Setup& s, const Scores& x, Measurement& result) {
-    const Index first = s.model.slice.rotary_offset;
-    const Index features = 2 * s.pairs;
+    const Eigen::Index first = eigen_index(s.model.slice.rotary_offset), features = eigen_index(2 * s.pairs);
+    const Eigen::Index heads = eigen_index(x.heads);
     // The sums are made in long double; their own rounding is allowed for.
     const double summing =
         2.0 * static_cast<double>(features) * static_cast<double>(std::numeric_limits<long double>::epsilon());
-    const auto dot = [&](const Eigen::MatrixXd& q, const Eigen::MatrixXd& k, Index i, Index j) {
+    const auto dot = [&](const Eigen::MatrixXd& q, const Eigen::MatrixXd& k, Eigen::Index i, Eigen::Index j) {
         long double sum = 0.0L;
-        for (Index f = first; f < first + features; ++f)
+        for (Eigen::Index f = first; f < first + features; ++f)
             sum += static_cast<long double>(q(f, i)) * static_cast<long double>(k(f, j));
         return static_cast<double>(sum);
     };
     const Index last = *std::max_element(x.positions.begin(), x.positions.end()) + x.shift;
-    Eigen::VectorXd relative(s.pairs);
-    for (Index i = 0; i < s.pairs; ++i) relative[i] = s.limits.relative(s.angle(i, last));
-    for (Index i = 0; i < x.q.cols(); ++i)
-        for (Index j = i % x.heads; j < x.k.cols(); j += x.heads) {
+    std::vector<double> relative(size(s.pairs));
+    for (Index i = 0; i < s.pairs; ++i) relative[size(i)] = s.limits.relative(s.angle(i, last));
+    for (Eigen::Index i = 0; i < x.q.cols(); ++i)
+        for (Eigen::Index j = i % heads; j < x.k.cols(); j += heads) {
             double bound = 0.0;
             double size_of_score = 0.0;
             for (Index pair = 0; pair < s.pairs; ++pair) {
                 const double both = s.m() * s.m() * s.sum(x.q, i, pair) * s.sum(x.k, j, pair);
                 const double underflow = 4 * s.m() * s.limits.tiny * (s.sum(x.q, i, pair) + s.sum(x.k, j, pair));
-                bound += both * (4 * std::sqrt(2.0) * relative[pair] + summing) + underflow;
+                bound += both * (4 * std::sqrt(2.0) * relative[size(pair)] + summing) + underflow;
                 size_of_score += both;
             }
             const double expected = dot(x.q0, x.k0, i, j);
             const double got = dot(x.q_s, x.k_s, i, j);
-            Place where = {i / x.heads, x.positions[size(i / x.heads)], i % x.heads};
-            where.key_token = j / x.heads;
+            Place where = {i / heads, x.positions[size(i / heads)], i % heads};
+            where.key_token = j / heads;
             where.shift = x.shift;
             note(result, expected, got, std::fabs(got - expected), bound, s.limits.epsilon * size_of_score, where);
         }

@@ -2,7 +2,6 @@
 // What <rope/testing.hpp> says: why it refuses its arguments, and a report as text.
 #pragma once
 
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -13,6 +12,7 @@
 #include "../errors.hpp"
 #include "../frequencies.hpp"
 #include "../testing.hpp"
+#include "digits.hpp"
 #include "testing_calls.hpp"
 
 #include "hide_macros.hpp"
@@ -74,12 +74,9 @@ namespace detail_testing {
 template <class T>
 ROPE_ABI inline void append(std::string& text, const T& part) {
     if constexpr (std::is_same_v<T, double>) {
-        char digits[40];
-        const auto end = std::to_chars(digits, digits + sizeof(digits), part, std::chars_format::general, 6).ptr;
-        if (rope::detail::is_finite(part))
-            text.append(digits, end);
-        else
-            text += "not finite";
+        char digits[32] = "not finite";
+        if (rope::detail::is_finite(part)) rope::detail::write_number(part, 6, digits);
+        text += digits;
     } else if constexpr (std::is_integral_v<T>) {
         text += std::to_string(part);
     } else {
