@@ -45,9 +45,9 @@
 // Aliasing     A written view has distinct addresses for distinct elements. in and out are the same view, or share
 //              nothing; q and k share nothing (slices of one fused buffer are recognised); none of them is memory of
 //              the table.
-// Memory       No allocation. No byte outside the views is read or written, and nothing is written unless every check
-//              has passed. Data need not be aligned beyond its element type. A null pointer is fine where there is
-//              nothing to touch.
+// Memory       No allocation. At most 20 KiB of the stack in double and 12 KiB else, executors not counted. No byte
+//              outside the views is read or written, and nothing is written unless every check has passed. Data need
+//              not be aligned beyond its element type. A null pointer is fine where there is nothing to touch.
 // Threads      Calls on disjoint data may run at the same time and share caches.
 // Errors       std::invalid_argument for shapes, strides, pointers and counts, and in the first call for an
 //              environment variable ROPE_ISA that names no instruction set there is; std::out_of_range for a position
