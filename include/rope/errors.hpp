@@ -122,6 +122,9 @@ ROPE_INLINE Status invalid(const char* sentence, Pieces pieces = {}) noexcept {
 ROPE_INLINE Status out_of_range(const char* sentence, Pieces pieces = {}) noexcept {
     return Status(StatusCode::out_of_range, sentence, pieces);
 }
+ROPE_INLINE Status out_of_memory(const char* sentence, Pieces pieces = {}) noexcept {
+    return Status(StatusCode::out_of_memory, sentence, pieces);
+}
 
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE

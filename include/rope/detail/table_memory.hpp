@@ -30,8 +30,7 @@ ROPE_ABI inline Status check_table_size(const char* name, Index value, Index row
 }
 /// Memory that could be, but is not to be had. No argument is wrong then, so none is named.
 ROPE_COLD Status no_memory(Index rows, Index row_size, std::size_t element) noexcept {
-    return Status(StatusCode::out_of_memory, "There is no memory for {} rows of {} entries of {} bytes.",
-                  {rows, row_size, element});
+    return out_of_memory("There is no memory for {} rows of {} entries of {} bytes.", {rows, row_size, element});
 }
 
 /// rows * row_size uninitialised numbers, 64-byte aligned, of a size that can be; null when there is no memory.

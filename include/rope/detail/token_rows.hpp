@@ -69,8 +69,8 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         if (!proceed(check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return false;
         if (!map.is_mixed) order_ = axis_order(map, pairs);
         if (!new_.prepare(order_, map.is_mixed) || (has_two_ && !old_.prepare(order_, map.is_mixed)))
-            return proceed(Status(StatusCode::out_of_memory,
-                                  "There is no memory for what rows of {} entries are built from.", {2 * pairs}));
+            return proceed(
+                out_of_memory("There is no memory for what rows of {} entries are built from.", {2 * pairs}));
         map_ = std::move(map);
         this->pairs_ = pairs;
         this->head_dim_ = slice.head_dim;
