@@ -79,9 +79,10 @@ TEMPLATE_TEST_CASE("counts, lists and positions are checked before anything is w
     says("positions start at -4503599627370497 and seq is 2" + range, rope::start_at(-kFar - 1), 2, 1, kOutOfRange);
     Rows<TestType> wide(Config{8192});  // so that no machine has so much memory, or says so
     wide.build({}, 2);
-    refuses(wide, kInvalid,
-            "batch * seq is 1099511627776; so many rows of 8192 entries must fit into the memory that can be had here.",
-            [](auto& r) { r.build({}, Index(1) << 30, 1 << 10); });
+    refuses(
+        wide, rope::StatusCode::out_of_memory,
+        "There is no memory for 1099511627776 rows of 8192 entries of " + std::to_string(sizeof(TestType)) + " bytes.",
+        [](auto& r) { r.build({}, Index(1) << 30, 1 << 10); });
 
     const auto says_of_axes = [&](const std::string& sentence, const AxisPositions& p, Index seq,
                                   rope::StatusCode code = kInvalid) {

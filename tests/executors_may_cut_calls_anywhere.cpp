@@ -127,6 +127,7 @@ void check_executors(const Bytes& want, const Call& call) {
                 f(0, count);
                 f(count, count);
             }) == want);
+    REQUIRE(call(support::BeyondTheEnds()) == want);
 }
 
 /// in turned by the formula, one element at a time; see support/exact.hpp.

@@ -96,8 +96,13 @@ TEST_CASE("a text that is no JSON is an error that says where") {
     const std::string not_json = "json_text is not JSON: it goes wrong at byte ";
     const std::string good = model("");
     const std::string end = std::to_string(good.size() + 1);
-    refuses("", not_json + "1, where it ends.");
-    refuses("  ", not_json + "3, where it ends.");
+    const std::string no_config = "; it must be the text of a config.json, which begins with {.";
+    refuses("", "json_text is empty" + no_config);
+    refuses(" \n ", "json_text is empty" + no_config);
+    refuses("model/config.json", "json_text begins with \"model/config.json\"" + no_config);
+    refuses(" # The model, in words", "json_text begins with \"# The model, in word\"" + no_config);
+    refuses("nul", "json_text begins with \"nul\"" + no_config);
+    refuses("null null", not_json + R"(6, the last of "null n".)");
     refuses("null", "json_text is null; it must be an object.");
     refuses("[]", "json_text is a list of 0; it must be an object.");
     refuses("3", "json_text is 3; it must be an object.");

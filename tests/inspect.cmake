@@ -26,7 +26,7 @@ expect(0 out "35 +8218.72 +65749.7 +8 +1.9935\n" "${llama}")
 expect(0 out "28 +1956.5 +1956.5 +1 +66.9932\n" "${llama}")
 expect(0 out "25 of 64 pairs never complete a turn in 131072 positions" "${llama}")
 expect(0 out "layers 0-31" "${llama}" --layer 31)
-expect(0 out "beside the rotation:\nlayers 0-31: q and k no norm; scores times 0.08838834765\n" "${llama}")
+expect(0 out "other steps on q, k and v:\nlayers 0-31: q and k no norm; scores times 0.08838834765\n" "${llama}")
 set(gemma "${WORK}/gemma.json")
 file(WRITE "${gemma}" [=[{"text_config": {"model_type": "gemma4_text", "hidden_size": 2304, "num_attention_heads": 8,
   "num_key_value_heads": 4, "num_hidden_layers": 6, "max_position_embeddings": 4096, "num_kv_shared_layers": 1}}]=])
@@ -40,6 +40,18 @@ string(REGEX MATCHALL "<polyline" curves "${svg}")
 list(LENGTH curves count)
 if(NOT count EQUAL 2 OR NOT svg MATCHES "^<svg .*</svg>\n$")
   message(FATAL_ERROR "the picture has ${count} curves, where two were expected:\n${svg}")
+endif()
+
+# YaRN times 40: numbers and picture count what the scaling is made for.
+set(yarn "${WORK}/yarn.json")
+file(WRITE "${yarn}" [=[{"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8,
+  "num_hidden_layers": 2, "max_position_embeddings": 4096, "rope_theta": 10000.0,
+  "rope_scaling": {"rope_type": "yarn", "factor": 40.0, "original_max_position_embeddings": 4096}}]=])
+expect(0 out "model_type llama, 2 layers, 163840 positions .4096 before scaling." "${yarn}" --plot "${WORK}/yarn.svg")
+expect(0 out "pairs never complete a turn in 163840 positions" "${yarn}")
+file(READ "${WORK}/yarn.svg" svg)
+if(NOT svg MATCHES ">context: 163840 positions<")
+  message(FATAL_ERROR "the picture does not end at 163840 positions:\n${svg}")
 endif()
 
 # Every file of the tests can be inspected.
@@ -61,4 +73,11 @@ expect(1 err "There is no option --nonsense" "${llama}" --nonsense)
 expect(1 err "name one config.json" "${llama}" "${llama}")
 expect(1 err "cannot be written" "${llama}" --plot "${WORK}/no/folder.svg")
 file(WRITE "${WORK}/bad.json" "{\"model_type\": \"llama\", ")
-expect(1 err "json_text is not JSON" "${WORK}/bad.json")
+expect(1 err "^inspect: The file \"[^\n]*/bad.json\" is not JSON: it goes wrong at byte 24, where it ends, near model_type.\n$"
+       "${WORK}/bad.json")
+file(WRITE "${WORK}/words.txt" "some words about a model")
+expect(1 err "^inspect: The file \"[^\n]*/words.txt\" begins with \"some words about a mo\"; it must be the text of a config.json, which begins with {.\n$"
+       "${WORK}/words.txt")
+file(WRITE "${WORK}/empty.json" "")
+expect(1 err "/empty.json\" is empty; it must be the text of a config.json" "${WORK}/empty.json")
+expect(1 err "The file \"[^\n]*\" cannot be read" "${WORK}")

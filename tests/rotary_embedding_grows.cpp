@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <string>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/models.hpp"
+#include "support/refusal.hpp"
 
 using rope::Config;
 using rope::Index;
@@ -105,6 +107,46 @@ TEST_CASE("copies share their tables, also those that come later") {
     other = copy;
     CHECK(other.max_positions() == 100);
     static_assert(std::is_same_v<rope::RotaryEmbedding<>, rope::RotaryEmbedding<float>>);
+}
+
+// head_dim is the largest that a Config may have: 4096 positions of it are 16 GiB in float.
+TEMPLATE_TEST_CASE("tables beyond max_bytes are refused before anything is allocated", "", float, double) {
+    const Index element = static_cast<Index>(sizeof(TestType)), wide = Index(1) << 20;
+    const std::string sentence =
+        "; the tables of this model, with " + std::to_string(wide * element) + " bytes per position, would take ";
+    const auto says = [](const rope::ModelConfig& model, const TableOptions& options) {
+        return support::invalid([&] { rope::RotaryEmbedding<TestType> rotary(model, options); });
+    };
+    CHECK(says(model_of({config_of(wide, 1e4)}, {0}, 131072), {}) ==
+          "positions is 4096" + sentence + std::to_string(4096 * wide * element) +
+              " bytes, and max_bytes of the TableOptions is 1073741824.");
+    // A single row takes little, but what it is made from does not.
+    CHECK(says(model_of({config_of(wide, 1e4)}, {0}, 1), {}) ==
+          "positions is 1" + sentence + std::to_string(1024 * wide * element) +
+              " bytes, and max_bytes of the TableOptions is 1073741824.");
+
+    // All tables count, and those of queries and keys where they differ; layers that share one do not.
+    Config xpos = config_of(16, 1e4);
+    xpos.schedule = rope::schedule::Xpos();
+    const auto model = model_of({config_of(8, 1e4), xpos, config_of(8, 1e4)}, {0, 1, 2, 0}, 5000);
+    const Index row = (8 + 2 * 16) * element;
+    CHECK(says(model, {0, 1, 0, 1024 * row - 1}) ==
+          "positions is 1; the tables of this model, with " + std::to_string(row) + " bytes per position, would take " +
+              std::to_string(1024 * row) + " bytes, and max_bytes of the TableOptions is " +
+              std::to_string(1024 * row - 1) + ".");
+    CHECK(says(model, {0, 1, 0, -1}) != "");
+    rope::RotaryEmbedding<TestType> rotary(model, {0, 1000, 0, 2500 * row + row / 2});
+    rotary.reserve(1001);
+    CHECK(rotary.positions() == 2000);
+    rotary.reserve(2001);
+    CHECK(rotary.positions() == 2500);  // and not 4000
+    CHECK(rotary.bytes() == size(2500 * row));
+    CHECK(support::invalid([&] { rotary.reserve(2501); }) ==
+          "positions is 2501; the tables of this model, with " + std::to_string(row) +
+              " bytes per position, would take " + std::to_string(2501 * row) +
+              " bytes, and max_bytes of the TableOptions is " + std::to_string(2500 * row + row / 2) + ".");
+    CHECK(rotary.positions() == 2500);
+    CHECK(rope::RotaryEmbedding<TestType>(model, {0, 1, 0, 1024 * row}).positions() == 1);
 }
 
 TEST_CASE("threads apply and ask while others let the tables grow") {

@@ -2,6 +2,7 @@
 // Rows built for a step have the bits of the table's rows at whole positions, wherever these are and in whatever order,
 // and turn data into the same bits; at fractions they keep the table's bound.
 #include <rope/core.hpp>
+#include <rope/moves.hpp>
 #include <rope/rows.hpp>
 
 #include <algorithm>
@@ -270,6 +271,30 @@ TEMPLATE_TEST_CASE("an executor may cut the building anywhere", "", float, doubl
     CHECK(asked == 1);
     CHECK(units == 40);
     CHECK(same_bits(entries_of(alone), entries_of(together)));
+}
+
+// Between forbidden entries, because a row before the first lies in no buffer of the library's own.
+TEMPLATE_TEST_CASE("pieces beyond the ends of the work are cut off", "", float, double) {
+    const Config config = {128};
+    constexpr Index kTokens = 3001, kBefore = 3001 * 128;
+    const TestType mark = 77;
+    std::vector<TestType> memory(size(3 * kBefore), mark);
+    Rows<TestType> alone(config), together(config);
+    rope::Moves<TestType> moves(config);
+    const auto untouched = [&](auto begin, auto end) {
+        return std::all_of(begin, end, [&](TestType x) { return x == mark; });
+    };
+    alone.build(rope::start_at(-77), kTokens);
+    together.use_memory(memory.data() + kBefore, kTokens);
+    together.build(rope::start_at(-77), kTokens, 1, support::BeyondTheEnds());
+    CHECK(same_bits(entries_of(alone), entries_of(together)));
+    CHECK(untouched(memory.begin(), memory.begin() + kBefore));
+    CHECK(untouched(memory.end() - kBefore, memory.end()));
+    moves.use_memory(memory.data() + kBefore, kTokens);
+    moves.build(rope::start_at(77), rope::start_at(0), kTokens, 1, support::BeyondTheEnds());
+    CHECK(moves.rows() == kTokens);
+    CHECK(untouched(memory.begin(), memory.begin() + kBefore));
+    CHECK(untouched(memory.end() - kBefore, memory.end()));
 }
 
 TEMPLATE_TEST_CASE("entries at fractions keep the table's bound, and 3.0 has the bits of 3", "", float, double) {

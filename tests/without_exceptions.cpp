@@ -75,6 +75,12 @@ void refuse_rows() {
     refused_once("sections that are not the pairs");
     expect(!wrong.build({0}, 1) && wrong.rows() == 0, "such rows are not built");
     refuses("frequencies have 0 entries; they were refused when these rows were made.", "rows that were refused");
+    rope::Moves<float> unmade(config, rope::mrope_sections({1, 1, 1}));
+    refused_once("sections that are not the pairs, of moves");
+    expect(!unmade.build(3) && unmade.rows() == 0, "such moves are not built");
+    refuses("frequencies have 0 entries; they were refused when these rows were made.", "moves that were refused");
+    expect(!unmade.build({0}, {1}, 1) && unmade.rows() == 0, "nor from positions to positions");
+    refuses("frequencies have 0 entries; they were refused when these rows were made.", "moves that were refused");
 
     rope::Moves<float> moves(config), between(config, 0, config, 0);
     expect(!moves.build(rope::Index(1) << 60) && !between.build(1) && calls == 2, "moves that cannot be built");

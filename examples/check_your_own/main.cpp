@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "../arguments.hpp"
+
 namespace {
 
 using rope::Index;
@@ -76,9 +78,16 @@ constexpr Case kCases[] = {
     {Mistake::whole_head, "slice ignored"},
 };
 
+constexpr const char* kHelp =
+    "check_your_own: <rope/testing.hpp> on a loop written by hand, right and with mistakes.\n"
+    "\n"
+    "  check_your_own     measure it and print what was found\n"
+    "  --help             print this and stop\n";
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+    if (const auto status = arguments::answer(argc, argv, kHelp)) return *status;
     rope::Config config;
     config.head_dim = kHeadDim;
     config.rotary_dim = kRotaryDim;

@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "../arguments.hpp"
 #include "attention.hpp"
 
 namespace {
@@ -150,6 +151,12 @@ bool can_share(const Ring& ring) {
     }
 }
 
+constexpr const char* kHelp =
+    "context_parallel: ring attention over MPI ranks, compared with one that has all tokens.\n"
+    "\n"
+    "  mpiexec -n N context_parallel   run on N ranks, and print differences\n"
+    "  --help                          print this and stop\n";
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -158,6 +165,10 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const Ring ring = {rank, ranks};
+    if (const auto status = arguments::answer(argc, argv, kHelp, 0, rank == 0)) {
+        MPI_Finalize();
+        return *status;
+    }
 
     int ok = can_share(ring) ? 1 : 0;
     if (ok != 0) {

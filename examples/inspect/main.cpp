@@ -76,17 +76,34 @@ Options parse_options(int argc, const char* const* argv) {
 
 std::string read_file(const std::string& name) {
     std::ifstream file(name, std::ios::binary);
-    if (!file) throw std::runtime_error("The file \"" + name + "\" cannot be read.");
     // One byte more than may be: read_hf_config says that it is too much, and nothing larger comes into memory.
     std::string text(rope::kMostConfigBytes + 1, '\0');
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    // One that ends before is not bad; a folder is.
+    if (!file.is_open() || file.bad()) throw std::runtime_error("The file \"" + name + "\" cannot be read.");
     text.resize(static_cast<std::size_t>(file.gcount()));
     return text;
 }
 
+/// The library speaks of the text that it was given, and this program of the file.
+rope::ModelConfig read_model(const std::string& name) {
+    const std::string text = read_file(name), argument = "json_text ";
+    try {
+        return rope::read_hf_config(text);
+    } catch (const std::invalid_argument& error) {
+        const std::string sentence = error.what();
+        if (sentence.rfind(argument, 0) != 0) throw;
+        throw std::runtime_error("The file \"" + name + "\" " + sentence.substr(argument.size()));
+    }
+}
+
 void print_model(const rope::ModelConfig& m) {
-    std::printf("model_type %s, %td layers, %td positions\n", m.model_type.empty() ? "(none)" : m.model_type.c_str(),
-                m.layers(), m.max_position_embeddings);
+    const Index longest = rope::scaled_length(m);
+    std::printf("model_type %s, %td layers, %td positions%s\n", m.model_type.empty() ? "(none)" : m.model_type.c_str(),
+                m.layers(), longest,
+                longest == m.max_position_embeddings
+                    ? ""
+                    : (" (" + std::to_string(m.max_position_embeddings) + " before scaling)").c_str());
     if (!m.path.empty()) std::printf("read from %s\n", m.path.c_str());
     if (m.layers() > 0)
         std::printf("heads of layer 0: %td for queries, %td for keys, %td for values\n", m.heads[0].q, m.heads[0].k,
@@ -107,11 +124,11 @@ void print_model(const rope::ModelConfig& m) {
     if (m.reference_uses_other_layout)
         std::printf("note: the published code reorders features and rotates in the other layout\n");
     std::printf("layers without RoPE: %s\n", inspect::layers_with(m, -1).c_str());
-    std::printf("beside the rotation:\n%s", m.steps.empty() ? "not known\n" : inspect::steps(m).c_str());
+    std::printf("other steps on q, k and v:\n%s", m.steps.empty() ? "not known\n" : inspect::steps(m).c_str());
 }
 
 int run(const Options& options) {
-    const rope::ModelConfig model = rope::read_hf_config(read_file(options.config));
+    const rope::ModelConfig model = read_model(options.config);
     const rope::Config* const only = options.layer >= 0 ? model.layer(options.layer) : nullptr;
     const Index positions = options.seq_len != 0 ? options.seq_len : rope::scaled_length(model);
     if (positions == 0) throw std::runtime_error("The file does not say max_position_embeddings; say --seq-len.");

@@ -10,6 +10,8 @@
 #include <limits>
 #include <random>
 
+#include "../arguments.hpp"
+
 namespace {
 
 using rope::Index;
@@ -193,9 +195,16 @@ void measure(const Tokens& all, const rope::CosSinCache<float>& cache) {
     }
 }
 
+constexpr const char* kHelp =
+    "linear_attention: kernelised attention with rotary embedding, checked and measured.\n"
+    "\n"
+    "  linear_attention   run, and print errors and times\n"
+    "  --help             print this and stop\n";
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+    if (const auto status = arguments::answer(argc, argv, kHelp)) return *status;
     rope::Config config;
     config.head_dim = kHeadDim;
     const rope::CosSinCache<float> cache(config, kLong);

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "../arguments.hpp"
+
 namespace {
 
 using onnx_example::Attributes;
@@ -84,9 +86,16 @@ void refuse() {
     run({1, 8, 1, 64}, {});
 }
 
+constexpr const char* kHelp =
+    "onnx_rotary_embedding: ONNX's operator RotaryEmbedding against rope::apply.\n"
+    "\n"
+    "  onnx_rotary_embedding   compare, and print differences and refusals\n"
+    "  --help                  print this and stop\n";
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+    if (const auto status = arguments::answer(argc, argv, kHelp)) return *status;
     const Shape three = {kBatch, kSeq, kHeads * kHeadSize}, four = {kBatch, kHeads, kSeq, kHeadSize};
     std::printf("RotaryEmbedding, and the largest difference from rope::apply\n\n");
     std::printf("%-14s  %-11s  %-12s  %-38s  difference\n", "X", "cos_cache", "position_ids", "attributes");

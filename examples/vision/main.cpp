@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "../arguments.hpp"
 #include "heat_maps.hpp"
 #include "schemes.hpp"
 
@@ -188,8 +189,14 @@ bool compare(std::vector<std::string>& titles, std::vector<vision::Row>& picture
     return ok;
 }
 
+constexpr const char* kHelp =
+    "vision: scores of an image under two-dimensional schemes, as numbers and as heat maps.\n"
+    "\n"
+    "  vision [FILE]   print the numbers, and draw the maps into a file, as SVG\n"
+    "  --help          print this and stop\n";
+
 int run(int argc, const char* const* argv) {
-    if (argc > 2) throw std::runtime_error("There are too many arguments: name one file, for the picture, or none.");
+    if (const auto status = arguments::answer(argc, argv, kHelp, 1)) return *status;
     std::printf("Scores of an image of %td x %td patches that are all alike, 1 being that of a patch with itself\n\n",
                 kGrid.height, kGrid.width);
     std::printf(

@@ -132,6 +132,9 @@ class AdditiveEmbedding {
                 detail::invalid("d_model is {}; it must be from 1 to {}.", {d_model, detail::kMaxHeadDim}));
         if (max_positions < 1)
             return detail::proceed(detail::invalid("max_positions is {}; it must be at least 1.", {max_positions}));
+        if (!detail::proceed(
+                detail::check_table_size("max_positions", max_positions, max_positions, d_model, sizeof(T))))
+            return false;
         table_ = detail::table_memory<T>(max_positions, d_model);
         if (table_ == nullptr) return refuse_memory(max_positions, d_model);
         max_positions_ = max_positions;
@@ -141,10 +144,7 @@ class AdditiveEmbedding {
 
     ROPE_ABI bool refuse_memory(Index max_positions, Index d_model) {
         *this = AdditiveEmbedding();
-        return detail::proceed(
-            detail::invalid("max_positions is {}; a table of {} positions times {} entries of {} bytes must fit into "
-                            "the memory that can be had here.",
-                            {max_positions, max_positions, d_model, sizeof(T)}));
+        return detail::proceed(detail::no_memory(max_positions, d_model, sizeof(T)));
     }
 
     ROPE_ABI T* table() const noexcept { return table_.get(); }
@@ -219,7 +219,7 @@ class SinusoidalEmbedding : public AdditiveEmbedding<T> {
     ROPE_ABI ~SinusoidalEmbedding() = default;
 
     /// Throws std::invalid_argument when d_model is odd or not in 2 .. 2^20, when max_positions is below 1 or
-    /// needs more memory than there is, or when base is not finite and above 0.
+    /// more than any machine could hold, or when base is not finite and above 0; std::bad_alloc when there is no memory.
     ROPE_ABI SinusoidalEmbedding(Index d_model, Index max_positions, Variant variant = Variant::interleaved,
                                  double base = 10000.0) {
         if (d_model < 2 || d_model % 2 != 0 || d_model > detail::kMaxHeadDim) {
@@ -258,7 +258,8 @@ template <class T>
 class LearnedEmbedding : public AdditiveEmbedding<T> {
  public:
     /// Copies max_positions rows of d_model weights. Throws std::invalid_argument when weights is null, when
-    /// either number is below 1, when d_model is above 2^20, or when the table needs more memory than there is.
+    /// either number is below 1, when d_model is above 2^20, or when no machine could hold so many; std::bad_alloc when
+    /// there is no memory.
     ROPE_ABI LearnedEmbedding(const T* weights, Index max_positions, Index d_model) {
         if (weights == nullptr) {
             detail::proceed(detail::invalid(

@@ -29,7 +29,8 @@
 //               each, in any order, on any threads, and returns when all are done. Default: the calling thread. It
 //               is asked for calls that write at least 1 MiB; smaller ones are over before another thread has begun.
 //               What it counts are pieces of at least some 16 KiB: whole tokens where there are many, heads where
-//               there are few, and a multiple of 16 tokens where tokens are neighbours in memory.
+//               there are few, and a multiple of 16 tokens where tokens are neighbours in memory. What a piece has
+//               beyond 0 .. count - 1 is left out.
 //
 // Only the features [rotary_offset, rotary_offset + rotary_dim) of each head turn. In place the others are not
 // touched; out of place they are copied.
@@ -46,13 +47,14 @@
 // Aliasing     A written view has distinct addresses for distinct elements. in and out are the same view, or share
 //              nothing; q and k share nothing (slices of one fused buffer are recognised); none of them is memory of
 //              the table.
-// Memory       No allocation. No byte outside the views is read or written, and nothing is written unless every check
-//              has passed. Data need not be aligned beyond its element type. A null pointer is fine where there is
-//              nothing to touch.
+// Memory       No allocation. At most 20 KiB of the stack in double and 12 KiB else, executors not counted. No byte
+//              outside the views is read or written, and nothing is written unless every check has passed. Data need
+//              not be aligned beyond its element type. A null pointer is fine where there is nothing to touch.
 // Threads      Calls on disjoint data may run at the same time and share caches.
 // Errors       std::invalid_argument for shapes, strides, pointers and counts, and in the first call for an
 //              environment variable ROPE_ISA that names no instruction set there is; std::out_of_range for a position
-//              that the table does not hold. Without exceptions: see set_error_handler.
+//              that the table does not hold. Nothing is allocated, so nothing runs out of memory (see errors.hpp for
+//              what does). Without exceptions: see set_error_handler.
 // Source       Su et al., "RoFormer", arXiv:2104.09864, equation 34.
 
 namespace rope {

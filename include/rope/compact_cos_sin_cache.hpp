@@ -115,6 +115,9 @@ class CompactCosSinCache : public CosSinRows<T> {
         while (max_positions >> bits >> bits > 3) ++bits;
         const Index fine = Index(1) << bits;
         const Index coarse = ((max_positions - 1) >> bits) + 1;
+        if (!detail::proceed(
+                detail::check_table_size("max_positions", max_positions, fine + coarse, 2 * pairs, sizeof(T))))
+            return;
         // A position is a multiple of 2^bits, and what is left. Coarse rows are for the multiples, and contain m; fine
         // rows are for what is left and for first_position.
         Frequencies of_fine = f, of_coarse = f;
@@ -125,10 +128,7 @@ class CompactCosSinCache : public CosSinRows<T> {
         T* const to = memory.get();
         if (memory == nullptr || !detail::fill_cos_sin_table(of_fine, first_position, fine, to) ||
             !detail::fill_cos_sin_table(of_coarse, 0, coarse, to + fine * 2 * pairs)) {
-            detail::proceed(
-                detail::invalid("max_positions is {}; a compact table of {} rows times {} entries of {} bytes must fit "
-                                "into the memory that can be had here.",
-                                {max_positions, fine + coarse, 2 * pairs, sizeof(T)}));
+            detail::proceed(detail::no_memory(fine + coarse, 2 * pairs, sizeof(T)));
             return;
         }
         table_ = std::move(memory);

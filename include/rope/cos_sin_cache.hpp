@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -82,9 +83,10 @@ class CosSinCache : public CosSinRows<T> {
     static constexpr double kMaxUlpError = std::is_same_v<T, float> ? 0.501 : 0.75;
 
     /// The table of a Config, with frequencies(config, seq_len). Throws std::invalid_argument when check(config) is not
-    /// ok; when max_positions is below 1 or needs more memory than there is; when a position would lie outside -2^62 ..
+    /// ok; when max_positions is below 1, or no machine could hold so many; when a position would lie outside -2^62 ..
     /// 2^62; when a schedule's numbers for seq_len are not meant for sequences as long as the table; and when a
-    /// magnitude that grows with the position (xPos) would leave e^-64 .. e^64.
+    /// magnitude that grows with the position (xPos) would leave e^-64 .. e^64. Throws std::bad_alloc when there is no
+    /// memory.
     ROPE_ABI CosSinCache(const Config& config, Index max_positions, Index first_position = 0, Index seq_len = 0) {
         Frequencies f;
         if (!detail::proceed(detail::make_frequencies(config, seq_len, f))) return;
@@ -131,11 +133,16 @@ class CosSinCache : public CosSinRows<T> {
     ROPE_ABI CosSinCache extended(const Frequencies& frequencies, Index max_positions) const {
         if (max_positions <= count_ || !detail::proceed(check(frequencies))) return *this;
         if (!detail::proceed(check_extension(max_positions))) return *this;
+        const std::size_t row_size = static_cast<std::size_t>(2 * pairs_);
+        const std::unique_ptr<T[]> again(new (std::nothrow) T[row_size]);
         for (const Index row : {Index(0), count_ - 1}) {
-            const CosSinCache same(frequencies, 1, {head_dim_, rotary_offset_}, source_.first + row);
-            const std::size_t row_bytes = static_cast<std::size_t>(2 * pairs_) * sizeof(T);
-            if (same.pairs_ == pairs_ &&
-                std::memcmp(same.table_.get(), table_.get() + row * 2 * pairs_, row_bytes) == 0)
+            const bool has_pairs = 2 * frequencies.inv_freq.size() == row_size;
+            if (has_pairs &&
+                (!again || !detail::fill_cos_sin_table(frequencies, source_.first + row, 1, again.get()))) {
+                detail::proceed(detail::no_memory(max_positions, 2 * pairs_, sizeof(T)));
+                return *this;
+            }
+            if (has_pairs && std::memcmp(again.get(), table_.get() + row * 2 * pairs_, row_size * sizeof(T)) == 0)
                 continue;
             detail::proceed(detail::invalid(
                 "frequencies are not those that this table was made of: row {} would be another.", {row}));
@@ -149,8 +156,7 @@ class CosSinCache : public CosSinRows<T> {
         longer.layout_ = layout_;
         longer.longest_ = longest_;
         std::memcpy(longer.table_.get(), table_.get(), bytes());
-        longer.fill(frequencies, count_);
-        return longer;
+        return longer.fill(frequencies, count_) ? longer : *this;
     }
 
     // Copying is cheap and there is no moving, so that no cache is ever left empty.
@@ -212,13 +218,13 @@ class CosSinCache : public CosSinRows<T> {
         fill(f, 0);
     }
 
-    /// Rows `begin` and after.
-    ROPE_ABI void fill(const Frequencies& f, Index begin) {
+    /// Rows `begin` and after; false when refused and the handler returned.
+    ROPE_ABI bool fill(const Frequencies& f, Index begin) {
         T* const to = table_.get() + begin * 2 * pairs_;
-        if (detail::fill_cos_sin_table(f, source_.first + begin, count_ - begin, to)) return;
-        const Status refusal = no_memory(count_, pairs_);
+        if (detail::fill_cos_sin_table(f, source_.first + begin, count_ - begin, to)) return true;
+        const Status refusal = detail::no_memory(count_, 2 * pairs_, sizeof(T));
         *this = CosSinCache();
-        detail::proceed(refusal);
+        return detail::proceed(refusal);
     }
 
     /// A magnitude that grows stays a number.
@@ -235,20 +241,16 @@ class CosSinCache : public CosSinRows<T> {
         return Status();
     }
 
-    ROPE_ABI static Status no_memory(Index max_positions, Index pairs) noexcept {
-        return detail::invalid(
-            "max_positions is {}; a table of {} positions times {} entries of {} bytes must fit into the memory that "
-            "can be had here.",
-            {max_positions, max_positions, 2 * pairs, sizeof(T)});
-    }
-
     /// Checks and sets the shape and gets the memory; false when refused and the handler returned.
     ROPE_ABI bool allocate(Index pairs, Index max_positions, HeadSlice slice, Index first_position) {
         if (!detail::proceed(detail::check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return false;
         if (!detail::proceed(detail::check_max_positions(max_positions))) return false;
-        std::shared_ptr<T[]> memory = detail::table_memory<T>(max_positions, 2 * pairs);
-        if (memory == nullptr) return detail::proceed(no_memory(max_positions, pairs));
+        if (!detail::proceed(
+                detail::check_table_size("max_positions", max_positions, max_positions, 2 * pairs, sizeof(T))))
+            return false;
         if (!detail::proceed(detail::check_first_position(max_positions, first_position))) return false;
+        std::shared_ptr<T[]> memory = detail::table_memory<T>(max_positions, 2 * pairs);
+        if (memory == nullptr) return detail::proceed(detail::no_memory(max_positions, 2 * pairs, sizeof(T)));
         table_ = std::move(memory);
         source_ = {table_.get(), table_.get() + pairs, 2 * pairs, first_position, 0, nullptr, 0};
         count_ = max_positions;

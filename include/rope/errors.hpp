@@ -11,6 +11,7 @@
 #include "detail/message.hpp"
 
 #if ROPE_EXCEPTIONS
+#    include <new>
 #    include <stdexcept>
 #else
 #    include <cstdio>
@@ -22,10 +23,17 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
+// Memory. Whatever runs out of it throws std::bad_alloc, and leaves every object as it was. Where the size is the
+// caller's (tables, rows of a step, and what they are made from), what() says what was asked for, and without exceptions
+// the handler is told (StatusCode::out_of_memory). Lists of a number per pair or layer, and what counts references, are
+// the standard library's; without exceptions they end the program when there is no memory, as any std::vector does.
+// Sizes that no machine could hold are std::invalid_argument.
+
 enum class StatusCode : unsigned char {
     ok,
     invalid_argument,  ///< a shape, a stride, a pointer or a configuration that no call could accept
-    out_of_range       ///< a position that this table does not hold
+    out_of_range,      ///< a position that this table does not hold
+    out_of_memory      ///< memory that cannot be had; no argument is wrong, so the sentence begins with none
 };
 
 /// The answer of every check(...): a code, and a sentence that names the argument, its value and what is allowed.
@@ -90,10 +98,24 @@ ROPE_ABI inline ErrorHandler set_error_handler(ErrorHandler handler) noexcept {
 
 namespace detail {
 
-/// Throws std::invalid_argument or std::out_of_range, or, without exceptions, calls the handler and returns false.
+#if ROPE_EXCEPTIONS
+/// An std::bad_alloc that says what there is no memory for.
+class ROPE_ABI OutOfMemory : public std::bad_alloc {
+ public:
+    explicit OutOfMemory(const Status& status) noexcept : status_(status) {}
+    const char* what() const noexcept override { return status_.message(); }
+
+ private:
+    Status status_;
+};
+#endif
+
+/// Throws std::invalid_argument, std::out_of_range or std::bad_alloc, or, without exceptions, calls the handler and
+/// returns false.
 ROPE_COLD bool refuse(const Status& status) {
 #if ROPE_EXCEPTIONS
     if (status.code() == StatusCode::out_of_range) throw std::out_of_range(status.message());
+    if (status.code() == StatusCode::out_of_memory) throw OutOfMemory(status);
     throw std::invalid_argument(status.message());
 #else
     if (error_handler != nullptr) {
@@ -114,6 +136,9 @@ ROPE_INLINE Status invalid(const char* sentence, Pieces pieces = {}) noexcept {
 }
 ROPE_INLINE Status out_of_range(const char* sentence, Pieces pieces = {}) noexcept {
     return Status(StatusCode::out_of_range, sentence, pieces);
+}
+ROPE_INLINE Status out_of_memory(const char* sentence, Pieces pieces = {}) noexcept {
+    return Status(StatusCode::out_of_memory, sentence, pieces);
 }
 
 }  // namespace detail

@@ -73,8 +73,8 @@ class Moves : public detail::TokenRows<T> {
     ROPE_ABI ~Moves() = default;
 
     /// Within one schedule, frequencies(config, seq_len); each pair follows its axis of the map. Throws
-    /// std::invalid_argument when check of either is not ok, for mixed axes, whose frequencies no Config has, and when
-    /// there is no memory.
+    /// std::invalid_argument when check of either is not ok, and for mixed axes, whose frequencies no Config has;
+    /// std::bad_alloc when there is no memory.
     ROPE_ABI explicit Moves(const Config& config, AxisMap map = {}, Index seq_len = 0) : Moves(false) {
         if (!detail::proceed(detail::make_frequencies(config, seq_len, this->new_.f)) ||
             !detail::proceed(detail::check_map_of_config(map)))
@@ -124,7 +124,9 @@ class Moves : public detail::TokenRows<T> {
     /// outside -2^53 .. 2^53 and when the magnitude of xPos would change by more than e^64, and std::invalid_argument
     /// with two schedules, between which a move depends on where a token stands.
     ROPE_ABI bool build(Index delta) {
-        if (!detail::proceed(detail::check_delta(delta, this->has_two_))) return false;
+        if (!detail::proceed(detail::check_tokens(this->pairs_, 1, 1)) ||
+            !detail::proceed(detail::check_delta(delta, this->has_two_)))
+            return false;
         detail::CallingThread here;
         if (!this->build_rows(1, 1, false, here, [delta](Index, Index) {
                 return detail::Move{{0, 0.0}, {delta, 0.0}};
@@ -140,9 +142,9 @@ class Moves : public detail::TokenRows<T> {
 
     /// Rows for batch * seq tokens, entry after entry; positions are given as for apply, in any order, repeats allowed.
     /// With several axes a token moves alike on all. Rows that were built for several batch entries are for calls with
-    /// as many, those of one for calls with any. Throws std::invalid_argument for a wrong number of positions, for
-    /// counts outside 0 .. 2^40 and when there is no memory; std::out_of_range for a position outside -2^52 .. 2^52 or
-    /// beyond what its schedule's numbers are meant for, and for xPos as above.
+    /// as many, those of one for calls with any. Throws std::invalid_argument for a wrong number of positions and
+    /// for counts outside 0 .. 2^40; std::out_of_range for a position outside -2^52 .. 2^52 or beyond what its
+    /// schedule's numbers are meant for, and for xPos as above; std::bad_alloc when there is no memory.
     ///
     /// For the executor see apply.hpp and Rows.
     template <class Executor = detail::CallingThread>

@@ -30,7 +30,7 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-/// How many positions the tables of a RotaryEmbedding hold.
+/// How many positions the tables of a RotaryEmbedding hold, and how much memory they may take.
 struct TableOptions {
     ROPE_CROSSES_AGGREGATE(TableOptions)
     /// The most there will ever be; 0: scaled_length(model), the longest that the model's scaling is made for. At most
@@ -40,6 +40,10 @@ struct TableOptions {
     Index positions = 0;
     /// The sequence length for which schedules that ask for one (dynamic NTK, LongRoPE) are made; 0: max_positions.
     Index seq_len = 0;
+    /// The most bytes that all tables may take together, now and when they grow: what a file asks for that was made to
+    /// do harm, or with a slip in it, is refused and not allocated. 1 GiB is 2^21 positions of 128 features in float. A
+    /// table counts as 1024 rows at least, because what it is made from, and what a RotaryStep keeps, takes as much.
+    Index max_bytes = Index(1) << 30;
 };
 
 /// The rotary embeddings of all layers of a model, with one table for each that is distinct.
@@ -67,8 +71,8 @@ class RotaryEmbedding {
     };
 
     /// Throws std::invalid_argument when check(model) is not ok; when the layout of a rotary embedding is left open;
-    /// when neither the options nor the model say how many positions there are; and as CosSinCache does, also when
-    /// only the position max_positions - 1 is what it refuses.
+    /// when neither the options nor the model say how many positions there are; when the tables would take more than
+    /// max_bytes; and as CosSinCache does, also when only the position max_positions - 1 is what it refuses.
     ROPE_ABI explicit RotaryEmbedding(ModelConfig model, TableOptions options = {}) {
         if (!build(std::move(model), options)) state_ = std::make_shared<State>();
     }
@@ -97,9 +101,10 @@ class RotaryEmbedding {
     }
 
     /// Makes the tables hold at least `positions`, and at least twice as many as before (but never more than
-    /// max_positions()), so that it may be called for every token. Rows that are there are copied, not computed again;
-    /// calls that run meanwhile go on with the tables they have. Throws std::out_of_range for a number that is negative
-    /// or above max_positions(), and std::invalid_argument when there is no memory.
+    /// max_positions() or than fit into max_bytes), so that it may be called for every token. Rows that are there are
+    /// copied, not computed again; calls that run meanwhile go on with the tables they have. Throws std::out_of_range for a number that is negative
+    /// or above max_positions(), std::invalid_argument when the tables would take more than max_bytes, and
+    /// std::bad_alloc when there is no memory; the tables then stay as they are.
     ROPE_ABI void reserve(Index positions) {
         State& s = *state_;
         if (positions < 0 || positions > s.max_positions) {
@@ -110,7 +115,9 @@ class RotaryEmbedding {
         if (positions <= this->positions()) return;
         const std::lock_guard<std::mutex> growing(s.growing);
         if (positions <= this->positions()) return;  // another thread was faster
-        const Index wanted = std::max(positions, std::min(2 * this->positions(), s.max_positions));
+        if (!detail::proceed(check_bytes(s, positions))) return;
+        const Index most = std::min(s.max_positions, s.max_bytes / std::max<Index>(s.row_bytes, 1));
+        const Index wanted = std::max(positions, std::min(2 * this->positions(), most));
         std::vector<Table> longer;
         for (std::size_t i = 0; i < s.frequencies.size(); ++i) {
             const Table& t = (*s.tables)[i];  // written below only, by one thread at a time
@@ -162,6 +169,8 @@ class RotaryEmbedding {
         ModelConfig model;
         Index max_positions = 0;
         Index seq_len = 0;
+        Index max_bytes = 0;
+        Index row_bytes = 0;  // of a row of every table
         std::vector<std::size_t> table_of_config;
         std::vector<BothFrequencies> frequencies;  // of each table
         Tables tables = std::make_shared<const std::vector<Table>>();
@@ -195,6 +204,7 @@ class RotaryEmbedding {
         state_->max_positions = options.max_positions;
         state_->positions = options.positions;
         state_->seq_len = options.seq_len != 0 ? options.seq_len : options.max_positions;
+        state_->max_bytes = options.max_bytes;
         state_->model = std::move(model);
         std::vector<Table> tables;
         for (const Config& config : this->model().configs)
@@ -214,14 +224,22 @@ class RotaryEmbedding {
         Config q = config, k = config;
         if (auto* const xpos = std::get_if<schedule::Xpos>(&q.schedule)) xpos->side = schedule::Xpos::Side::query;
         if (auto* const xpos = std::get_if<schedule::Xpos>(&k.schedule)) xpos->side = schedule::Xpos::Side::key;
-        // What would be refused when the tables grow is refused now: its last row is made, and forgotten.
-        const CosSinCache<T> last(q, 1, s.max_positions - 1, s.seq_len);
-        if (last.max_positions() == 0) return false;
-        BothFrequencies f = {frequencies(q, s.seq_len), frequencies(k, s.seq_len)};
+        BothFrequencies f;
+        if (!detail::proceed(detail::make_frequencies(q, s.seq_len, f.q)) ||
+            !detail::proceed(detail::make_frequencies(k, s.seq_len, f.k)))
+            return false;
         std::size_t i = 0;
         while (i < tables.size() &&
                !(same(f.q, s.frequencies[i].q) && same(f.k, s.frequencies[i].k) && is_for(config, tables[i].q)))
             ++i;
+        if (i == tables.size()) {
+            const Index row_bytes = detail::rotary_dim(config) * static_cast<Index>(sizeof(T));
+            s.row_bytes += same(f.q, f.k) ? row_bytes : 2 * row_bytes;
+            if (!detail::proceed(check_bytes(s, s.positions))) return false;
+        }
+        // What would be refused when the tables grow is refused now: its last row is made, and forgotten.
+        const CosSinCache<T> last(q, 1, s.max_positions - 1, s.seq_len);
+        if (last.max_positions() == 0) return false;
         s.table_of_config.push_back(i);
         if (i < tables.size()) return true;
 
@@ -230,6 +248,18 @@ class RotaryEmbedding {
         tables.push_back({q_table, same(f.q, f.k) ? q_table : CosSinCache<T>(k, s.positions, 0, s.seq_len)});
         s.frequencies.push_back(std::move(f));
         return tables.back().k.max_positions() > 0;
+    }
+
+    /// Tables of so many positions may take as much memory as they do.
+    ROPE_ABI static Status check_bytes(const State& s, Index positions) noexcept {
+        const Index rows = std::max<Index>(positions, 1024);
+        if (s.row_bytes == 0 || rows <= s.max_bytes / s.row_bytes) return Status();
+        const double bytes = static_cast<double>(rows) * static_cast<double>(s.row_bytes);  // may be beyond 2^63
+        return detail::invalid(
+            "positions is {}; the tables of this model, with {} bytes per position, would take {} bytes, and max_bytes "
+            "of "
+            "the TableOptions is {}.",
+            {positions, s.row_bytes, bytes, s.max_bytes});
     }
 
     ROPE_ABI static bool is_for(const Config& config, const CosSinCache<T>& table) noexcept {
@@ -277,7 +307,8 @@ class RotaryStep {
     RotaryStep& operator=(const RotaryStep&) = delete;
     ROPE_ABI ~RotaryStep() = default;
 
-    /// Makes the rows of a step. Takes the arguments of Rows::build, and throws what that throws.
+    /// Makes the rows of a step. Takes the arguments of Rows::build, and throws what that throws; some tables may then
+    /// have new rows and others old ones, so build again before applying.
     template <class Positions, class Executor = detail::CallingThread>
     ROPE_ABI bool build(const Positions& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
         for (Table& t : tables_)

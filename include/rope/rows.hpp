@@ -54,8 +54,8 @@ class Rows : public detail::TokenRows<T> {
     ROPE_ABI ~Rows() = default;
 
     /// For frequencies(config, seq_len); each pair follows its axis of the map. Throws std::invalid_argument where
-    /// check(config) or check(map, pairs) is not ok, for mixed axes, whose frequencies no Config has, and when there is
-    /// no memory.
+    /// check(config) or check(map, pairs) is not ok, and for mixed axes, whose frequencies no Config has;
+    /// std::bad_alloc when there is no memory.
     ROPE_ABI explicit Rows(const Config& config, AxisMap map = {}, Index seq_len = 0) : Rows() {
         if (!detail::proceed(detail::make_frequencies(config, seq_len, this->new_.f)) ||
             !detail::proceed(detail::check_map_of_config(map)))
@@ -76,10 +76,10 @@ class Rows : public detail::TokenRows<T> {
     // but without exceptions a refused call returns when its handler does. The rows there were then stay.
 
     /// Rows for batch * seq tokens, entry after entry, whose positions are given as for apply. With several axes a
-    /// token stands at the same position on all. Throws std::invalid_argument for a wrong number of positions, for
-    /// counts outside 0 .. 2^40, and when there is no memory; std::out_of_range for a position outside -2^52 .. 2^52,
-    /// beyond what a schedule's numbers for seq_len are meant for, or where a magnitude that grows (xPos) would leave
-    /// e^-64 .. e^64.
+    /// token stands at the same position on all. Throws std::invalid_argument for a wrong number of positions and
+    /// for counts outside 0 .. 2^40; std::out_of_range for a position outside -2^52 .. 2^52, beyond what a schedule's
+    /// numbers for seq_len are meant for, or where a magnitude that grows (xPos) would leave e^-64 .. e^64;
+    /// std::bad_alloc when there is no memory.
     ///
     /// The executor (see apply.hpp) gets work that fills at least 1 MiB; where every entry is slow, 4 KiB.
     template <class Executor = detail::CallingThread>

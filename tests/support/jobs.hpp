@@ -5,6 +5,7 @@
 #include <rope/core.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <utility>
 #include <vector>
@@ -42,7 +43,19 @@ inline std::vector<std::pair<Index, Index>> random_pieces(Index count, Index cut
     return pieces;
 }
 
-/// All heads of a job, in such pieces.
+/// An executor that counts beyond both ends, as one might that rounds its pieces up, or knows no count.
+struct BeyondTheEnds {
+    template <class F>
+    void operator()(Index count, F&& f) const {
+        constexpr Index least = std::numeric_limits<Index>::min(), most = std::numeric_limits<Index>::max();
+        f(least, -1);
+        f(-3, 1);
+        f(1, count + 3);
+        f(count, most);
+    }
+};
+
+/// All heads of a job, in random pieces.
 template <class Job>
 void run_in_pieces(const Job& job, Index cuts, std::mt19937_64& engine) {
     for (const auto& [begin, end] : random_pieces(job.heads, cuts, engine)) job.kernel(job.task, begin, end);

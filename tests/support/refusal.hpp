@@ -5,6 +5,7 @@
 #include <rope/core.hpp>
 
 #include <cstdint>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -25,6 +26,8 @@ Refusal refusal(Call&& call) {
         return {e.what(), rope::StatusCode::invalid_argument};
     } catch (const std::out_of_range& e) {
         return {e.what(), rope::StatusCode::out_of_range};
+    } catch (const std::bad_alloc& e) {
+        return {e.what(), rope::StatusCode::out_of_memory};
     }
     return {"(accepted)", rope::StatusCode::ok};
 }

@@ -77,9 +77,10 @@ ROPE_NOINLINE void copy_neighbours(const RotateTask<In, Out, T>& task, const Par
 }
 
 /// A part of at most kLanes tokens, or of one token if heads are the neighbours. Lane h * tokens + t is head h of
-/// token t: of one head, or of several where all these are neighbours. In place, they are so on both sides.
+/// token t: of one head, or of several where all these are neighbours. In place, they are so on both sides; out of
+/// place on one at least (see lanes_of), so that there is one stage on the stack.
 template <bool elsewhere, class In, class Out, class T>
-ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Part& part, Room<T>& room) noexcept {
+ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
     const Axis axis = task.order.lanes;
     const Side<const In> in = side_of<const In>(task.in, part, axis);
     const Side<Out> out = side_of<Out>(elsewhere ? task.out : task.in, part, axis);
@@ -90,10 +91,11 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
     const PairShape in_shape = shape * in.feature, out_shape = shape * out.feature;
 
     Tile<T> tile;
+    T cos[kTilePairs], sin[kTilePairs];  // of a row that is written first
     for (Index i = 0; i < task.pairs; i += kTilePairs) {
         const Index pairs = task.pairs - i < kTilePairs ? task.pairs - i : kTilePairs;
         for (Index t = 0; t < tokens; ++t) {
-            const Row<T> row = pairs_of(task, row_number(task, part, t), i, pairs, room.cos, room.sin);
+            const Row<T> row = pairs_of(task, row_number(task, part, t), i, pairs, cos, sin);
             for (Index k = 0; k < pairs; ++k) {
                 const T c = row.cos[k], s = row.sin[k];
                 if (tokens == 1) {  // a constant number, for the compiler to vectorise
@@ -116,16 +118,20 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
             const In* const x = in.data + h * in.head + feature * in.feature;
             Out* const y = out.data + h * out.head + feature * out.feature;
             if constexpr (elsewhere) {
-                if (in.is_apart || out.is_apart) {
-                    Stage<In> in_stage;
-                    Stage<Out> out_stage;
+                if (in.is_apart) {
+                    Stage<In> stage;
                     groups = 1;
-                    here.x_pair = in.is_apart ? Stage<In>::kShape : in_shape;
-                    here.y_pair = out.is_apart ? Stage<Out>::kShape : out_shape;
-                    if (in.is_apart) in_stage.take(x, in.head, in.token, in_shape, heads, tokens, pairs);
-                    task.kernels.turn_lanes(in.is_apart ? &in_stage.at[0][0] : x,
-                                            out.is_apart ? &out_stage.at[0][0] : y, tile, here, 1, tokens * heads);
-                    if (out.is_apart) out_stage.give(y, out.head, out.token, out_shape, heads, tokens, pairs);
+                    here.x_pair = Stage<In>::kShape;
+                    stage.take(x, in.head, in.token, in_shape, heads, tokens, pairs);
+                    task.kernels.turn_lanes(&stage.at[0][0], y, tile, here, 1, tokens * heads);
+                    continue;
+                }
+                if (out.is_apart) {
+                    Stage<Out> stage;
+                    groups = 1;
+                    here.y_pair = Stage<Out>::kShape;
+                    task.kernels.turn_lanes(x, &stage.at[0][0], tile, here, 1, tokens * heads);
+                    stage.give(y, out.head, out.token, out_shape, heads, tokens, pairs);
                     continue;
                 }
             }

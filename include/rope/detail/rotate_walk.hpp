@@ -68,8 +68,9 @@ inline constexpr Index kPiecePairs = 64;
 /// The tokens of a run, from token t of its part on, whose rows are written first: for one token, in pieces that there
 /// is room for.
 template <class In, class Out, class T>
-ROPE_NOINLINE void turn_written(Run<In, Out, T> run, const RotateTask<In, Out, T>& task, const Part& part, Index t,
-                                Room<T>& room) noexcept {
+ROPE_NOINLINE void turn_written(Run<In, Out, T> run, const RotateTask<In, Out, T>& task, const Part& part,
+                                Index t) noexcept {
+    Room<T> room;  // the most that a call has on the stack, so it is here and not in what calls this
     Index& pairs = run.shape.pairs;
     for (Index begin = 0; begin < task.pairs; begin += pairs) {
         const Index left = task.pairs - begin;
@@ -90,7 +91,7 @@ inline constexpr Index kCopiedBytes = Index(16) << 10;
 
 /// A part whose tokens are turned one by one. Not `elsewhere`, output and input are one view.
 template <bool elsewhere, class In, class Out, class T>
-ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& part, Room<T>& room) noexcept {
+ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
     const AnyView& in = task.in;
     const AnyView& out = elsewhere ? task.out : in;
     const Index head_dim = in.extents[kFeatureAxis];
@@ -129,7 +130,7 @@ ROPE_NOINLINE void turn_part(const RotateTask<In, Out, T>& task, const Part& par
             run.tokens = left;
             run.row = {};  // copied before it is set
             run.to_next = 0;
-            turn_written(run, task, part, t, room);
+            turn_written(run, task, part, t);
         }
         if constexpr (elsewhere)
             if (copied) copy_rest(task, run);
@@ -145,7 +146,6 @@ ROPE_ABI void turn_all(const RotateTask<In, Out, T>& task, Index begin, Index en
     if (begin >= end) return;
     const Axis lanes = task.order.lanes;
     const AnyView& in = task.in;
-    Room<T> room;
     HeadWalk walk(task.order, in, begin);
     while (begin < end) {
         const Index heads = walk.heads_here(end - begin);
@@ -155,11 +155,11 @@ ROPE_ABI void turn_all(const RotateTask<In, Out, T>& task, Index begin, Index en
             Part some = part;
             for (Index left = tokens; left > 0; left -= some.tokens) {
                 some.tokens = lanes == kHeadAxis ? 1 : piece_of(left, kLanes);
-                turn_neighbours<elsewhere>(task, some, room);
+                turn_neighbours<elsewhere>(task, some);
                 (some.along_batch ? some.b : some.s) += some.tokens;
             }
         } else {
-            turn_part<elsewhere>(task, part, room);
+            turn_part<elsewhere>(task, part);
         }
         walk.advance(tokens, heads);
         begin += tokens * heads;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 
+#include "../errors.hpp"
 #include "../types.hpp"
 
 #include "hide_macros.hpp"
@@ -14,7 +15,26 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// rows * row_size uninitialised numbers, 64-byte aligned; null when there is no such memory. Both counts are positive.
+/// The largest object that this kind of machine can have, in bytes.
+inline constexpr Index kLargestObject = std::numeric_limits<std::ptrdiff_t>::max() / 2;
+
+/// Whether any machine of this kind can hold rows * row_size elements. All three are positive.
+ROPE_ABI inline bool table_can_be(Index rows, Index row_size, std::size_t element) noexcept {
+    return rows <= kLargestObject / static_cast<Index>(element) / row_size;
+}
+/// The same, as a refusal of the argument that asks for so many rows.
+ROPE_ABI inline Status check_table_size(const char* name, Index value, Index rows, Index row_size,
+                                        std::size_t element) noexcept {
+    if (table_can_be(rows, row_size, element)) return Status();
+    return invalid("{} is {}; {} rows of {} entries of {} bytes must not exceed what memory can hold ({} bytes).",
+                   {name, value, rows, row_size, element, kLargestObject});
+}
+/// Memory that could be, but is not to be had. No argument is wrong then, so none is named.
+ROPE_COLD Status no_memory(Index rows, Index row_size, std::size_t element) noexcept {
+    return out_of_memory("There is no memory for {} rows of {} entries of {} bytes.", {rows, row_size, element});
+}
+
+/// rows * row_size uninitialised numbers, 64-byte aligned, of a size that can be; null when there is no memory.
 template <class T>
 ROPE_ABI inline std::shared_ptr<T[]> table_memory(Index rows, Index row_size) {
     constexpr std::align_val_t alignment{64};

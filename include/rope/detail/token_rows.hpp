@@ -71,9 +71,8 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         if (!proceed(check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return false;
         if (!map.is_mixed) order_ = axis_order(map, pairs);
         if (!new_.prepare(order_, map.is_mixed) || (has_two_ && !old_.prepare(order_, map.is_mixed)))
-            return proceed(invalid(
-                "inv_freq has {} entries; what rows are built from must fit into the memory that can be had here.",
-                {entries}));
+            return proceed(
+                out_of_memory("There is no memory for what rows of {} entries are built from.", {2 * pairs}));
         map_ = std::move(map);
         this->pairs_ = pairs;
         this->head_dim_ = slice.head_dim;
@@ -160,13 +159,12 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         if (rows <= room_) return true;
         if (memory_ != nullptr)
             return proceed(invalid("batch * seq is {}; the memory given to use_memory holds {} rows.", {rows, room_}));
+        if (!proceed(check_table_size("batch * seq", rows, rows, 2 * this->pairs_, sizeof(T)))) return false;
         Index room = std::max(rows, 2 * room_);
-        std::shared_ptr<T[]> memory = table_memory<T>(room, 2 * this->pairs_);
+        std::shared_ptr<T[]> memory;
+        if (table_can_be(room, 2 * this->pairs_, sizeof(T))) memory = table_memory<T>(room, 2 * this->pairs_);
         if (memory == nullptr) memory = table_memory<T>(room = rows, 2 * this->pairs_);
-        if (memory == nullptr)
-            return proceed(
-                invalid("batch * seq is {}; so many rows of {} entries must fit into the memory that can be had here.",
-                        {rows, 2 * this->pairs_}));
+        if (memory == nullptr) return proceed(no_memory(rows, 2 * this->pairs_, sizeof(T)));
         own_ = std::move(memory);
         room_ = room;
         return true;
@@ -201,11 +199,14 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
                         unit_bytes = 16384;  // how many times as long an entry takes
         const Index weight = 2 * this->pairs_ * static_cast<Index>(sizeof(T)) * (is_slow ? slow : 1);
         const Index unit = unit_bytes / weight + 1;
-        const auto write = [&](Index from, Index until) {
-            const Index last = std::min(end, begin + until * unit);
-            for (Index t = begin + from * unit; t < last; ++t) write_token(to + t * 2 * this->pairs_, t, move_of);
-        };
         const Index units = (end - begin + unit - 1) / unit;
+        const auto write = [&](Index from, Index until) {  // an executor may count beyond the ends
+            if (from < 0) from = 0;
+            if (until > units) until = units;
+            const Index last = std::min(end, begin + until * unit);
+            for (Index t = from < until ? begin + from * unit : last; t < last; ++t)
+                write_token(to + t * 2 * this->pairs_, t, move_of);
+        };
         if ((end - begin) * weight < kSplitBytes)
             write(0, units);
         else

@@ -218,6 +218,9 @@ class ROPE_ABI JsonTextCheck {
         byte = strict_.given(byte);
         if (error.id == kNumberOverflow)
             diagnostics_.fail(path() + " is " + beginning_of(token) + "; it must be a number that a double can hold.");
+        else if (!has_begun_)
+            diagnostics_.fail("json_text " + beginning() +
+                              "; it must be the text of a config.json, which begins with {.");
         else
             diagnostics_.fail("json_text is not JSON: it goes wrong at byte " + std::to_string(byte) + place_of(byte) +
                               (within_.empty() ? "." : ", near " + path() + "."));
@@ -225,6 +228,11 @@ class ROPE_ABI JsonTextCheck {
     }
 
  private:
+    /// Of a text that is no JSON from its first word on: the name of a file, perhaps.
+    ROPE_COLD std::string beginning() const {
+        const std::size_t begin = text_.find_first_not_of(" \t\r\n");
+        return begin == text_.npos ? "is empty" : "begins with " + shown(Json(text_.substr(begin, 20)));
+    }
     /// `byte` counts from 1.
     ROPE_COLD std::string place_of(std::size_t byte) const {
         if (byte > text_.size()) return ", where it ends";
@@ -240,10 +248,12 @@ class ROPE_ABI JsonTextCheck {
     };
 
     ROPE_COLD bool next() {
+        has_begun_ = true;
         if (!within_.empty()) ++within_.back().index;
         return true;
     }
     ROPE_COLD bool open(bool is_object) {
+        has_begun_ = true;
         if (within_.size() == kMostConfigDepth) {
             diagnostics_.fail(path() + " is nested too deep; a config.json must have at most " +
                               std::to_string(kMostConfigDepth) + " objects and lists within one another.");
@@ -270,6 +280,7 @@ class ROPE_ABI JsonTextCheck {
     const StrictJson& strict_;
     Diagnostics& diagnostics_;
     std::vector<Level> within_;
+    bool has_begun_ = false;  // a value
 };
 
 /// A text as JSON; null, and the first error, where it is none that can be read.

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+# ctest says which tests were skipped and not why. What they print is in its log, so this is run when all tests have
+# ended, and prints each such test with its reason. Included by CMakeLists.txt, which tells ctest so; then a script:
+#   cmake -DBUILD=folder -P skips.cmake
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/CTestCustom.cmake @ONLY CONTENT
+       "set(CTEST_CUSTOM_POST_TEST [[\"@CMAKE_COMMAND@\" \"-DBUILD=@PROJECT_BINARY_DIR@\" -P \"@CMAKE_CURRENT_LIST_FILE@\"]])\n")
+  return()
+endif()
+
+set(log "${BUILD}/Testing/Temporary/LastTest.log")
+if(EXISTS "${log}.tmp")  # its name while ctest runs
+  set(log "${log}.tmp")
+endif()
+file(STRINGS "${log}" lines REGEX "^([0-9]+/[0-9]+ Testing: | *SKIPPED: )")
+set(said "Skipped, because of what is not here:")
+foreach(line IN LISTS lines)
+  if(line MATCHES "Testing: (.*)$")
+    set(test ${CMAKE_MATCH_1})
+  elseif(line MATCHES "SKIPPED: (.*)$")
+    if(said)
+      message("\n${said}")
+      set(said "")
+    endif()
+    message("  ${test}: ${CMAKE_MATCH_1}")
+  endif()
+endforeach()

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// What calls take of the stack, for engines whose threads have little of it: every element type, from every storage
+// order to every other, with the rows of every kind of table. Measured as the bytes of a thread's stack that change.
+#include <rope/additive.hpp>
+#include <rope/compact_cos_sin_cache.hpp>
+#include <rope/core.hpp>
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/data.hpp"
+#include "support/isas.hpp"
+
+using rope::Index;
+using rope::Layout;
+using support::size;
+
+namespace {
+
+constexpr std::size_t kStack = 1 << 18;
+/// What apply.hpp states, and the table of include/rope/detail/README.md.
+constexpr std::size_t kMostInDouble = 20 << 10, kMostElse = 12 << 10;
+
+/// How many bytes of its stack a thread needs that makes this call.
+template <class Call>
+std::size_t stack_of(Call& call) {
+    alignas(4096) static unsigned char stack[kStack];
+    constexpr unsigned char mark = 0xa5;
+    std::fill(std::begin(stack), std::end(stack), mark);
+    pthread_attr_t attributes;
+    REQUIRE(pthread_attr_init(&attributes) == 0);
+    REQUIRE(pthread_attr_setstack(&attributes, stack, kStack) == 0);
+    pthread_t thread;
+    const auto run = [](void* f) -> void* { return (*static_cast<Call*>(f))(), nullptr; };
+    REQUIRE(pthread_create(&thread, &attributes, run, &call) == 0);
+    REQUIRE(pthread_join(thread, nullptr) == 0);
+    pthread_attr_destroy(&attributes);
+    const unsigned char* const first =
+        std::find_if(std::begin(stack), std::end(stack), [](auto b) { return b != mark; });
+    return static_cast<std::size_t>(std::end(stack) - first);
+}
+
+/// A tensor of 80 tokens and 3 heads, of which neighbours in memory are features, heads, or tokens.
+template <class X>
+std::array<rope::TensorView<X>, 3> orders(std::vector<X>& x, Index d) {
+    constexpr Index seq = 80, heads = 3;
+    x.assign(size(seq * heads * d), X());
+    return {rope::TensorView<X>{x.data(), 1, seq, heads, d, 0, heads * d, d, 1},
+            rope::TensorView<X>{x.data(), 1, seq, heads, d, 0, heads * d, 1, heads},
+            rope::TensorView<X>{x.data(), 1, seq, heads, d, 0, 1, seq, seq * heads}};
+}
+
+std::size_t most = 0;
+template <class Call>
+void measure(Call&& call) {
+    auto nothing = [] {};
+    const std::size_t thread = stack_of(nothing), all = stack_of(call);
+    most = std::max(most, all - thread);
+}
+
+template <class In, class Out, class T>
+void measure_all() {
+    std::vector<In> a;
+    std::vector<Out> b;
+    for (const Index d : {Index(128), Index(80), Index(4096)}) {
+        const rope::Config config = {d};
+        const rope::CosSinCache<T> full(config, 100);
+        const rope::CompactCosSinCache<T> compact(rope::Config{std::min<Index>(d, 2048)}, 100);
+        for (const auto& in : orders(a, d))
+            for (const auto& out : orders(b, d))
+                for (const Layout layout : {Layout::interleaved, Layout::half_split}) {
+                    measure([&] { rope::apply_copy(layout, in, out, full, rope::start_at(3)); });
+                    measure([&] { rope::apply_inverse_copy(layout, in, out, full, rope::start_at(3)); });
+                    measure([&] { rope::apply(layout, in, full); });
+                    if (d <= 2048) measure([&] { rope::apply_copy(layout, in, out, compact); });
+                    if (d <= 2048) measure([&] { rope::apply(layout, in, compact); });
+                }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a call takes no more of the stack than is said") {
+    support::for_each_isa([&](const char* isa) {
+        most = 0;
+        measure_all<double, double, double>();
+        const std::size_t of_doubles = most;
+        most = 0;
+        measure_all<float, float, float>();
+        measure_all<float, rope::half, float>();
+        measure_all<rope::bfloat16, rope::bfloat16, float>();
+        std::printf("stack, %s: %zu bytes for doubles, %zu for others\n", isa, of_doubles, most);
+        CAPTURE(isa);
+        CHECK(of_doubles > 8192);  // a tile and a stage, or it was not measured
+        CHECK(of_doubles <= kMostInDouble);
+        CHECK(most <= kMostElse);
+    });
+}
