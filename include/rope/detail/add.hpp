@@ -28,8 +28,12 @@ struct ROPE_ABI AddTask {
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
+ROPE_LOOPS_BEGIN
+
 #define ROPE_FOR_EACH_ISA "../add_kernels.hpp"
 #include "isa_list.hpp"
+
+ROPE_LOOPS_END
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {

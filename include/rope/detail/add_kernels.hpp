@@ -6,7 +6,15 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace ROPE_ISA {
 
-/// x[i] += row[i], in the table's type.
+/// x[i * stride] += row[i], in the table's type. Not inlined, as ROPE_LOOPS_BEGIN must enclose it.
+template <class X, class T>
+ROPE_NOINLINE void add_one_by_one(X* x, Index stride, const T* row, Index count) noexcept {
+    using E = Element<T, X>;
+    ROPE_INDEPENDENT_ITERATIONS
+    for (Index i = 0; i < count; ++i) E::store(x + i * stride, E::load(x + i * stride) + row[i]);
+}
+
+/// The same, by vectors where elements are neighbours.
 template <class X, class T>
 ROPE_INLINE void add_row(X* x, Index stride, const T* row, Index count) noexcept {
     Index i = 0;
@@ -30,9 +38,7 @@ ROPE_INLINE void add_row(X* x, Index stride, const T* row, Index count) noexcept
             return;
         }
     }
-    using E = Element<T, X>;
-    ROPE_INDEPENDENT_ITERATIONS
-    for (Index k = 0; k < count; ++k) E::store(x + k * stride, E::load(x + k * stride) + row[k]);
+    add_one_by_one(x, stride, row, count);
 }
 
 /// Adds rows to heads begin .. end - 1. Heads that lie one after the other are added to as one long row.

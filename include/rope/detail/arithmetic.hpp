@@ -9,25 +9,31 @@
 #include "../types.hpp"
 #include "bits.hpp"
 
-// Iterations of the loop that follows do not read what others write, though pointers may be equal. Under a sanitizer
-// clang would warn that it cannot vectorise them.
+// Iterations of the loop that follows do not read what others write, though pointers may be equal. clang takes that for
+// a demand: where it cannot vectorise the loop (on machines without vectors, with -Oz, under sanitizers) it warns in
+// every unit that calls a kernel, even of a system header. ROPE_LOOPS_BEGIN silences that warning. It stands before the
+// first declaration of a function with such a loop, because clang names that where it knows no line, and the function
+// is ROPE_NOINLINE, because clang would name the function that it is inlined into.
 #if defined(__clang__)
-#    if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || __has_feature(thread_sanitizer) || \
-        __has_feature(undefined_behavior_sanitizer)
-#        define ROPE_INDEPENDENT_ITERATIONS
-#    else
-#        define ROPE_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
-#    endif
+#    define ROPE_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
+#    define ROPE_LOOPS_BEGIN _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
+#    define ROPE_LOOPS_END _Pragma("clang diagnostic pop")
 #elif defined(__GNUC__)
 #    define ROPE_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
+#    define ROPE_LOOPS_BEGIN
+#    define ROPE_LOOPS_END
 #else
 #    define ROPE_INDEPENDENT_ITERATIONS
+#    define ROPE_LOOPS_BEGIN
+#    define ROPE_LOOPS_END
 #endif
 
 // Whether this unit is compiled for a machine with fused multiply-add. For the portable loops it decides between the
-// two classes of bits. clang contracts where it can, but does not say so by __FP_FAST_FMAF.
-#if defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__aarch64__) || defined(_M_ARM64) || defined(__s390x__) || \
-    defined(__powerpc64__) || (defined(__riscv_flen) && __riscv_flen >= 64)
+// two classes of bits. g++ says so by __FP_FAST_FMAF. clang does not, so there it is known by the machine: those of 32
+// bits are ARM with VFPv4, PowerPC and RISC-V.
+#if defined(__FMA__) || defined(__FMA4__) || defined(__FP_FAST_FMAF) || defined(__aarch64__) || defined(_M_ARM64) || \
+    defined(__ARM_FEATURE_FMA) || defined(__s390x__) || defined(__riscv_flen) || defined(__loongarch_hard_float) ||  \
+    (defined(__powerpc__) && !defined(_SOFT_FLOAT) && !defined(__NO_FPRS__))
 #    define ROPE_HAS_FMA 1
 #else
 #    define ROPE_HAS_FMA 0

@@ -15,6 +15,8 @@
 #include "rotate_task.hpp"
 #include "rotate_walk.hpp"
 
+ROPE_LOOPS_BEGIN
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -40,6 +42,8 @@ ROPE_ABI void turn_by_pairs(const In* x, Out* y, const T* cos, const T* sin, con
 
 #define ROPE_FOR_EACH_ISA "../rotate_kernels.hpp"
 #include "isa_list.hpp"
+
+ROPE_LOOPS_END
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {

@@ -118,9 +118,10 @@ ROPE_INLINE void turn_contiguous_pairs(const In* x, Out* y, PairShape shape, con
     }
 }
 
+/// Not inlined, as ROPE_LOOPS_BEGIN must enclose its loops.
 template <class In, class Out, class T>
-ROPE_ABI void turn_by_pairs(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
-                            Index heads) noexcept {
+ROPE_NOINLINE void turn_by_pairs(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
+                                 Index heads) noexcept {
     const HeadsShape of = shape;
     const Row<T> row = {cos, sin, nullptr, of.pairs};
     // Of features that are neighbours, either the first ones of two pairs are or those of one pair.

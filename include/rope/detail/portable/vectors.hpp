@@ -10,14 +10,16 @@ namespace portable {
 
 inline constexpr bool kHasManyRegisters = false;
 
-/// a * b + c: rounded once where the machine can, else the product and the sum are rounded, and a machine without fma
-/// gives the compiler nothing to contract them to.
+/// a * b + c: rounded once where the machine can, else the product and the sum are rounded. Should a compiler know of an
+/// fma that ROPE_HAS_FMA does not, it may put that in place of one expression, but not of two statements (clang), or says
+/// so (g++).
 template <class T>
 ROPE_INLINE T multiply_add(T a, T b, T c) noexcept {
 #if ROPE_HAS_FMA
     return std::fma(a, b, c);
 #else
-    return a * b + c;
+    const T product = a * b;
+    return product + c;
 #endif
 }
 
