@@ -6,6 +6,12 @@ set(flags -std=c++17 -O1 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion
 set(program ${WORK}/self_check)
 set(environment "")
 
+# ROPE_BUILDS in the environment names the legs of today (.ci/run), separated by commas; all, if it is not set.
+if(DEFINED ENV{ROPE_BUILDS} AND NOT ",$ENV{ROPE_BUILDS}," MATCHES ",${LEG},")
+  message("SKIPPED: no turn of this leg; ROPE_BUILDS is $ENV{ROPE_BUILDS}.")
+  return()
+endif()
+
 # need(VARIABLE package name... [PATHS folder...]): the program, or the end of this leg.
 macro(need variable package)
   find_program(${variable} NAMES ${ARGN})
@@ -31,7 +37,8 @@ elseif(LEG MATCHES "^wasm32")
   need(compiler emscripten em++)
   need(runner nodejs node nodejs)
   set(program ${WORK}/self_check.js)
-  list(APPEND flags -fexceptions -sSINGLE_FILE=1 -sEXIT_RUNTIME=1 -sALLOW_MEMORY_GROWTH=1)
+  # Loops that are told to be vectors, where there are none, are not this check's matter.
+  list(APPEND flags -Wno-pass-failed -fexceptions -sSINGLE_FILE=1 -sEXIT_RUNTIME=1 -sALLOW_MEMORY_GROWTH=1)
   if(LEG STREQUAL "wasm32_simd")
     list(APPEND flags -msimd128)
   endif()
