@@ -37,8 +37,9 @@ int differences(double x) {
 
 TEST_CASE("numbers are written as std::to_chars writes them") {
     using Limits = std::numeric_limits<double>;
-    for (const double x : {0.0, -0.0, 1.0, -0.1, 9.5, 0.5, 2.5, 0.99999999, 1e5, 1e-5, 1e21, 1e22, 1e23, 123456789012345683968.0,
-                           Limits::denorm_min(), Limits::min(), Limits::max(), Limits::epsilon()})
+    for (const double x :
+         {0.0, -0.0, 1.0, -0.1, 9.5, 0.5, 2.5, 0.99999999, 1e5, 1e-5, 1e21, 1e22, 1e23, 123456789012345683968.0,
+          Limits::denorm_min(), Limits::min(), Limits::max(), Limits::epsilon()})
         CHECK(differences(x) == 0);
     CHECK(written(0.1 + 0.2, 0) == "0.30000000000000004");
     CHECK(written(-1e22, 0) == "-1e+22");

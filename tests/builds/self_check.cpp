@@ -67,7 +67,8 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 
 /// Every token of `x` in a call of its own, at positions[token].
 template <class T, class Table>
-std::vector<T> token_by_token(Layout layout, std::vector<T> x, const Table& table, const std::vector<Index>& positions) {
+std::vector<T> token_by_token(Layout layout, std::vector<T> x, const Table& table,
+                              const std::vector<Index>& positions) {
     for (Index t = 0; t < kTokens; ++t)
         rope::apply(layout, rope::view(x.data() + t * kHeads * kDim, 1, kHeads, kDim), table,
                     rope::start_at(positions[static_cast<std::size_t>(t)]));
@@ -126,8 +127,7 @@ void check_calls(Layout layout) {
     set([&](Index, Index s) { return shared[static_cast<std::size_t>(s)]; });
     check("ids for all entries", shared, meant);
     std::vector<std::uint64_t> ids(kTokens);
-    for (Index t = 0; t < kTokens; ++t)
-        ids[static_cast<std::size_t>(t)] = static_cast<std::uint64_t>(t * 7919 % 300);
+    for (Index t = 0; t < kTokens; ++t) ids[static_cast<std::size_t>(t)] = static_cast<std::uint64_t>(t * 7919 % 300);
     set([&](Index b, Index s) { return static_cast<Index>(ids[static_cast<std::size_t>(b * kSeq + s)]); });
     check("ids of 64 bits", ids, meant);
     check("ids by a pointer", rope::ids(ids.data(), kTokens), meant);
@@ -209,8 +209,10 @@ void check_sentences() {
     const rope::CosSinCache<float> table(c, 10);
     float x[8] = {};
     const rope::TensorView<float> one = rope::view(x, 1, 1, 8);
-    expect_sentence(rope::check(one, table, rope::start_at(Index(1) << 40)), "positions start at 1099511627776 and seq");
-    expect_sentence(rope::check(one, table, rope::start_at(UINT64_MAX)), "positions start at 9223372036854775807 or more");
+    expect_sentence(rope::check(one, table, rope::start_at(Index(1) << 40)),
+                    "positions start at 1099511627776 and seq");
+    expect_sentence(rope::check(one, table, rope::start_at(UINT64_MAX)),
+                    "positions start at 9223372036854775807 or more");
     expect_refused("a table of 2^40 rows", [&] { rope::CosSinCache<float> too_large(c, Index(1) << 40); });
     expect_refused("a table of 2^62 rows", [&] { rope::CosSinCache<double> too_large(c, Index(1) << 62); });
 

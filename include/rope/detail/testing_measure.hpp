@@ -109,9 +109,8 @@ ROPE_ABI inline Eigen::MatrixXd rotated_by_matrix(const Setup& s, const Sample& 
     const Eigen::Index heads = eigen_index(sample.heads);
     Eigen::Index column = 0;
     for (const Index position : sample.positions) {
-        y.middleCols(column, heads) =
-            reference::rotation_matrix(s.layout, s.model.frequencies, position, s.model.slice)
-                .lazyProduct(sample.before.middleCols(column, heads));
+        y.middleCols(column, heads) = reference::rotation_matrix(s.layout, s.model.frequencies, position, s.model.slice)
+                                          .lazyProduct(sample.before.middleCols(column, heads));
         column += heads;
     }
     return y;
