@@ -19,3 +19,15 @@ function(rope_program name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE rope_develop)
 endfunction()
+
+# Leaves something out where what it needs is missing, with one line, or fails if ROPE_REQUIRE_ALL says so:
+# rope_need(ALL_THERE WHAT FOUND NAME PACKAGE) sets the variable ALL_THERE to OFF if the variable FOUND is false.
+macro(rope_need all_there what found name package)
+  if(${found})
+  elseif(ROPE_REQUIRE_ALL)
+    message(FATAL_ERROR "rope: ${what} needs ${name}, which was not found. Debian has it in ${package}.")
+  else()
+    message(STATUS "rope: ${what} is left out, because ${name} was not found. Debian has it in ${package}.")
+    set(${all_there} OFF)
+  endif()
+endmacro()

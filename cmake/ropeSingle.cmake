@@ -7,13 +7,13 @@
 # A file with `#pragma once` is written where it is first included, any other one wherever it is. Those of instruction
 # sets (detail/*/isa.hpp) do one of three things, by the macros that stand before the line that includes isa_list.hpp;
 # here, too, only that part of them is written, which is why their three branches must be spelled as they are.
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.16...3.25)
 file(STRINGS "${INCLUDE}/rope/version.hpp" VERSION REGEX "ROPE_VERSION_STRING")
 string(REGEX REPLACE ".*\"(.*)\".*" "\\1" VERSION "${VERSION}")
 
 # Writes the file, with `each` as the ROPE_FOR_EACH_ISA of the place, and `kind` (entry, each, ask) as what is wanted.
 function(join file kind each)
-  cmake_path(GET file PARENT_PATH folder)
+  get_filename_component(folder "${file}" DIRECTORY)
   file(READ "${file}" rest)
   if(rest MATCHES "\n#pragma once\n")
     get_property(seen GLOBAL PROPERTY "seen_${file}")
@@ -22,7 +22,7 @@ function(join file kind each)
     endif()
     set_property(GLOBAL PROPERTY "seen_${file}" TRUE)
   endif()
-  cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${INCLUDE}" OUTPUT_VARIABLE name)
+  file(RELATIVE_PATH name "${INCLUDE}" "${file}")
   set(text "\n// ======== ${name}\n")
   set(next ask)         # what the next isa_list.hpp is included for, and its file
   set(next_each "")
@@ -66,7 +66,7 @@ function(join file kind each)
         if(included STREQUAL "")
           set(included "${each}")
         endif()
-        cmake_path(ABSOLUTE_PATH included BASE_DIRECTORY "${folder}" NORMALIZE)
+        get_filename_component(included "${included}" ABSOLUTE BASE_DIR "${folder}")
         file(APPEND "${target}" "${text}")
         set(text "")
         if(included MATCHES "/isa_list\\.hpp$")
@@ -88,7 +88,7 @@ function(join file kind each)
   file(APPEND "${target}" "${text}")
 endfunction()
 
-cmake_path(ABSOLUTE_PATH INCLUDE NORMALIZE)
+get_filename_component(INCLUDE "${INCLUDE}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
 set(about "// SPDX-License-Identifier: MIT\n// rope ${VERSION}, joined into one file by cmake/ropeSingle.cmake.\n")
 set(clash "#    error \"Include rope.hpp and rope_core.hpp, or the headers that they are made of, not both.\"")
 # The core comes first in either file, and is left out of the second of the two where both are included.

@@ -27,7 +27,8 @@
 // its portable loops. So ROPE_ISA=sse2 is refused if such a unit is the first that asks.
 //
 // With fma a result has the same bits in every set and on every machine; without, likewise (see apply.hpp). The
-// portable loops have fma where the unit's flags allow it.
+// portable loops have fma where the unit's flags allow it. On x86 with 32 bits these bits take -msse2 -mfpmath=sse: the
+// registers of the x87, which hold more than a float or a double, round at other places, within the stated errors.
 
 #include "detail/isa_list.hpp"
 

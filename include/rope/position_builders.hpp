@@ -24,8 +24,8 @@
 //     const std::vector<rope::Index> ids = rope::image_grid(height, width);
 //     rows.build(rope::AxisPositions(ids.data(), 2, tokens), tokens);
 //
-// Exact   whole numbers, and image_grid_centred within half an ulp. At most 2^40 tokens (2^26 where pointers have 32
-//         bits); positions from -2^52 to 2^52, which is what Rows take.
+// Exact   whole numbers, and image_grid_centred within half an ulp. At most 2^40 tokens (2^26 on 32 bits); positions from
+//         -2^52 to 2^52, which is what Rows take.
 // Cost    A pass over the tokens, and the result's memory; what an engine calls in every step, packed_positions, has a
 //         second form that writes into memory which is there.
 // Errors  std::invalid_argument for counts and lists, std::out_of_range for positions, before anything is written; and
@@ -129,8 +129,7 @@ ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, cons
 
 namespace detail {
 
-// Three positions for each, which memory must be able to hold.
-inline constexpr Index kMostTokens = kPointersAreShort ? Index(1) << 26 : Index(1) << 40;
+inline constexpr Index kMostTokens = kPointersAreShort ? Index(1) << 26 : Index(1) << 40;  // three positions each
 inline constexpr const char* kMostTokensText = kPointersAreShort ? "2^26" : "2^40";
 
 /// Whether `count` positions (at most 2^54) from `first` on are from -2^52 to 2^52.
@@ -158,9 +157,8 @@ ROPE_ABI inline Status check_grid(Index height, Index width, const GridOrder& or
             return invalid("{} is {}; it must be from 0 to {}.",
                            {around == order.before ? "before" : "after", around, kMostTokensText});
     if (height > kMostTokens / width || order.before + height * width + order.after > kMostTokens)
-        return invalid(
-            "The grid has {} * {} patches, {} tokens before them and {} after; there are at most {} in all.",
-            {height, width, order.before, order.after, kMostTokensText});
+        return invalid("The grid has {} * {} patches, {} tokens before them and {} after; there are at most {} in all.",
+                       {height, width, order.before, order.after, kMostTokensText});
     return Status();
 }
 

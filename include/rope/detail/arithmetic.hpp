@@ -39,6 +39,17 @@
 #    define ROPE_HAS_FMA 0
 #endif
 
+// Whether the compiler finds room on the stack for vectors of 32 and 64 bytes where they are aligned. g++ for Windows
+// does not: it writes them there by instructions that fault at other addresses, and the stack is aligned to 16 bytes
+// (GCC's bug 54412, https://gcc.gnu.org/bugzilla/show_bug.cgi?id=54412; some builds are patched, Debian's among them,
+// but no header can tell). Which vectors it writes there is its own choice, so the sets that have such vectors are not
+// offered; clang for Windows has them all.
+#if defined(__GNUC__) && !defined(__clang__) && (defined(_WIN64) || defined(__CYGWIN__))
+#    define ROPE_WIDE_VECTORS_ON_STACK 0
+#else
+#    define ROPE_WIDE_VECTORS_ON_STACK 1
+#endif
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {

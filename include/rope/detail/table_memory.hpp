@@ -15,19 +15,16 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The largest object that this kind of machine can have, in bytes.
-inline constexpr Index kLargestObject = std::numeric_limits<std::ptrdiff_t>::max() / 2;
-
 /// Whether any machine of this kind can hold rows * row_size elements. All three are positive.
 ROPE_ABI inline bool table_can_be(Index rows, Index row_size, std::size_t element) noexcept {
-    return rows <= kLargestObject / static_cast<Index>(element) / row_size;
+    return rows <= kMemoryBytes / static_cast<Index>(element) / row_size;
 }
 /// The same, as a refusal of the argument that asks for so many rows.
 ROPE_ABI inline Status check_table_size(const char* name, Index value, Index rows, Index row_size,
                                         std::size_t element) noexcept {
     if (table_can_be(rows, row_size, element)) return Status();
     return invalid("{} is {}; {} rows of {} entries of {} bytes must not exceed what memory can hold ({} bytes).",
-                   {name, value, rows, row_size, element, kLargestObject});
+                   {name, value, rows, row_size, element, kMemoryBytes});
 }
 /// Memory that could be, but is not to be had. No argument is wrong then, so none is named.
 ROPE_COLD Status no_memory(Index rows, Index row_size, std::size_t element) noexcept {
@@ -38,9 +35,8 @@ ROPE_COLD Status no_memory(Index rows, Index row_size, std::size_t element) noex
 template <class T>
 ROPE_ABI inline std::shared_ptr<T[]> table_memory(Index rows, Index row_size) {
     constexpr std::align_val_t alignment{64};
-    const Index row_bytes = row_size * static_cast<Index>(sizeof(T));
-    if (rows > kMemoryBytes / row_bytes) return nullptr;
-    void* const memory = ::operator new(static_cast<std::size_t>(row_bytes * rows), alignment, std::nothrow);
+    const std::size_t bytes = static_cast<std::size_t>(rows * row_size) * sizeof(T);
+    void* const memory = ::operator new(bytes, alignment, std::nothrow);
     if (memory == nullptr) return nullptr;
     return std::shared_ptr<T[]>(static_cast<T*>(memory), [](T* p) { ::operator delete (p, std::align_val_t{64}); });
 }

@@ -110,9 +110,8 @@ ROPE_ABI inline Eigen::MatrixXd rotated_by_matrix(const Setup& s, const Sample& 
     const Eigen::Index heads = eigen_index(sample.heads);
     Eigen::Index column = 0;
     for (const Index position : sample.positions) {
-        y.middleCols(column, heads) =
-            reference::rotation_matrix(s.layout, s.model.frequencies, position, s.model.slice)
-                .lazyProduct(sample.before.middleCols(column, heads));
+        y.middleCols(column, heads) = reference::rotation_matrix(s.layout, s.model.frequencies, position, s.model.slice)
+                                          .lazyProduct(sample.before.middleCols(column, heads));
         column += heads;
     }
     return y;
@@ -288,9 +287,12 @@ ROPE_ABI inline Report measure_all(Rotate& rotate, Inverse& inverse, Layout layo
     measure_outside(s, sample, around, report.outside);
 
     Eigen::MatrixXd alone(sample.after.rows(), sample.after.cols());
-    for (Index t = 0; t < seq; ++t)
-        alone.middleCols(t * sample.heads, sample.heads) =
-            call(rotate, sample.before.middleCols(t * sample.heads, sample.heads), &sample.positions[size(t)]);
+    const Eigen::Index heads = eigen_index(sample.heads);
+    Eigen::Index column = 0;
+    for (const Index& position : sample.positions) {
+        alone.middleCols(column, heads) = call(rotate, sample.before.middleCols(column, heads), &position);
+        column += heads;
+    }
     compare(s, sample, {report.alone, sample.after, alone}, m,
             [&](double, double sum, double t) { return 2 * s.limits.feature(m * sum, sum, t); });
 
