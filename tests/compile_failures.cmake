@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # cmake -DCOMPILERS="a;b" -DINCLUDES="a;b" -DSOURCES=folder -DWORK=folder -P compile_failures.cmake
-# Every file of the folder must fail to compile, with the text of its "// expect: " line in at most 15 lines of output;
+# Every file of the folder must fail to compile, with the text of its "// expect: " line in at most 15 lines of output (but for
+# "no matching function", with its candidates);
 # those with "// expect from clang: " fail with clang, which is told to take dangling for an error; accepted.cpp must
 # compile without a warning.
 set(most_lines 15)
@@ -47,7 +48,7 @@ foreach(compiler IN LISTS COMPILERS)
     endif()
     string(REGEX MATCHALL "\n" lines "${err}")
     list(LENGTH lines lines)
-    if(lines GREATER most_lines)
+    if(lines GREATER most_lines AND NOT expect STREQUAL "no matching function")
       message(FATAL_ERROR "${name}.cpp must be refused in at most ${most_lines} lines; ${compiler} wrote ${lines}:\n${err}")
     endif()
     message(STATUS "${name}: refused as it must be, in ${lines} lines")

@@ -133,9 +133,14 @@ class Moves : public detail::TokenRows<T> {
         this->count_ = detail::kEveryToken;
         return true;
     }
-    /// 32 unsigned bits with a minus sign would be some 4 billion positions.
     template <class Number, std::enable_if_t<detail::is_no_delta<Number>, int> = 0>
-    bool build(Number delta) = delete;
+    ROPE_ABI bool build(Number) {
+        static_assert(
+            detail::never<Number>,
+            "delta must be a signed integer of up to 64 bits (32 unsigned bits with a minus sign would be some "
+            "4 billion positions): write rope::Index(delta).");
+        return false;
+    }
 
     /// Rows for batch * seq tokens, entry after entry; positions are given as for apply, in any order, repeats allowed.
     /// With several axes a token moves alike on all. Rows that were built for several batch entries are for calls with

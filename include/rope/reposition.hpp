@@ -87,7 +87,11 @@ ROPE_ABI inline void reposition(K&& k, const Config& config, Index delta, Execut
 }
 
 template <Layout layout, class K, class Number, std::enable_if_t<detail::is_no_delta<Number>, int> = 0>
-void reposition(K&& k, const Config& config, Number delta) = delete;
+ROPE_ABI inline void reposition(K&&, const Config&, Number) {
+    static_assert(detail::never<Number>,
+                  "delta must be a signed integer of up to 64 bits (32 unsigned bits with a minus sign would be some 4 "
+                  "billion positions): write rope::Index(delta).");
+}
 
 /// From old positions to new ones, given as for apply.
 template <Layout layout, class K, class Executor = detail::CallingThread>
