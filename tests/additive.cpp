@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -159,9 +160,9 @@ TEST_CASE("positions are given as to apply") {
     const Index batch = 2, seq = 3, d_model = 4;
     const std::vector<float> weights = counting<float>(10 * d_model);
     const rope::LearnedEmbedding<float> embedding(weights.data(), 10, d_model);
-    const auto added = [&](const rope::Positions& positions) {
+    const auto added = [&](rope::PositionsArgument&& positions) {
         std::vector<float> x(size(batch * seq * d_model));
-        embedding.add(rope::embedding_view(x.data(), batch, seq, d_model), positions);
+        embedding.add(rope::embedding_view(x.data(), batch, seq, d_model), std::move(positions));
         std::vector<Index> rows;
         for (Index token = 0; token < batch * seq; ++token)
             rows.push_back((static_cast<Index>(x[size(token * d_model)]) - 1) / d_model);
@@ -213,7 +214,8 @@ TEST_CASE("what is refused is named, and nothing is written") {
     rope::LearnedEmbedding<float> learned(counting<float>(16 * d_model).data(), 16, d_model);
     const std::vector<float> before = support::normal<float>(4 * d_model, 3);
     std::vector<float> x = before;
-    const auto refused = [&](const rope::TensorView<float>& v, const rope::Positions& positions) {
+    const auto refused = [&](const rope::TensorView<float>& v, rope::PositionsArgument&& given) {
+        const rope::Positions& positions = given;
         const std::string said = refusal([&] { embedding.add(v, positions); });
         const rope::Status status = embedding.check(v, positions);
         CHECK(!status.ok());

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -77,7 +78,9 @@ TEST_CASE("prompts that cannot be are refused") {
     const auto prompt = [](const PromptSpan& span) {
         return invalid([&] { (void)rope::mrope_prompt({text_span(3), span}); });
     };
-    const std::string counts = "; text must be at least 0 and the others 0, or they at least 1 and text 0.";
+    const std::string counts =
+        "; text must be at least 0 and the others 0, or they at least 1 and text 0: write text_span(tokens), "
+        "image_span(height, width) or video_span(frames, height, width).";
     CHECK(prompt(text_span(-1)) == "spans[1] has text -1, frames 0, height 0 and width 0" + counts);
     CHECK(prompt(image_span(0, 4)) == "spans[1] has text 0, frames 1, height 0 and width 4" + counts);
     CHECK(prompt(image_span(4, kLeast)).find("spans[1] has text 0, frames 1, height 4 and width -9") == 0);
@@ -120,7 +123,9 @@ TEST_CASE("prompts that cannot be are refused") {
 TEST_CASE("packs and shards that cannot be are refused, and nothing is written") {
     List memory(8, -77);
     const List untouched = memory;
-    const auto packed = [&](const rope::Positions& cu_seqlens, const rope::Positions& starts = {}) {
+    const auto packed = [&](rope::PositionsArgument&& given, rope::PositionsArgument&& given_starts = {}) {
+        const rope::Positions& cu_seqlens = given;
+        const rope::Positions& starts = given_starts;
         const std::string text = invalid([&] { (void)rope::packed_positions(cu_seqlens, starts); });
         CHECK(text == invalid([&] { rope::packed_positions(cu_seqlens, starts, memory.data(), 8); }));
         CHECK(text == invalid([&] { (void)rope::context_parallel_positions(0, 1, cu_seqlens, starts); }));
@@ -145,7 +150,8 @@ TEST_CASE("packs and shards that cannot be are refused, and nothing is written")
     CHECK(packed({0, 4, 8}, rope::ids(static_cast<const int*>(nullptr), 2)) ==
           "starts is a null pointer; it must point to 2 numbers.");
 
-    const auto far = [&](const rope::Positions& starts) {
+    const auto far = [&](rope::PositionsArgument&& given) {
+        const rope::Positions& starts = given;
         const auto text = out_of_range([&] { (void)rope::packed_positions({0, 4, 8}, starts); });
         CHECK(text == out_of_range([&] { rope::packed_positions({0, 4, 8}, starts, memory.data(), 8); }));
         CHECK(text == out_of_range([&] { (void)rope::context_parallel_positions(1, 2, {0, 4, 8}, starts); }));
@@ -170,8 +176,8 @@ TEST_CASE("packs and shards that cannot be are refused, and nothing is written")
           }) == "to is a null pointer; it must point to 4 numbers.");
     CHECK(memory == untouched);
 
-    const auto shard = [&](Index rank, Index ranks, const rope::Positions& cu_seqlens) {
-        return invalid([&] { (void)rope::context_parallel_positions(rank, ranks, cu_seqlens); });
+    const auto shard = [&](Index rank, Index ranks, rope::PositionsArgument&& cu_seqlens) {
+        return invalid([&] { (void)rope::context_parallel_positions(rank, ranks, std::move(cu_seqlens)); });
     };
     CHECK(shard(0, 0, {0, 4}) == "ranks is 0; it must be from 1 to 2^30.");
     CHECK(shard(0, kMost, {0, 4}) == "ranks is 9223372036854775807; it must be from 1 to 2^30.");

@@ -60,8 +60,9 @@ TEMPLATE_TEST_CASE("counts, lists and positions are checked before anything is w
     rows.build(rope::start_at(3), 4, 2);
     const std::vector<Index> list = {1, 2, 3, 4};
     const std::vector<Index> far = {0, 0, kFar, kFar + 1};
-    const auto says = [&](const std::string& sentence, const rope::Positions& p, Index seq, Index batch,
+    const auto says = [&](const std::string& sentence, rope::PositionsArgument&& given, Index seq, Index batch,
                           rope::StatusCode code = kInvalid) {
+        const rope::Positions& p = given;
         refuses(rows, code, sentence, [&](auto& r) { r.build(p, seq, batch); });
     };
     says("seq is -1; it must be from 0 to 2^40.", {}, -1, 1);
@@ -184,8 +185,10 @@ TEMPLATE_TEST_CASE("what rows cannot be made of is refused", "", float, double) 
     CHECK(says(four, AxisMap(), rope::HeadSlice{6, 0}) ==
           "rotary_dim is 8; it must be even, at least 2 and at most head_dim (6); a rotary_dim of 0 in a Config stands "
           "for head_dim.");
-    CHECK(says(Config{8}, rope::mrope_sections({2, 3})) ==
-          "axis_of has 5 entries; it must have one per entry of inv_freq (4).");
+    CHECK(
+        says(Config{8}, rope::mrope_sections({2, 3})) ==
+        "axis_of has 5 entries; it must have one per entry of inv_freq (4): write sections that add up to 4, which is "
+        "rotary_dim / 2.");
     CHECK(says(four, AxisMap{0}) == "axes is 0; it must be from 1 to 8.");
     CHECK(says(four, AxisMap{9}) == "axes is 9; it must be from 1 to 8.");
     CHECK(says(four, AxisMap{2, {0, 1, 2, 0}}) == "axis_of[2] is 2; it must be below axes (2).");
@@ -209,8 +212,9 @@ TEST_CASE("sections and axes are checked") {
         }
         return text;
     };
-    CHECK(of_maps({}) == "sections has 0 entries; it must have from 1 to 8.");
-    CHECK(of_maps({1, 1, 1, 1, 1, 1, 1, 1, 1}) == "sections has 9 entries; it must have from 1 to 8.");
+    const std::string from_1 = "; it must have from 1 to 8, which are numbers of pairs, one per axis.";
+    CHECK(of_maps({}) == "sections has 0 entries" + from_1);
+    CHECK(of_maps({1, 1, 1, 1, 1, 1, 1, 1, 1}) == "sections has 9 entries" + from_1);
     CHECK(of_maps({0, 0, 0}) == "sections are all 0; there must be at least one pair.");
     const std::string must = "; sections must not be negative, and there are at most 524288 pairs in all.";
     CHECK(of_maps({1, -1, 3}) == "sections[1] is -1" + must);
@@ -218,7 +222,7 @@ TEST_CASE("sections and axes are checked") {
     CHECK(of_maps({262144, 262144, 1}) == "sections[2] is 1" + must);
     CHECK(refusal([] {
               rope::mrope_interleaved({1, 1});
-          }).message == "sections has 2 entries; it must have from 3 to 3.");
+          }).message == "sections has 2 entries; it must have 3: pairs that follow time, height and width.");
     CHECK(refusal([] {
               rope::mrope_alternating({3, 2, 1});
           }).message == "sections[1] is 2; h and w alternate, so it must be sections[0] (3).");

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Tensors and positions that cannot be right are refused before a byte is written, in a sentence that names the
 // argument, its value and what is allowed; check(...) says the same sentence without throwing.
+#include <rope/additive.hpp>
 #include <rope/core.hpp>
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -323,4 +326,56 @@ TEST_CASE("nothing to do is fine") {
     CHECK(rope::check(rope::view(none, 0, 2, 8), cache, no_ids).ok());
     CHECK(rope::check(rope::view(none, 0, 2, 8), cache, rope::start_at(1000)).ok());
     CHECK(rope::check(rope::view(none, 0, 4, 2, 8), cache, rope::start_at(no_ids)).ok());
+}
+
+TEST_CASE("the strides of an empty view may be anything") {
+    const rope::CosSinCache<float> cache(rope::Config{kDim}, 16);
+    const rope::SinusoidalEmbedding<float> embedding(2 * kDim, 16);
+    float* const none = nullptr;
+    const auto nothing = [](Index count, auto&& f) { f(Index(0), count); };
+    for (const Index stride : {kMost, -kMost, Index(1) << 62})
+        for (int axis = 0; axis < 3; ++axis) {
+            View v = {none, kMost, kMost, 2, kDim, stride, stride, stride, stride};
+            (axis == 0 ? v.batch : axis == 1 ? v.seq : v.heads) = 0;
+            CHECK(refusal([&] { rope::apply<Layout::half_split>(v, cache); }).message == "(accepted)");
+            CHECK(refusal([&] { rope::apply<Layout::interleaved>(v, v, cache, {}, nothing); }).message == "(accepted)");
+            CHECK(refusal([&] { rope::apply_copy<Layout::half_split>(v, v, cache); }).message == "(accepted)");
+            if (axis == 2) continue;
+            CHECK(refusal([&] { embedding.add(v); }).message == "(accepted)");
+            CHECK(refusal([&] { embedding.add(v, {}, nothing); }).message == "(accepted)");
+        }
+}
+
+TEST_CASE("containers are viewed whole") {
+    std::vector<float> list(48);
+    const std::vector<float>& unchanging = list;
+    std::array<rope::half, 48> array = {};
+    const auto v = rope::view(list, 2, 3, 8);
+    CHECK(v.data == list.data());
+    CHECK(v.batch == 1);
+    CHECK(v.seq == 2);
+    CHECK(v.heads == 3);
+    CHECK(v.head_dim == 8);
+    CHECK(v.seq_stride == 24);
+    static_assert(std::is_same_v<decltype(rope::view(unchanging, 2, 3, 8)), rope::TensorView<const float>>, "");
+    static_assert(std::is_same_v<decltype(rope::view(array, 1, 2, 3, 8)), rope::TensorView<rope::half>>, "");
+    CHECK(rope::view(array, 1, 2, 3, 8).data == array.data());
+    const auto heads_first = rope::view_heads_first(list, 1, 3, 2, 8);
+    CHECK(heads_first.seq == 2);
+    CHECK(heads_first.seq_stride == 8);
+    CHECK(rope::embedding_view(list, 1, 2, 24).head_dim == 24);
+
+    const auto says = [&](auto&& call, const char* size) {
+        CHECK(refusal(call).message == std::string("The container has 48 elements; a view of ") + size +
+                                           ". (To view a part of a larger one, write its data() in place of it.)");
+    };
+    says([&] { (void)rope::view(list, 2, 3, 7); }, "batch 1, seq 2, heads 3 and head_dim 7 has 42");
+    says([&] { (void)rope::view(list, 3, 3, 8); }, "batch 1, seq 3, heads 3 and head_dim 8 has 72");
+    says([&] { (void)rope::view(array, 2, 2, 3, 8); }, "batch 2, seq 2, heads 3 and head_dim 8 has 96");
+    says([&] { (void)rope::view(unchanging, -2, -3, 8); }, "batch 1, seq -2, heads -3 and head_dim 8 has 0");
+    says([&] { (void)rope::view_heads_first(list, 1, 3, 3, 8); }, "batch 1, seq 3, heads 3 and head_dim 8 has 72");
+    says([&] { (void)rope::embedding_view(list, 2, 3, 9); }, "batch 2, seq 3, heads 1 and head_dim 9 has 54");
+    says([&] { (void)rope::view(list, kMost, kMost, kMost, 8); },
+         "batch 9223372036854775807, seq 9223372036854775807, heads 9223372036854775807 and head_dim 8 has "
+         "9223372036854775807");
 }

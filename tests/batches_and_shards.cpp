@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -49,8 +50,8 @@ rope::TensorView<X> view(std::vector<X>& x) {
 
 template <class X>
 std::vector<X> turned(Layout layout, std::vector<X> x, const CosSinRows<TableOf<X>>& rows,
-                      const rope::Positions& positions = {}) {
-    rope::apply(layout, view(x), rows, positions);
+                      rope::PositionsArgument&& positions = {}) {
+    rope::apply(layout, view(x), rows, std::move(positions));
     return x;
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -35,9 +36,9 @@ const rope::CosSinCache<float>& cache() {
     return table;
 }
 
-std::vector<float> turned(const rope::Positions& positions) {
+std::vector<float> turned(rope::PositionsArgument&& positions) {
     auto x = input();
-    rope::apply<kLayout>(rope::view(x.data(), kBatch, kSeq, kHeads, kDim), cache(), positions);
+    rope::apply<kLayout>(rope::view(x.data(), kBatch, kSeq, kHeads, kDim), cache(), std::move(positions));
     return x;
 }
 

@@ -108,7 +108,8 @@ void append_turned(std::string& bytes, const rope::CosSinRows<T>& rows, const ro
 }
 /// The bits of what a table makes of data of every type that it serves.
 template <class T>
-std::string turned(const rope::CosSinRows<T>& rows, const rope::Positions& positions, Index batch, Index seq) {
+std::string turned(const rope::CosSinRows<T>& rows, rope::PositionsArgument&& given, Index batch, Index seq) {
+    const rope::Positions& positions = given;
     std::string bytes;
     append_turned<T>(bytes, rows, positions, batch, seq);
     if constexpr (std::is_same_v<T, float>) {

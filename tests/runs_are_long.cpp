@@ -70,7 +70,7 @@ rope::Config config_of(Index head_dim, Index rotary_dim = 0) {
 struct Call {
     Index batch, seq, heads;
 
-    Runs with(const rope::CosSinRows<float>& table, const rope::Positions& positions = {}, Index begin = 0,
+    Runs with(const rope::CosSinRows<float>& table, rope::PositionsArgument&& positions = {}, Index begin = 0,
               Index end = -1) const {
         std::vector<float> x(size(batch * seq * heads * table.head_dim()));
         Runs found;

@@ -2,6 +2,7 @@
 // half and bfloat16: every one of their 65536 values widens exactly, and every float narrows to the nearest,
 // ties to even; NaN stays NaN, with its sign.
 #include <rope/core.hpp>
+#include <rope/eigen.hpp>
 
 #include <Eigen/Core>
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -239,4 +241,71 @@ TEMPLATE_TEST_CASE("finite values agree with Eigen's types", "", Half, Bfloat16)
         if (short_bits != TestType::narrowed(float_of(bits))) ++wrong;
     }
     CHECK(wrong == 0);
+}
+
+namespace {
+
+/// q turned in place and copied from one storage order to another, as data of type X with the given bits.
+template <class X>
+std::vector<std::uint16_t> turned(const std::vector<std::uint16_t>& bits, rope::Layout layout) {
+    constexpr rope::Index seq = 40, heads = 3, dim = 24;
+    rope::Config config;
+    config.head_dim = dim;
+    config.rotary_dim = 20;
+    const rope::CosSinCache<float> cache(config, 100);
+    std::vector<X> x(bits.size()), y(bits.size());
+    std::memcpy(static_cast<void*>(x.data()), bits.data(), bits.size() * 2);
+    const rope::TensorView<X> v = rope::view(x, seq, heads, dim);
+    const rope::TensorView<X> columns = {y.data(), 1, seq, heads, dim, 0, 1, seq * dim, seq};
+    rope::apply(layout, v, cache, rope::start_at(7));
+    rope::apply_copy(layout, v, columns, cache, rope::start_at(9));
+    rope::apply(layout, columns.slice_tokens(3, 21), cache);
+    std::vector<std::uint16_t> result(2 * bits.size());
+    std::memcpy(result.data(), x.data(), bits.size() * 2);
+    std::memcpy(result.data() + bits.size(), y.data(), bits.size() * 2);
+    return result;
+}
+
+template <class X, class Library>
+void has_the_bits_of() {
+    static_assert(std::is_same_v<typename rope::ElementTraits<X>::storage, Library>, "");
+    std::mt19937 engine(5);
+    std::vector<std::uint16_t> bits(40 * 3 * 24);
+    // From 2^-8 to 2^8 in either format, of either sign.
+    for (std::uint16_t& b : bits) b = static_cast<std::uint16_t>((engine() & 0x87ffu) | 0x3800u);
+    for (const rope::Layout layout : {rope::Layout::interleaved, rope::Layout::half_split})
+        CHECK(turned<X>(bits, layout) == turned<Library>(bits, layout));
+}
+
+/// A type of the caller's own.
+struct Own {
+    std::uint16_t bits;
+};
+
+}  // namespace
+
+template <>
+struct rope::ElementTraits<Own> {
+    using storage = rope::bfloat16;
+};
+
+TEST_CASE("data of other types with these bits gives the same bits") {
+    has_the_bits_of<Own, rope::bfloat16>();
+    has_the_bits_of<Eigen::half, rope::half>();
+#if defined(__FLT16_MANT_DIG__)
+    has_the_bits_of<_Float16, rope::half>();
+#endif
+#if defined(__BFLT16_MANT_DIG__)
+    has_the_bits_of<__bf16, rope::bfloat16>();
+#endif
+#if defined(__STDCPP_FLOAT16_T__)
+    has_the_bits_of<decltype(0.0f16), rope::half>();
+#endif
+#if defined(__STDCPP_BFLOAT16_T__)
+    has_the_bits_of<decltype(0.0bf16), rope::bfloat16>();
+#endif
+    std::uint16_t bits[4] = {0x3c00, 0, 0, 0};
+    const std::uint16_t* const same = bits;
+    CHECK(rope::as_half(bits) == static_cast<void*>(bits));
+    CHECK(rope::as_bfloat16(same) == static_cast<const void*>(bits));
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 #include "config.hpp"
 #include "errors.hpp"
@@ -20,6 +21,7 @@
 #include "detail/any_view.hpp"
 #include "detail/apply_impl.hpp"
 #include "detail/checks.hpp"
+#include "detail/containers.hpp"
 #include "detail/cos_sin_table.hpp"
 #include "detail/job.hpp"
 #include "detail/quick_checks.hpp"
@@ -59,6 +61,16 @@ template <class T>
 ROPE_ABI constexpr TensorView<T> embedding_view(T* ptr, Index batch, Index seq, Index d_model) noexcept {
     return view(ptr, batch, seq, 1, d_model);
 }
+/// Of a contiguous container, which must have that size; see view(container, ...).
+template <class C, detail::IfOwner<C> = 0>
+ROPE_ABI inline detail::ViewOfBuffer<C> embedding_view(C& container ROPE_LIFETIMEBOUND, Index batch, Index seq,
+                                                       Index d_model) {
+    return view(container, batch, seq, 1, d_model);
+}
+template <class C, detail::IfSpanOrTemporary<C> = 0>
+ROPE_ABI inline auto embedding_view(C&& container, Index batch, Index seq, Index d_model) {
+    return view(std::forward<C>(container), batch, seq, 1, d_model);
+}
 
 /// What additive encodings share: a table [max_positions, d_model], and add. Made as one of the two below.
 ///
@@ -81,30 +93,36 @@ class AdditiveEmbedding {
  public:
     /// Adds to every token the row of its position, in place.
     template <class X, class Executor = detail::CallingThread>
-    ROPE_ABI void add(X&& x, const Positions& positions = {}, Executor&& executor = {}) const {
+    ROPE_ABI void add(X&& x, PositionsArgument&& positions = {}, Executor&& executor = {}) const {
         const auto v = embedding(x);
-        const detail::AnyView out = detail::erased("x", v);
-        if (!detail::proceed(check_view(out, positions))) return;
-        using Storage = typename ElementTraits<std::remove_reference_t<decltype(*v.data)>>::storage;
-        const Index heads = detail::count_heads(out);
-        const Index bytes = detail::bytes_of(out, heads);
-        const detail::Job<detail::AddTask<Storage, T>> job = {
-            {out, table_.get(), positions, detail::choose_order(out, bytes, detail::kFeatureAxis, false)},
-            detail::add_kernel<Storage, T>(detail::chosen_isa.load(std::memory_order_relaxed)),
-            heads,
-            bytes};
-        detail::execute(executor, job);
+        if constexpr (!detail::is_refused<decltype(v)>) {
+            const detail::AnyView out = detail::erased("x", v);
+            if (!detail::proceed(check_view(out, positions))) return;
+            using Storage = detail::StorageOf<decltype(v)>;
+            const Index heads = detail::count_heads(out);
+            const Index bytes = detail::bytes_of(out, heads);
+            const detail::Job<detail::AddTask<Storage, T>> job = {
+                {out, table_.get(), positions, detail::choose_order(out, bytes, detail::kFeatureAxis, false)},
+                detail::add_kernel<Storage, T>(detail::chosen_isa.load(std::memory_order_relaxed)),
+                heads,
+                bytes};
+            detail::execute(executor, job);
+        }
     }
 
     /// Whether add would accept these arguments. Never throws; see Status.
     template <class X, class Executor = detail::CallingThread>
-    ROPE_ABI Status check(X&& x, const Positions& positions = {}, Executor&& = {}) const noexcept {
-        return check_view(detail::erased("x", embedding(x)), positions);
+    ROPE_ABI Status check(X&& x, PositionsArgument&& positions = {}, Executor&& = {}) const noexcept {
+        const auto v = embedding(x);
+        if constexpr (detail::is_refused<decltype(v)>)
+            return Status();
+        else
+            return check_view(detail::erased("x", v), positions);
     }
 
     /// The d_model entries of a position, valid as long as the table. Throws std::out_of_range when the table
     /// does not hold the position.
-    ROPE_ABI const T* row(Index position) const {
+    ROPE_ABI const T* row(Index position) const ROPE_LIFETIMEBOUND {
         if (position >= 0 && position < max_positions_) return table_.get() + position * d_model_;
         detail::proceed(detail::out_of_range("position is {}; this embedding holds positions 0 to {}.",
                                              {position, max_positions_ - 1}));
@@ -152,16 +170,25 @@ class AdditiveEmbedding {
  private:
     template <class X>
     ROPE_ABI static auto embedding(X& x) noexcept {
-        const auto v = detail::as_embedding(x);
-        using Element = std::remove_reference_t<decltype(*v.data)>;
-        detail::require_writable<Element>();
-        using Storage = typename ElementTraits<std::remove_const_t<Element>>::storage;
-        constexpr bool types_match =
-            std::is_void_v<Storage> || std::is_same_v<Storage, double> == std::is_same_v<T, double>;
-        static_assert(types_match,
+        using View = detail::ViewOf<X>;
+        static_assert(
+            !detail::is_no_tensor<X>,
+            "This argument is no tensor that rope knows: pass rope::embedding_view(ptr, batch, seq, d_model), "
+            "rope::view(eigen_matrix, 1), an Eigen Tensor or TensorMap of rank 3 or 4 (with <rope/eigen.hpp> "
+            "included), or specialise rope::ViewTraits for its type.");
+        static_assert(detail::has_elements<View>,
+                      "Elements must be float, double, rope::half or rope::bfloat16, or a type for which "
+                      "rope::ElementTraits names one of these (for 16-bit integers that hold such bits: "
+                      "rope::as_half(ptr), rope::as_bfloat16(ptr)).");
+        static_assert(detail::is_writable<View>, "This tensor is written, so its elements must not be const.");
+        static_assert(detail::goes_with<View, T>,
                       "double data needs an embedding of T = double; float, half and bfloat16 data one of T = float.");
-        if constexpr (types_match) detail::require_element_for_table<Element, T>();
-        return v;
+        if constexpr (detail::is_accepted<View, true, T>) {
+            detail::require_right_traits<detail::ElementOf<View>>();
+            return detail::as_embedding(x);
+        } else {
+            return detail::Refused();
+        }
     }
 
     ROPE_ABI Status check_view(const detail::AnyView& x, const Positions& positions) const noexcept {
@@ -284,8 +311,8 @@ class LearnedEmbedding : public AdditiveEmbedding<T> {
     ROPE_ABI ~LearnedEmbedding() = default;
 
     /// [max_positions, d_model], row after row, for training.
-    ROPE_ABI T* weights() noexcept { return this->table(); }
-    ROPE_ABI const T* weights() const noexcept { return this->table(); }
+    ROPE_ABI T* weights() noexcept ROPE_LIFETIMEBOUND { return this->table(); }
+    ROPE_ABI const T* weights() const noexcept ROPE_LIFETIMEBOUND { return this->table(); }
 };
 
 }  // namespace ROPE_VERSION_NAMESPACE

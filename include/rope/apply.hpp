@@ -63,13 +63,13 @@ inline namespace ROPE_VERSION_NAMESPACE {
 // ---- Turn: pair i of a token at position p turns by p * w_i and is multiplied by m. ----
 
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply(X&& x, const CosSinRows<T>& cache, const Positions& positions = {},
+ROPE_ABI inline void apply(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                            Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::forward, positions, executor, detail::in_place("x", x, cache));
 }
 
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinRows<T>& cache, const Positions& positions = {},
+ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                            Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::forward, positions, executor, detail::in_place("q", q, cache),
                         detail::in_place("k", k, cache));
@@ -77,14 +77,14 @@ ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinRows<T>& cache, const Posit
 
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
-                           const Positions& positions = {}, Executor&& executor = {}) {
+                           PositionsArgument&& positions = {}, Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::forward, positions, executor, detail::in_place("q", q, q_cache),
                         detail::in_place("k", k, k_cache));
 }
 
 /// Out of place. `out` has the extents of `in`; its type and strides are its own.
 template <Layout layout, class In, class Out, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_copy(In&& in, Out&& out, const CosSinRows<T>& cache, const Positions& positions = {},
+ROPE_ABI inline void apply_copy(In&& in, Out&& out, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                 Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::forward, positions, executor, detail::out_of_place(in, out, cache));
 }
@@ -93,13 +93,13 @@ ROPE_ABI inline void apply_copy(In&& in, Out&& out, const CosSinRows<T>& cache, 
 //      entries first, which adds 2 u |a*c| + 2 u |b*s| to the bound above, c and s being those of the inverse. ----
 
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_inverse(X&& x, const CosSinRows<T>& cache, const Positions& positions = {},
+ROPE_ABI inline void apply_inverse(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                    Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::inverse, positions, executor, detail::in_place("x", x, cache));
 }
 
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinRows<T>& cache, const Positions& positions = {},
+ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                    Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::inverse, positions, executor, detail::in_place("q", q, cache),
                         detail::in_place("k", k, cache));
@@ -107,14 +107,14 @@ ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinRows<T>& cache, con
 
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
-                                   const Positions& positions = {}, Executor&& executor = {}) {
+                                   PositionsArgument&& positions = {}, Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::inverse, positions, executor, detail::in_place("q", q, q_cache),
                         detail::in_place("k", k, k_cache));
 }
 
 template <Layout layout, class In, class Out, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_inverse_copy(In&& in, Out&& out, const CosSinRows<T>& cache, const Positions& positions = {},
-                                        Executor&& executor = {}) {
+ROPE_ABI inline void apply_inverse_copy(In&& in, Out&& out, const CosSinRows<T>& cache,
+                                        PositionsArgument&& positions = {}, Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::inverse, positions, executor, detail::out_of_place(in, out, cache));
 }
 
@@ -122,13 +122,13 @@ ROPE_ABI inline void apply_inverse_copy(In&& in, Out&& out, const CosSinRows<T>&
 //      result. ----
 
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_transpose(X&& x, const CosSinRows<T>& cache, const Positions& positions = {},
+ROPE_ABI inline void apply_transpose(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                      Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("x", x, cache));
 }
 
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& cache, const Positions& positions = {},
+ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                      Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("q", q, cache),
                         detail::in_place("k", k, cache));
@@ -136,14 +136,14 @@ ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& cache, c
 
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
-                                     const Positions& positions = {}, Executor&& executor = {}) {
+                                     PositionsArgument&& positions = {}, Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("q", q, q_cache),
                         detail::in_place("k", k, k_cache));
 }
 
 template <Layout layout, class In, class Out, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_transpose_copy(In&& in, Out&& out, const CosSinRows<T>& cache,
-                                          const Positions& positions = {}, Executor&& executor = {}) {
+                                          PositionsArgument&& positions = {}, Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::transpose, positions, executor, detail::out_of_place(in, out, cache));
 }
 
@@ -152,13 +152,13 @@ ROPE_ABI inline void apply_transpose_copy(In&& in, Out&& out, const CosSinRows<T
 //      is made for one layout. (xPos has no apply_inverse, whatever is said here.) Never throws; see Status. ----
 
 template <Layout... layout, class X, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline Status check(X&& x, const CosSinRows<T>& cache, const Positions& positions = {},
+ROPE_ABI inline Status check(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                              Executor&& = {}) noexcept {
     return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::in_place("x", x, cache));
 }
 
 template <Layout... layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinRows<T>& cache, const Positions& positions = {},
+ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                              Executor&& = {}) noexcept {
     return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::in_place("q", q, cache),
                                  detail::in_place("k", k, cache));
@@ -166,13 +166,13 @@ ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinRows<T>& cache, const Pos
 
 template <Layout... layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
-                             const Positions& positions = {}, Executor&& = {}) noexcept {
+                             PositionsArgument&& positions = {}, Executor&& = {}) noexcept {
     return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::in_place("q", q, q_cache),
                                  detail::in_place("k", k, k_cache));
 }
 
 template <Layout... layout, class In, class Out, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline Status check_copy(In&& in, Out&& out, const CosSinRows<T>& cache, const Positions& positions = {},
+ROPE_ABI inline Status check_copy(In&& in, Out&& out, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                   Executor&& = {}) noexcept {
     return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::out_of_place(in, out, cache));
 }

@@ -91,8 +91,12 @@ ROPE_ABI inline Status check_axis_count(Index axes) noexcept {
 }
 
 ROPE_ABI inline Status check_sections(const List<Index>& sections, std::size_t least, std::size_t most) noexcept {
+    if (least == most && sections.size() != most)
+        return invalid("sections has {} entries; it must have {}: pairs that follow time, height and width.",
+                       {sections.size(), most});
     if (sections.size() < least || sections.size() > most)
-        return invalid("sections has {} entries; it must have from {} to {}.", {sections.size(), least, most});
+        return invalid("sections has {} entries; it must have from {} to {}, which are numbers of pairs, one per axis.",
+                       {sections.size(), least, most});
     Index sum = 0;
     for (std::size_t i = 0; i < sections.size(); ++i) {
         if (sections[i] < 0 || sections[i] > kMostPairs - sum)
@@ -196,8 +200,10 @@ ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept {
         return detail::invalid("inv_freq has {} entries; with mixed axes it must have as many for each of the {} axes.",
                                {frequencies, map.axes});
     if (count != 0 && count != frequencies)
-        return detail::invalid("axis_of has {} entries; it must have one per entry of inv_freq ({}).",
-                               {count, frequencies});
+        return detail::invalid(
+            "axis_of has {} entries; it must have one per entry of inv_freq ({}): write sections that "
+            "add up to {}, which is rotary_dim / 2.",
+            {count, frequencies, frequencies});
     for (Index i = 0; i < count; ++i) {
         const Index axis = map.axis_of[static_cast<std::size_t>(i)];
         if (axis >= map.axes)

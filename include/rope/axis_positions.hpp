@@ -23,13 +23,12 @@ namespace detail {
 
 template <class Number>
 inline constexpr bool is_position_number =
-    is_position_integer<Number> || std::is_same_v<std::remove_cv_t<Number>, float> ||
-    std::is_same_v<std::remove_cv_t<Number>, double>;
+    is_position_integer<Number> || std::is_same_v<Number, float> || std::is_same_v<Number, double>;
 
 /// Contiguous lists of them, without gaps.
 template <class List>
 inline constexpr bool is_number_list =
-    is_position_number<typename ContainerValue<List>::type>&& is_list<List> && !HasInnerStride<List>::value;
+    is_position_number<ContainerValue<List>>&& is_list<List> && !HasInnerStride<List>::value;
 
 /// A position as a whole number, rounded towards 0, and what is left. Both are exact: of -0.01, rounded downwards, 0.99
 /// would be left, which has fewer bits.
@@ -43,12 +42,13 @@ inline constexpr Index kFarthest = Index(1) << 52;
 
 }  // namespace detail
 
-/// Positions of shape [axes, tokens]: all tokens on the first axis, then all on the next one. Any integer type, float
-/// or double. Not copied: the numbers must outlive the call that they are given to.
+/// Positions of shape [axes, tokens]: all tokens on the first axis, then all on the next one. Integers of any type up to
+/// 64 bits (but bool and characters), float or double. Not copied: the numbers must outlive this and the call that it is
+/// given to, so a list that is a temporary is refused by the compiler.
 class AxisPositions {
  public:
     /// Axis a begins at data + a * axis_stride; by default (-1) axes follow one another.
-    template <class Number, std::enable_if_t<detail::is_position_number<Number>, int> = 0>
+    template <class Number>
     ROPE_ABI AxisPositions(const Number* data, Index axes, Index tokens, Index axis_stride = -1) noexcept
         : data_(data),
           axes_(axes),
@@ -57,20 +57,26 @@ class AxisPositions {
           size_(static_cast<unsigned char>(sizeof(Number))),
           kind_(std::is_floating_point_v<Number> ? kFraction
                 : std::is_signed_v<Number>       ? kSigned
-                                                 : kUnsigned) {}
+                                                 : kUnsigned) {
+        static_assert(detail::is_position_number<Number>,
+                      "rope::AxisPositions takes integers of up to 64 bits (not bool or characters), float or double.");
+    }
 
-    /// All of a list, which holds as many for each axis: what the builders of position_builders.hpp return. One made
-    /// from a temporary list is good until the end of the full expression. Throws std::invalid_argument when axes does
-    /// not divide the list (and is one of 0 tokens where a handler returns).
-    template <class List, std::enable_if_t<detail::is_number_list<List>, int> = 0>
-    ROPE_ABI AxisPositions(const List& list, Index axes)
-        : AxisPositions(list.data(), axes, axes > 0 ? static_cast<Index>(list.size()) / axes : 0) {
-        const Index count = static_cast<Index>(list.size());
-        if (axes > 0 && count % axes == 0) return;
-        detail::proceed(detail::invalid(
-            "The list has {} positions; there must be as many for each of {} axes, of which there is at least one.",
-            {count, axes}));
-        tokens_ = 0;
+    /// All of a list, which holds as many for each axis: what the builders of position_builders.hpp return. Throws
+    /// std::invalid_argument when axes does not divide the list (and is one of 0 tokens where a handler returns).
+    template <class List, std::enable_if_t<detail::is_container<List> && !detail::is_span<List>, int> = 0>
+    ROPE_ABI AxisPositions(const List& list ROPE_LIFETIMEBOUND, Index axes) {
+        take(list, axes);
+    }
+    template <class Span, std::enable_if_t<detail::is_container<Span> && detail::is_span<Span>, int> = 0>
+    ROPE_ABI AxisPositions(Span span, Index axes) {
+        take(span, axes);
+    }
+    template <class List, std::enable_if_t<detail::is_container<List> && !detail::is_span<List>, int> = 0>
+    ROPE_ABI AxisPositions(const List&&, Index) {
+        static_assert(detail::never<List>,
+                      "rope::AxisPositions does not own its numbers, and this list is a temporary that would be gone: "
+                      "give the list a name.");
     }
 
     ROPE_ABI Index axes() const noexcept { return axes_; }
@@ -104,6 +110,22 @@ class AxisPositions {
  private:
     enum Kind : unsigned char { kSigned, kUnsigned, kFraction };
 
+    template <class List>
+    ROPE_ABI void take(const List& list, Index axes) {
+        static_assert(detail::is_number_list<List>,
+                      "rope::AxisPositions takes (ptr, axes, tokens), or (list, axes) with a contiguous container of "
+                      "integers of up to 64 bits (not bool or characters), float or double.");
+        if constexpr (detail::is_number_list<List>) {
+            const Index count = static_cast<Index>(list.size());
+            *this = AxisPositions(list.data(), axes, axes > 0 ? count / axes : 0);
+            if (axes > 0 && count % axes == 0) return;
+            detail::proceed(detail::invalid(
+                "The list has {} positions; there must be as many for each of {} axes, of which there is at least one.",
+                {count, axes}));
+            tokens_ = 0;
+        }
+    }
+
     template <class Number>
     ROPE_ABI Number entry(Index axis, Index token) const noexcept {
         Number value;
@@ -130,10 +152,10 @@ class AxisPositions {
         }
     }
 
-    const void* data_;
-    Index axes_, tokens_, stride_;
-    unsigned char size_;
-    Kind kind_;
+    const void* data_ = nullptr;
+    Index axes_ = 0, tokens_ = 0, stride_ = 0;
+    unsigned char size_ = 8;
+    Kind kind_ = kSigned;
 };
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -20,6 +20,7 @@
 #include "fwd.hpp"
 #include "types.hpp"
 
+#include "detail/containers.hpp"
 #include "detail/cos_sin_table.hpp"
 #include "detail/table_memory.hpp"
 
@@ -167,14 +168,14 @@ class CosSinCache : public CosSinRows<T> {
     /// Row of a position: pairs() entries m*cos(position * w_i), or m*sin(position * w_i), 64-byte aligned when
     /// pairs() is a multiple of 16. Valid as long as a copy of the cache lives. Throws std::out_of_range when the
     /// table does not hold the position.
-    ROPE_ABI const T* cos_row(Index position) const { return row(position); }
-    ROPE_ABI const T* sin_row(Index position) const {
+    ROPE_ABI const T* cos_row(Index position) const ROPE_LIFETIMEBOUND { return row(position); }
+    ROPE_ABI const T* sin_row(Index position) const ROPE_LIFETIMEBOUND {
         const T* cos = row(position);
         return cos != nullptr ? cos + pairs_ : nullptr;
     }
 
     /// The whole table: max_positions() rows of pairs() cosines and pairs() sines, that of first_position() first.
-    ROPE_ABI const T* data() const noexcept { return table_.get(); }
+    ROPE_ABI const T* data() const noexcept ROPE_LIFETIMEBOUND { return table_.get(); }
 
     ROPE_ABI Index max_positions() const noexcept { return count_; }
     ROPE_ABI Index first_position() const noexcept { return source_.first; }

@@ -50,26 +50,30 @@ template <class Derived,
           std::enable_if_t<std::is_base_of_v<Eigen::EigenBase<std::decay_t<Derived>>, std::decay_t<Derived>>, int> = 0>
 ROPE_ABI inline auto view(Derived&& matrix, Index heads) {
     using Matrix = std::decay_t<Derived>;
-    static_assert((int(Matrix::Flags) & int(Eigen::DirectAccessBit)) != 0,
-                  "rope::view needs a matrix that lies in memory, not an expression: evaluate it first.");
-    static_assert(std::is_lvalue_reference_v<Derived&&> || !detail::may_own_data<Matrix>,
-                  "rope::view does not own data: this matrix is a temporary and would be gone. Give it a name.");
-    using Element = std::remove_reference_t<decltype(*matrix.data())>;
-    TensorView<Element> v;
-    if (heads < 1 || matrix.cols() % heads != 0) {
-        detail::proceed(detail::invalid("heads is {}; it must be at least 1 and divide the {} columns of the matrix.",
-                                        {heads, matrix.cols()}));
+    constexpr bool is_in_memory = (int(Matrix::Flags) & int(Eigen::DirectAccessBit)) != 0;
+    constexpr bool lasts = !is_in_memory || std::is_lvalue_reference_v<Derived&&> || !detail::may_own_data<Matrix>;
+    static_assert(is_in_memory, "rope::view needs a matrix that lies in memory, not an expression: evaluate it first.");
+    static_assert(lasts, "rope::view does not own data: this matrix is a temporary and would be gone. Give it a name.");
+    if constexpr (is_in_memory && lasts) {
+        using Element = std::remove_reference_t<decltype(*matrix.data())>;
+        TensorView<Element> v;
+        if (heads < 1 || matrix.cols() % heads != 0) {
+            detail::proceed(detail::invalid(
+                "heads is {}; it must be at least 1 and divide the {} columns of the matrix.", {heads, matrix.cols()}));
+            return v;
+        }
+        v.data = matrix.data();
+        v.batch = 1;
+        v.seq = matrix.rows();
+        v.heads = heads;
+        v.head_dim = matrix.cols() / heads;
+        v.seq_stride = matrix.rowStride();
+        v.feature_stride = matrix.colStride();
+        v.head_stride = detail::clamped_step(v.head_dim, v.feature_stride);
         return v;
+    } else {
+        return detail::Refused();
     }
-    v.data = matrix.data();
-    v.batch = 1;
-    v.seq = matrix.rows();
-    v.heads = heads;
-    v.head_dim = matrix.cols() / heads;
-    v.seq_stride = matrix.rowStride();
-    v.feature_stride = matrix.colStride();
-    v.head_stride = v.head_dim * v.feature_stride;
-    return v;
 }
 
 namespace detail {
@@ -90,7 +94,7 @@ ROPE_ABI inline TensorView<Element> tensor_view(Element* data, const Tensor& ten
     for (int step = 0; step < rank; ++step) {
         const int axis = row_major ? 3 - step : 4 - rank + step;
         strides[axis] = stride;
-        stride *= extents[axis];
+        stride = detail::clamped_product(stride, extents[axis]);
     }
     return {data, extents[0], extents[1], extents[2], extents[3], strides[0], strides[1], strides[2], strides[3]};
 }
@@ -133,11 +137,11 @@ using TableMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic
                             Eigen::OuterStride<>>;
 
 template <class T>
-ROPE_ABI inline TableMap<T> cos_table(const CosSinCache<T>& cache) {
+ROPE_ABI inline TableMap<T> cos_table(const CosSinCache<T>& cache ROPE_LIFETIMEBOUND) {
     return TableMap<T>(cache.data(), cache.max_positions(), cache.pairs(), Eigen::OuterStride<>(cache.rotary_dim()));
 }
 template <class T>
-ROPE_ABI inline TableMap<T> sin_table(const CosSinCache<T>& cache) {
+ROPE_ABI inline TableMap<T> sin_table(const CosSinCache<T>& cache ROPE_LIFETIMEBOUND) {
     return TableMap<T>(cache.data() + cache.pairs(), cache.max_positions(), cache.pairs(),
                        Eigen::OuterStride<>(cache.rotary_dim()));
 }

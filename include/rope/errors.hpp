@@ -8,6 +8,7 @@
 #include "types.hpp"
 #include "version.hpp"
 
+#include "detail/containers.hpp"
 #include "detail/message.hpp"
 
 #if ROPE_EXCEPTIONS
@@ -49,10 +50,12 @@ class Status {
     ROPE_ABI bool ok() const noexcept { return code_ == StatusCode::ok; }
     ROPE_ABI StatusCode code() const noexcept { return code_; }
     /// A whole sentence, zero-terminated; empty when ok().
-    ROPE_ABI const char* message() const noexcept { return message_.text(); }
+    ROPE_ABI const char* message() const noexcept ROPE_LIFETIMEBOUND { return message_.text(); }
     /// The name of the argument that the sentence is about, with which it begins: "schedule.beta_fast", "q.heads".
     /// Without an index; empty when ok() and where the sentence is about several things.
-    ROPE_ABI std::string_view argument() const noexcept { return {message_.text(), message_.name_size()}; }
+    ROPE_ABI std::string_view argument() const noexcept ROPE_LIFETIMEBOUND {
+        return {message_.text(), message_.name_size()};
+    }
 
  private:
     detail::Message message_;

@@ -29,10 +29,12 @@ namespace detail {
 /// As the number of rows of one kind: every token has this one.
 inline constexpr Index kEveryToken = Index(1) << 62;
 
-/// What cannot be a number of positions to move by, or not a negative one.
+/// What cannot be a number of positions to move by, or not a negative one: numbers that are no integers of up to 64
+/// bits, and short unsigned ones.
 template <class Number>
-inline constexpr bool is_no_delta = std::is_floating_point_v<Number> || std::is_same_v<Number, bool> ||
-                                    (std::is_unsigned_v<Number> && sizeof(Number) < sizeof(Index));
+inline constexpr bool is_no_delta =
+    std::is_convertible_v<Number, Index> && !std::is_class_v<Number> && !std::is_enum_v<Number> &&
+    (!is_position_integer<Number> || (std::is_unsigned_v<Number> && sizeof(Number) < sizeof(Index)));
 
 }  // namespace detail
 
@@ -136,9 +138,14 @@ class Moves : public detail::TokenRows<T> {
         this->count_ = detail::kEveryToken;
         return true;
     }
-    /// 32 unsigned bits with a minus sign would be some 4 billion positions.
     template <class Number, std::enable_if_t<detail::is_no_delta<Number>, int> = 0>
-    bool build(Number delta) = delete;
+    ROPE_ABI bool build(Number) {
+        static_assert(
+            detail::never<Number>,
+            "delta must be a signed integer of up to 64 bits (32 unsigned bits with a minus sign would be some "
+            "4 billion positions): write rope::Index(delta).");
+        return false;
+    }
 
     /// Rows for batch * seq tokens, entry after entry; positions are given as for apply, in any order, repeats allowed.
     /// With several axes a token moves alike on all. Rows that were built for several batch entries are for calls with
@@ -148,8 +155,10 @@ class Moves : public detail::TokenRows<T> {
     ///
     /// For the executor see apply.hpp and Rows.
     template <class Executor = detail::CallingThread>
-    ROPE_ABI bool build(const Positions& old_positions, const Positions& new_positions, Index seq, Index batch = 1,
+    ROPE_ABI bool build(PositionsArgument&& old_given, PositionsArgument&& new_given, Index seq, Index batch = 1,
                         Executor&& executor = {}) {
+        const Positions& old_positions = old_given;
+        const Positions& new_positions = new_given;
         if (!detail::proceed(detail::check_tokens(this->pairs_, seq, batch)) ||
             !detail::proceed(
                 detail::check_positions("old_", old_positions, this->map_.axes, seq, batch, this->old_.last)) ||

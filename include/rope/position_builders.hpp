@@ -111,19 +111,20 @@ ROPE_ABI inline PromptPositions mrope_prompt(const List<PromptSpan>& spans, Inde
 // With starts that are cu_seqlens without its last entry, the result is each token's index in the pack.
 
 /// The positions of all tokens, sequence after sequence, for one call with batch 1.
-ROPE_ABI inline std::vector<Index> packed_positions(const Positions& cu_seqlens, const Positions& starts = {});
+ROPE_ABI inline std::vector<Index> packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts = {});
 /// Into `to`, which holds as many numbers as there are tokens. Allocates nothing.
-ROPE_ABI inline void packed_positions(const Positions& cu_seqlens, const Positions& starts, Index* to, Index tokens);
+ROPE_ABI inline void packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts, Index* to,
+                                      Index tokens);
 
 /// The positions of the tokens of one rank of `ranks` (1 .. 2^30) that share every sequence in balanced halves: each is
 /// cut into 2 * ranks equal parts, and rank r has part r and, after it, part 2 * ranks - 1 - r. So a causal mask leaves
 /// all ranks the same work. Every length must be a multiple of 2 * ranks. One sequence of n tokens is {0, n}. Positions
 /// of a rank rise within each sequence.
 /// Source: Transformer Engine, Megatron-LM.
-ROPE_ABI inline std::vector<Index> context_parallel_positions(Index rank, Index ranks, const Positions& cu_seqlens,
-                                                              const Positions& starts = {});
+ROPE_ABI inline std::vector<Index> context_parallel_positions(Index rank, Index ranks, PositionsArgument&& cu_seqlens,
+                                                              PositionsArgument&& starts = {});
 /// The cu_seqlens of what a rank has; they are the same for all.
-ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, const Positions& cu_seqlens);
+ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, PositionsArgument&& cu_seqlens);
 
 // ---- Definitions ----
 
@@ -224,7 +225,8 @@ ROPE_ABI inline Status measure_prompt(const List<PromptSpan>& spans, Index start
         if (is_text(spans[i]) ? text < 0 : text != 0 || frames < 1 || height < 1 || width < 1)
             return invalid(
                 "spans[{}] has text {}, frames {}, height {} and width {}; text must be at least 0 and the others 0, "
-                "or they at least 1 and text 0.",
+                "or they at least 1 and text 0: write text_span(tokens), image_span(height, width) or "
+                "video_span(frames, height, width).",
                 {i, text, frames, height, width});
         if (!is_factor(second_per_grid) || !is_factor(tokens_per_second))
             return invalid("spans[{}] has second_per_grid {} and tokens_per_second {}; they must be from 0 to 2^32.",
@@ -376,29 +378,31 @@ ROPE_ABI inline PromptPositions mrope_prompt(const List<PromptSpan>& spans, Inde
     return result;
 }
 
-ROPE_ABI inline std::vector<Index> packed_positions(const Positions& cu_seqlens, const Positions& starts) {
+ROPE_ABI inline std::vector<Index> packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts) {
     if (!detail::proceed(detail::check_packed(cu_seqlens, starts))) return {};
     std::vector<Index> result(static_cast<std::size_t>(detail::tokens_of(cu_seqlens, 1)));
     detail::write_packed(cu_seqlens, starts, result.data());
     return result;
 }
-ROPE_ABI inline void packed_positions(const Positions& cu_seqlens, const Positions& starts, Index* to, Index tokens) {
+ROPE_ABI inline void packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts, Index* to,
+                                      Index tokens) {
     if (!detail::proceed(detail::check_packed(cu_seqlens, starts))) return;
     if (!detail::proceed(detail::check_memory(to, tokens, detail::tokens_of(cu_seqlens, 1)))) return;
     detail::write_packed(cu_seqlens, starts, to);
 }
 
-ROPE_ABI inline std::vector<Index> context_parallel_positions(Index rank, Index ranks, const Positions& cu_seqlens,
-                                                              const Positions& starts) {
+ROPE_ABI inline std::vector<Index> context_parallel_positions(Index rank, Index ranks, PositionsArgument&& cu_seqlens,
+                                                              PositionsArgument&& starts) {
     if (!detail::proceed(detail::check_shard(rank, ranks, cu_seqlens, starts))) return {};
     std::vector<Index> result(static_cast<std::size_t>(detail::tokens_of(cu_seqlens, ranks)));
     detail::write_shard(rank, ranks, cu_seqlens, starts, result.data());
     return result;
 }
-ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, const Positions& cu_seqlens) {
-    if (!detail::proceed(detail::check_ranks(ranks, cu_seqlens))) return {};
-    std::vector<Index> result(static_cast<std::size_t>(cu_seqlens.count()));
-    for (std::size_t i = 0; i < result.size(); ++i) result[i] = cu_seqlens[static_cast<Index>(i)] / ranks;
+ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, PositionsArgument&& cu_seqlens) {
+    const Positions& all = cu_seqlens;
+    if (!detail::proceed(detail::check_ranks(ranks, all))) return {};
+    std::vector<Index> result(static_cast<std::size_t>(all.count()));
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = all[static_cast<Index>(i)] / ranks;
     return result;
 }
 

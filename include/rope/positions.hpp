@@ -12,64 +12,55 @@
 
 #include "types.hpp"
 
+#include "detail/containers.hpp"
+
 #include "detail/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-class Positions;
-
 namespace detail {
 
+/// Characters are text, and no positions.
+template <class T>
+inline constexpr bool is_character =
+    std::is_same_v<T, char> || std::is_same_v<T, wchar_t> || std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
+#if defined(__cpp_char8_t)
+template <>
+inline constexpr bool is_character<char8_t> = true;
+#endif
+
+/// Integers of up to 64 bits. (Wider ones would be cut in silence.)
 template <class Integer>
-inline constexpr bool is_position_integer =
-    std::is_integral_v<Integer> && !std::is_same_v<std::remove_cv_t<Integer>, bool> &&
-    !std::is_same_v<std::remove_cv_t<Integer>, char>;  // a string is no list of positions
-
-/// Contiguous containers: data() and size(), and, as in Eigen's vectors, innerStride().
-template <class C, class = void>
-struct ContainerValue {
-    using type = void;
-};
-template <class C>
-struct ContainerValue<
-    C, std::void_t<decltype(*std::declval<const C&>().data()), decltype(std::declval<const C&>().size())>> {
-    using type = std::remove_cv_t<std::remove_reference_t<decltype(*std::declval<const C&>().data())>>;
-};
-
-/// Eigen's matrices and tensors have data() and size() too, but only their vectors are lists.
-template <class C, class = void>
-inline constexpr bool is_list = true;
-template <class C>
-inline constexpr bool is_list<C, std::enable_if_t<(C::NumDimensions > 1)>> = false;
+inline constexpr bool is_position_integer = std::is_integral_v<Integer> && sizeof(Integer) <= 8 &&
+                                            !std::is_same_v<std::remove_cv_t<Integer>, bool> &&
+                                            !is_character<std::remove_cv_t<Integer>>;
+template <>
+inline constexpr bool is_position_integer<void> = false;
 
 template <class C>
-inline constexpr bool is_integer_container = is_position_integer<typename ContainerValue<C>::type>&& is_list<C>;
-
-template <class C, class = void>
-struct HasInnerStride : std::false_type {};
+inline constexpr bool is_integer_container = is_position_integer<ContainerValue<C>>&& is_list<C>;
+/// Containers whose elements die with them, and those that only refer to their elements.
 template <class C>
-struct HasInnerStride<C, std::void_t<decltype(std::declval<const C&>().innerStride())>> : std::true_type {};
-
+inline constexpr bool is_integer_list = is_integer_container<C> && !is_span<C>;
 template <class C>
-ROPE_ABI constexpr Index inner_stride(const C& c) noexcept {
-    if constexpr (HasInnerStride<C>::value) return static_cast<Index>(c.innerStride());
-    return 1;
-}
+inline constexpr bool is_integer_span = is_integer_container<C>&& is_span<C>;
 
 }  // namespace detail
 
 /// The position of every token of a call, as a value. Made by start_at(...), ids(...), or by itself from any
-/// contiguous container of integers (std::vector, std::array, std::span, an Eigen vector) or from {5, 0, 7}:
+/// contiguous container of integers (std::vector, std::array, std::span, an Eigen vector), and in a call (see
+/// PositionsArgument) from {5, 0, 7}:
 ///
 ///     nothing given             0, 1, 2, ... in every batch entry
 ///     start_at(n)               n, n+1, n+2, ... in every batch entry
 ///     start_at(list)            batch entry b has list[b], list[b]+1, ...; list has `batch` entries
 ///     ids                       explicit position ids: `seq` of them, shared by the batch, or batch * seq of them,
-///                               entry after entry. Any integer type, any order, repeats allowed.
+///                               entry after entry. Integers of any type up to 64 bits (but bool and characters), any
+///                               order, repeats allowed.
 ///
-/// Lists are not copied: like std::string_view, a Positions made from a temporary container is good until the end of
-/// the full expression, so pass it straight to the call. When batch is 1 the two counts of ids are the same thing.
+/// Lists are not copied, and must outlive the Positions made of them. A temporary one would not: it is refused by the
+/// compiler here, and goes straight into a call. When batch is 1 the two counts of ids are the same thing.
 class Positions {
  public:
     /// How the positions were given.
@@ -78,15 +69,25 @@ class Positions {
     /// 0, 1, 2, ...
     ROPE_ABI Positions() noexcept = default;
 
-    template <class Container, std::enable_if_t<detail::is_integer_container<Container>, int> = 0>
-    ROPE_ABI Positions(const Container& list) noexcept  // NOLINT(google-explicit-constructor): reads as a value
+    template <class List, std::enable_if_t<detail::is_integer_list<List>, int> = 0>
+    ROPE_ABI Positions(const List& list ROPE_LIFETIMEBOUND) noexcept  // NOLINT(google-explicit-constructor): a value
         : Positions(Kind::ids, list.data(), static_cast<Index>(list.size()), detail::inner_stride(list)) {}
+    template <class Span, std::enable_if_t<detail::is_integer_span<Span>, int> = 0>
+    ROPE_ABI Positions(Span span) noexcept  // NOLINT(google-explicit-constructor)
+        : Positions(Kind::ids, span.data(), static_cast<Index>(span.size()), detail::inner_stride(span)) {}
 
+    template <class List, std::enable_if_t<detail::is_integer_list<List>, int> = 0>
+    ROPE_ABI Positions(const List&&) noexcept {  // NOLINT(google-explicit-constructor)
+        static_assert(detail::never<List>,
+                      "rope::Positions does not own its list, and this one is a temporary that would be gone: give the "
+                      "list a name, or pass it straight to the call.");
+    }
     template <class Integer, std::enable_if_t<detail::is_position_integer<Integer>, int> = 0>
-    ROPE_ABI Positions(std::initializer_list<Integer> list) noexcept
-        : Positions(Kind::ids, list.begin(), static_cast<Index>(list.size()), 1) {}
-    ROPE_ABI Positions(std::initializer_list<Index> list) noexcept
-        : Positions(Kind::ids, list.begin(), static_cast<Index>(list.size()), 1) {}
+    ROPE_ABI Positions(std::initializer_list<Integer>) noexcept {
+        static_assert(detail::never<Integer>,
+                      "rope::Positions does not own its list, and this one in braces would be gone: give the list a "
+                      "name (std::array, std::vector), or pass the braces straight to the call.");
+    }
 
     /// A lone integer could mean a start or one id: say start_at(n) or {n}.
     template <class Integer, std::enable_if_t<std::is_arithmetic_v<Integer>, int> = 0>
@@ -184,6 +185,80 @@ class Positions {
     Type type_ = Type::i64;
 };
 
+namespace detail {
+
+/// What makes Positions, and what is refused with a sentence: numbers, pointers and containers of other things.
+template <class Source>
+inline constexpr bool may_mean_positions =
+    !std::is_same_v<Source, Positions> &&
+    (std::is_convertible_v<const Source&, Positions> || is_container<Source> ||
+     std::is_convertible_v<const Source&, const volatile void*> ||
+     (std::is_convertible_v<const Source&, Index> && !std::is_class_v<Source> && !std::is_enum_v<Source>));
+
+}  // namespace detail
+
+/// What functions take as `positions`: a Positions, or whatever makes one, and also what is a temporary of the call:
+///
+///     rope::apply<layout>(x, cache, {5, 0, 7});                        rope::apply<layout>(x, cache, positions_of(batch));
+///     rope::apply<layout>(x, cache, rope::start_at(starts_of(batch)));
+///
+/// Nobody else needs to name it, and nothing is made of a named one, so that it does not outlive such a list. (A function
+/// of your own that is to take the same has a parameter `rope::PositionsArgument&& positions`; within it, that is a
+/// `const rope::Positions&`.)
+class PositionsArgument {
+ public:
+    /// 0, 1, 2, ...
+    ROPE_ABI PositionsArgument() noexcept = default;
+    ROPE_ABI PositionsArgument(const Positions& positions) noexcept  // NOLINT(google-explicit-constructor)
+        : positions_(positions) {}
+
+    template <class Integer, std::enable_if_t<detail::is_position_integer<Integer>, int> = 0>
+    ROPE_ABI PositionsArgument(std::initializer_list<Integer> list ROPE_LIFETIMEBOUND) noexcept
+        : PositionsArgument(Positions::Kind::ids, list.begin(), static_cast<Index>(list.size()), 1) {}
+    ROPE_ABI PositionsArgument(std::initializer_list<Index> list ROPE_LIFETIMEBOUND) noexcept
+        : PositionsArgument(Positions::Kind::ids, list.begin(), static_cast<Index>(list.size()), 1) {}
+
+    template <class Source, std::enable_if_t<detail::may_mean_positions<Source>, int> = 0>
+    ROPE_ABI PositionsArgument(const Source& source ROPE_LIFETIMEBOUND) noexcept  // NOLINT(google-explicit-constructor)
+        : positions_(from(source)) {}
+
+    template <class Integer>
+    ROPE_ABI PositionsArgument(Positions::Kind kind, const Integer* data ROPE_LIFETIMEBOUND, Index count,
+                               Index stride) noexcept
+        : positions_(kind, data, count, stride) {}
+
+    PositionsArgument(const PositionsArgument&) = delete;
+    PositionsArgument& operator=(const PositionsArgument&) = delete;
+
+    /// What was given, until the end of the call.
+    ROPE_ABI operator const Positions&() const& noexcept ROPE_LIFETIMEBOUND {  // NOLINT(google-explicit-constructor)
+        return positions_;
+    }
+    operator const Positions&() const&& = delete;
+
+ private:
+    template <class Source>
+    ROPE_ABI static Positions from(const Source& source) noexcept {
+        if constexpr (std::is_convertible_v<const Source&, Positions>) {
+            return source;
+        } else {
+            static_assert(!detail::is_position_integer<Source>,
+                          "positions must not be a lone integer, which could be a start or an id: write "
+                          "rope::start_at(n) for n, n+1, n+2, ..., or {n}.");
+            static_assert(!std::is_convertible_v<const Source&, const volatile void*>,
+                          "positions must not be a lone pointer, which does not say how many there are: write "
+                          "rope::ids(ptr, count).");
+            static_assert(
+                detail::is_position_integer<Source> || std::is_convertible_v<const Source&, const volatile void*>,
+                "positions must be rope::start_at(n), rope::start_at(list), rope::ids(ptr, count), {5, 0, 7}, "
+                "or a contiguous container of integers of up to 64 bits (not of bool, characters or fractions).");
+            return Positions();
+        }
+    }
+
+    Positions positions_;
+};
+
 /// n, n+1, n+2, ... in every batch entry.
 template <class Integer, std::enable_if_t<detail::is_position_integer<Integer>, int> = 0>
 ROPE_ABI inline Positions start_at(Integer n) noexcept {
@@ -193,17 +268,39 @@ ROPE_ABI inline Positions start_at(Integer n) noexcept {
     return Positions::from_start(static_cast<Index>(n));
 }
 
-/// One start per batch entry, from any contiguous container of integers, which must outlive the result.
-template <class Container, std::enable_if_t<detail::is_integer_container<Container>, int> = 0>
-ROPE_ABI inline Positions start_at(const Container& starts) noexcept {
+/// One start per batch entry, from any contiguous container of integers, which must outlive the result. That of a
+/// temporary container goes straight into a call.
+template <class List, std::enable_if_t<detail::is_integer_list<List>, int> = 0>
+ROPE_ABI inline Positions start_at(const List& starts ROPE_LIFETIMEBOUND) noexcept {
     return Positions(Positions::Kind::start_per_entry, starts.data(), static_cast<Index>(starts.size()),
                      detail::inner_stride(starts));
 }
+template <class List, std::enable_if_t<detail::is_integer_list<List>, int> = 0>
+ROPE_ABI inline PositionsArgument start_at(const List&& starts ROPE_LIFETIMEBOUND) noexcept {
+    return PositionsArgument(Positions::Kind::start_per_entry, starts.data(), static_cast<Index>(starts.size()),
+                             detail::inner_stride(starts));
+}
+template <class Span, std::enable_if_t<detail::is_integer_span<Span>, int> = 0>
+ROPE_ABI inline Positions start_at(Span starts) noexcept {
+    return Positions(Positions::Kind::start_per_entry, starts.data(), static_cast<Index>(starts.size()),
+                     detail::inner_stride(starts));
+}
+template <class Other,
+          std::enable_if_t<!detail::is_position_integer<Other> && !detail::is_integer_container<Other>, int> = 0>
+ROPE_ABI inline Positions start_at(const Other&) noexcept {
+    static_assert(detail::never<Other>,
+                  "rope::start_at takes an integer of up to 64 bits, or a contiguous container of such integers (no "
+                  "bool, characters or fractions): for a pointer write rope::ids, or a span.");
+    return Positions();
+}
 
 /// n explicit position ids: seq of them, shared by the batch, or batch * seq.
-template <class Integer, std::enable_if_t<detail::is_position_integer<Integer>, int> = 0>
+template <class Integer>
 ROPE_ABI inline Positions ids(const Integer* ptr, Index n) noexcept {
-    return Positions(Positions::Kind::ids, ptr, n, 1);
+    static_assert(detail::is_position_integer<Integer>,
+                  "rope::ids takes a pointer to integers of up to 64 bits (not to bool, characters or fractions).");
+    if constexpr (detail::is_position_integer<Integer>) return Positions(Positions::Kind::ids, ptr, n, 1);
+    return Positions();
 }
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -56,11 +56,7 @@ namespace detail {
 
 /// The type of the table that turns a tensor.
 template <class K>
-using TableTypeOf =
-    std::conditional_t<std::is_same_v<typename ElementTraits<std::remove_const_t<std::remove_reference_t<
-                                          decltype(*as_view(std::declval<K&>()).data)>>>::storage,
-                                      double>,
-                       double, float>;
+using TableTypeOf = std::conditional_t<std::is_same_v<StorageOf<ViewOf<K>>, double>, double, float>;
 
 /// Rows for a number of tokens move as many.
 template <class T>
@@ -77,8 +73,9 @@ ROPE_ABI inline Status check_count(Index seq, Index batch, const Moves<T>& moves
 template <Layout layout, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void reposition(K&& k, const Moves<T>& moves, Executor&& executor = {}) {
     const auto argument = detail::in_place("k", k, moves);
-    if (detail::proceed(detail::check_count(argument.x.seq, argument.x.batch, moves)))
-        detail::run<layout>(detail::Direction::forward, Positions(), executor, argument);
+    if constexpr (!detail::is_refused<decltype(argument)>)
+        if (detail::proceed(detail::check_count(argument.x.seq, argument.x.batch, moves)))
+            detail::run<layout>(detail::Direction::forward, Positions(), executor, argument);
 }
 
 // ---- In one line, for one tensor: makes and builds the moves, which takes a millisecond or two and memory each time.
@@ -92,25 +89,29 @@ ROPE_ABI inline void reposition(K&& k, const Config& config, Index delta, Execut
 }
 
 template <Layout layout, class K, class Number, std::enable_if_t<detail::is_no_delta<Number>, int> = 0>
-void reposition(K&& k, const Config& config, Number delta) = delete;
+ROPE_ABI inline void reposition(K&&, const Config&, Number) {
+    static_assert(detail::never<Number>,
+                  "delta must be a signed integer of up to 64 bits (32 unsigned bits with a minus sign would be some 4 "
+                  "billion positions): write rope::Index(delta).");
+}
 
 /// From old positions to new ones, given as for apply.
 template <Layout layout, class K, class Executor = detail::CallingThread>
-ROPE_ABI inline void reposition(K&& k, const Config& config, const Positions& old_positions,
-                                const Positions& new_positions, Executor&& executor = {}) {
+ROPE_ABI inline void reposition(K&& k, const Config& config, PositionsArgument&& old_positions,
+                                PositionsArgument&& new_positions, Executor&& executor = {}) {
     const auto v = detail::as_view(k);
     Moves<detail::TableTypeOf<K>> moves(config);
-    if (moves.pairs() > 0 && moves.build(old_positions, new_positions, v.seq, v.batch, executor))
+    if (moves.pairs() > 0 && moves.build(std::move(old_positions), std::move(new_positions), v.seq, v.batch, executor))
         reposition<layout>(k, moves, executor);
 }
 
 /// From one schedule to another as well, neither of which depends on the length of the sequence.
 template <Layout layout, class K, class Executor = detail::CallingThread>
-ROPE_ABI inline void reposition(K&& k, const Config& old_config, const Positions& old_positions,
-                                const Config& new_config, const Positions& new_positions, Executor&& executor = {}) {
+ROPE_ABI inline void reposition(K&& k, const Config& old_config, PositionsArgument&& old_positions,
+                                const Config& new_config, PositionsArgument&& new_positions, Executor&& executor = {}) {
     const auto v = detail::as_view(k);
     Moves<detail::TableTypeOf<K>> moves(old_config, 0, new_config, 0);
-    if (moves.pairs() > 0 && moves.build(old_positions, new_positions, v.seq, v.batch, executor))
+    if (moves.pairs() > 0 && moves.build(std::move(old_positions), std::move(new_positions), v.seq, v.batch, executor))
         reposition<layout>(k, moves, executor);
 }
 

@@ -143,12 +143,12 @@ class RotaryEmbedding {
     /// Turns q and k of a layer, as rope::apply does; does nothing in a layer without RoPE. Throws as rope::apply does,
     /// and std::out_of_range when there is no such layer or a position is not in the tables yet (see reserve).
     template <class Q, class K, class Executor = detail::CallingThread>
-    ROPE_ABI void apply(Index layer, Q&& q, K&& k, const Positions& positions = {}, Executor&& executor = {}) const {
+    ROPE_ABI void apply(Index layer, Q&& q, K&& k, PositionsArgument&& positions = {}, Executor&& executor = {}) const {
         const Config* const config = model().layer(layer);
         if (config == nullptr) return;
         const Tables tables = tables_now();
         const Table& t = (*tables)[table_of(config)];
-        rope::apply(t.layout(), std::forward<Q>(q), std::forward<K>(k), t.q, t.k, positions,
+        rope::apply(t.layout(), std::forward<Q>(q), std::forward<K>(k), t.q, t.k, std::move(positions),
                     std::forward<Executor>(executor));
     }
 
@@ -157,7 +157,7 @@ class RotaryEmbedding {
     /// there is no such layer. Each call makes its Moves, which takes a millisecond or two; for many layers see
     /// RotaryStep.
     template <class K, class... Args>
-    ROPE_ABI void reposition(Index layer, K&& k, const Args&... args) const;
+    ROPE_ABI void reposition(Index layer, K&& k, Args&&... args) const;
 
  private:
     using Tables = std::shared_ptr<const std::vector<Table>>;
@@ -310,10 +310,10 @@ class RotaryStep {
     /// Makes the rows of a step. Takes the arguments of Rows::build, and throws what that throws; some tables may then
     /// have new rows and others old ones, so build again before applying.
     template <class Positions, class Executor = detail::CallingThread>
-    ROPE_ABI bool build(const Positions& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
+    ROPE_ABI bool build(Positions&& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
         for (Table& t : tables_)
-            if (!t.q_rows->build(positions, seq, batch, executor) ||
-                (t.k_rows && !t.k_rows->build(positions, seq, batch, executor)))
+            if (!t.q_rows->build(std::forward<Positions>(positions), seq, batch, executor) ||
+                (t.k_rows && !t.k_rows->build(std::forward<Positions>(positions), seq, batch, executor)))
                 return false;
         return true;
     }
@@ -330,10 +330,10 @@ class RotaryStep {
     /// Makes the moves of cached keys, by a delta, or from old positions to new ones. Takes the arguments of
     /// Moves::build, and throws what that throws.
     template <class... Args>
-    ROPE_ABI bool build_moves(const Args&... args) {
+    ROPE_ABI bool build_moves(Args&&... args) {
         for (Table& t : tables_) {
             if (!t.moves) t.moves = std::make_unique<Moves<T>>(t.k, rotary_.model().axis_map, t.slice);
-            if (!t.moves->build(args...)) return false;
+            if (!t.moves->build(std::forward<Args>(args)...)) return false;
         }
         return true;
     }
@@ -366,7 +366,7 @@ class RotaryStep {
 
 template <class T>
 template <class K, class... Args>
-ROPE_ABI void RotaryEmbedding<T>::reposition(Index layer, K&& k, const Args&... args) const {
+ROPE_ABI void RotaryEmbedding<T>::reposition(Index layer, K&& k, Args&&... args) const {
     const Config* const config = model().layer(layer);
     if (config == nullptr) return;
     Config of_keys = *config;
@@ -374,9 +374,10 @@ ROPE_ABI void RotaryEmbedding<T>::reposition(Index layer, K&& k, const Args&... 
     Moves<T> moves(of_keys, model().axis_map, state_->seq_len);
     const auto v = detail::as_view(k);
     if constexpr (sizeof...(Args) == 1) {
-        if (moves.pairs() > 0 && moves.build(args...)) rope::reposition(*config->layout, std::forward<K>(k), moves);
+        if (moves.pairs() > 0 && moves.build(std::forward<Args>(args)...))
+            rope::reposition(*config->layout, std::forward<K>(k), moves);
     } else {
-        if (moves.pairs() > 0 && moves.build(args..., v.seq, v.batch))
+        if (moves.pairs() > 0 && moves.build(std::forward<Args>(args)..., v.seq, v.batch))
             rope::reposition(*config->layout, std::forward<K>(k), moves);
     }
 }

@@ -83,7 +83,8 @@ class Rows : public detail::TokenRows<T> {
     ///
     /// The executor (see apply.hpp) gets work that fills at least 1 MiB; where every entry is slow, 4 KiB.
     template <class Executor = detail::CallingThread>
-    ROPE_ABI bool build(const Positions& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
+    ROPE_ABI bool build(PositionsArgument&& given, Index seq, Index batch = 1, Executor&& executor = {}) {
+        const Positions& positions = given;
         if (!detail::proceed(detail::check_tokens(this->pairs_, seq, batch)) ||
             !detail::proceed(detail::check_positions("", positions, this->map_.axes, seq, batch, this->new_.last)))
             return false;

@@ -4,9 +4,12 @@
 
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "errors.hpp"
 #include "types.hpp"
+
+#include "detail/containers.hpp"
 
 #include "detail/hide_macros.hpp"
 
@@ -95,17 +98,62 @@ ROPE_ABI constexpr Index magnitude(Index x) noexcept {
     return x >= 0 ? x : x < -most ? most : -x;
 }
 
+/// The same for a stride, which may be negative.
+ROPE_ABI constexpr Index clamped_step(Index count, Index stride) noexcept {
+    const Index step = clamped_product(count, magnitude(stride));
+    return stride < 0 ? -step : step;
+}
+
+/// What there is in place of a view where the compiler has refused an argument, with a sentence: nothing is compiled
+/// for it, so that nothing else is said.
+struct Refused : TensorView<float> {};
+
+template <class View>
+inline constexpr bool is_refused = std::is_same_v<Plain<View>, Refused>;
+
+/// Whether a container's elements can be the buffer of a view.
+template <class C>
+inline constexpr bool is_buffer = is_container<C>&& is_list<C> && !HasInnerStride<C>::value;
+/// Buffers that live on when the call that makes the view is over, and own their elements; and all others.
+template <class C>
+using IfOwner = std::enable_if_t<is_buffer<C> && !is_span<std::remove_const_t<C>>, int>;
+template <class C>
+using IfSpanOrTemporary =
+    std::enable_if_t<is_buffer<std::remove_reference_t<C>> && (is_span<Plain<C>> || !std::is_lvalue_reference_v<C>),
+                     int>;
+
+template <class C>
+using ViewOfBuffer = TensorView<typename ContainerElement<C>::type>;
+
+/// The elements of a container that is to be the whole of a view. Throws std::invalid_argument when it has another size.
+template <class C>
+ROPE_ABI inline auto elements_of(C& container, Index batch, Index seq, Index heads, Index head_dim) {
+    const Index wanted = clamped_product(batch, clamped_product(seq, clamped_product(heads, head_dim)));
+    const Index size = static_cast<Index>(container.size());
+    if (size == wanted) return container.data();
+    proceed(invalid(
+        "The container has {} elements; a view of batch {}, seq {}, heads {} and head_dim {} has {}. (To view a "
+        "part of a larger one, write its data() in place of it.)",
+        {size, batch, seq, heads, head_dim, wanted}));
+    return decltype(container.data())(nullptr);
+}
+template <class C>
+ROPE_ABI constexpr void require_lasting() noexcept {
+    static_assert(is_span<Plain<C>>,
+                  "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
+}
+
 }  // namespace detail
 
 /// A contiguous [batch, seq, heads, head_dim] buffer.
-template <class T>
+template <class T, std::enable_if_t<!std::is_void_v<T>, int> = 0>
 ROPE_ABI constexpr TensorView<T> view(T* ptr, Index batch, Index seq, Index heads, Index head_dim) noexcept {
     const Index token = detail::clamped_product(heads, head_dim);
     return {ptr, batch, seq, heads, head_dim, detail::clamped_product(seq, token), token, head_dim, 1};
 }
 
 /// A contiguous [seq, heads, head_dim] buffer.
-template <class T>
+template <class T, std::enable_if_t<!std::is_void_v<T>, int> = 0>
 ROPE_ABI constexpr TensorView<T> view(T* ptr, Index seq, Index heads, Index head_dim) noexcept {
     return view(ptr, 1, seq, heads, head_dim);
 }
@@ -117,6 +165,50 @@ ROPE_ABI constexpr TensorView<T> view_heads_first(T* ptr, Index batch, Index hea
                                                   Index head_dim) noexcept {
     const Index head = detail::clamped_product(seq, head_dim);
     return {ptr, batch, seq, heads, head_dim, detail::clamped_product(heads, head), head_dim, head, 1};
+}
+
+// ---- The same for a buffer that is a contiguous container (std::vector, std::array, std::span, ...), whose size must be
+//      that of the view: otherwise they throw std::invalid_argument. A const container gives a view of const elements;
+//      a temporary one that owns its elements is refused by the compiler. ----
+
+template <class C, detail::IfOwner<C> = 0>
+ROPE_ABI inline detail::ViewOfBuffer<C> view(C& container ROPE_LIFETIMEBOUND, Index batch, Index seq, Index heads,
+                                             Index head_dim) {
+    return view(detail::elements_of(container, batch, seq, heads, head_dim), batch, seq, heads, head_dim);
+}
+template <class C, detail::IfSpanOrTemporary<C> = 0>
+ROPE_ABI inline auto view(C&& container, Index batch, Index seq, Index heads, Index head_dim) {
+    detail::require_lasting<C>();
+    return view(detail::elements_of(container, batch, seq, heads, head_dim), batch, seq, heads, head_dim);
+}
+template <class C, detail::IfOwner<C> = 0>
+ROPE_ABI inline detail::ViewOfBuffer<C> view(C& container ROPE_LIFETIMEBOUND, Index seq, Index heads, Index head_dim) {
+    return view(container, 1, seq, heads, head_dim);
+}
+template <class C, detail::IfSpanOrTemporary<C> = 0>
+ROPE_ABI inline auto view(C&& container, Index seq, Index heads, Index head_dim) {
+    detail::require_lasting<C>();
+    return view(detail::elements_of(container, 1, seq, heads, head_dim), 1, seq, heads, head_dim);
+}
+template <class C, detail::IfOwner<C> = 0>
+ROPE_ABI inline detail::ViewOfBuffer<C> view_heads_first(C& container ROPE_LIFETIMEBOUND, Index batch, Index heads,
+                                                         Index seq, Index head_dim) {
+    return view_heads_first(detail::elements_of(container, batch, seq, heads, head_dim), batch, heads, seq, head_dim);
+}
+template <class C, detail::IfSpanOrTemporary<C> = 0>
+ROPE_ABI inline auto view_heads_first(C&& container, Index batch, Index heads, Index seq, Index head_dim) {
+    detail::require_lasting<C>();
+    return view_heads_first(detail::elements_of(container, batch, seq, heads, head_dim), batch, heads, seq, head_dim);
+}
+
+/// Everything else.
+template <class Other>
+ROPE_ABI inline detail::Refused view(const Other&, ...) noexcept {
+    static_assert(
+        detail::never<Other>,
+        "rope::view takes (ptr, seq, heads, head_dim) or (ptr, batch, seq, heads, head_dim), with a pointer to "
+        "elements or a contiguous container such as std::vector; or, with <rope/eigen.hpp>, (eigen_matrix, heads).");
+    return {};
 }
 
 /// How a tensor of another library is seen as a TensorView. Specialise it to make your own tensor type acceptable to
@@ -145,20 +237,29 @@ inline constexpr bool is_tensor_view = false;
 template <class T>
 inline constexpr bool is_tensor_view<TensorView<T>> = true;
 
-/// A TensorView by reference, because copying one costs as much as checking it; of others the view that they make.
+/// A TensorView by reference, because copying one costs as much as checking it; of others the view that they make, or
+/// Refused if they make none.
 template <class Tensor>
 ROPE_ABI inline decltype(auto) as_view(Tensor& x) {
     using View = std::remove_const_t<Tensor>;
     if constexpr (is_tensor_view<View>) {
         return static_cast<const View&>(x);
-    } else {
-        static_assert(has_view_traits<ViewTraits<Tensor>>,
-                      "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), "
-                      "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with "
-                      "<rope/eigen.hpp> included), or specialise rope::ViewTraits for its type.");
+    } else if constexpr (has_view_traits<ViewTraits<Tensor>>) {
         return std::decay_t<decltype(ViewTraits<Tensor>::view(x))>(ViewTraits<Tensor>::view(x));
+    } else {
+        return Refused();
     }
 }
+template <class Tensor>
+using ViewOf = decltype(as_view(std::declval<Tensor&>()));
+
+/// Refused here, and not before.
+template <class Tensor>
+inline constexpr bool is_no_tensor = is_refused<ViewOf<Tensor>> && !is_refused<Tensor>;
+
+/// The elements of a view, const or not.
+template <class View>
+using ElementOf = std::remove_reference_t<decltype(*std::declval<View&>().data)>;
 
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE

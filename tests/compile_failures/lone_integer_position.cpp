@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: deleted
+// expect: write rope::start_at(n) for n, n+1, n+2, ..., or {n}.
 #include <rope/rope.hpp>
 
 void user(float* q, const rope::CosSinCache<float>& cache) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: deleted
+// expect: delta must be a signed integer of up to 64 bits
 #include <rope/rope.hpp>
 
 void user(rope::Moves<float>& moves, unsigned dropped) { moves.build(-dropped); }

@@ -44,6 +44,7 @@ ROPE_INLINE void add_row(X* x, Index stride, const T* row, Index count) noexcept
 /// Adds rows to heads begin .. end - 1. Heads that lie one after the other are added to as one long row.
 template <class X, class T>
 ROPE_KERNEL void add(const AddTask<X, T>& task, Index begin, Index end) noexcept {
+    if (begin >= end) return;    // the strides of an empty view may be anything
     const AnyView x = task.out;  // a copy: a compiler must think that a store could change it
     const Index head_dim = x.extents[kFeatureAxis], head_step = x.strides[kHeadAxis], step = x.strides[kFeatureAxis];
     const bool heads_meet = head_step == head_dim * step;

@@ -74,48 +74,88 @@ struct ROPE_ABI OutOfPlace {
     }
 };
 
-template <class Element, class T>
-ROPE_ABI constexpr void require_element_for_table() noexcept {
-    using Storage = typename ElementTraits<std::remove_const_t<Element>>::storage;
-    static_assert(!std::is_void_v<Storage>,
-                  "Elements must be float, double, rope::half or rope::bfloat16, or a type for which "
-                  "rope::ElementTraits names one of these.");
-    if constexpr (!std::is_void_v<Storage>) {
-        static_assert(sizeof(Storage) == sizeof(Element) && std::is_trivially_copyable_v<Element>,
-                      "A type and its rope::ElementTraits storage must have the same size and bits.");
-        static_assert(
-            sizeof(Storage) == 2 || std::is_same_v<Storage, std::remove_const_t<Element>>,
-            "Types of your own may stand for rope::half and rope::bfloat16, which are read as bytes; float and "
-            "double are read as themselves.");
-        static_assert(
-            std::is_same_v<Storage, double> == std::is_same_v<T, double>,
-            "double data needs a table of double (CosSinCache<double>); float, half and bfloat16 data one of float.");
-    }
-}
+// What the compiler refuses of a call, each with a sentence of its own. These are asserted in the functions that apply
+// and the others call directly, which return Refused then: so a mistake is a dozen lines of a compiler's output, and
+// the first of them says what to write.
 
+template <class View>
+using StorageOf = typename ElementTraits<std::remove_const_t<ElementOf<View>>>::storage;
+
+/// Whether the elements of a view are of a type that is known. (Of a refused one too, as for all that follows.)
+template <class View>
+inline constexpr bool has_elements = is_refused<View> || !std::is_void_v<StorageOf<View>>;
+
+template <class View>
+inline constexpr bool is_writable = is_refused<View> || !std::is_const_v<ElementOf<View>>;
+
+/// Whether they are double, with numbers of double, or neither are.
+template <class View, class T>
+inline constexpr bool goes_with =
+    is_refused<View> || !has_elements<View> || std::is_same_v<StorageOf<View>, double> == std::is_same_v<T, double>;
+
+template <class View, bool is_written, class T>
+inline constexpr bool is_accepted =
+    !is_refused<View> && has_elements<View> && goes_with<View, T> && (!is_written || is_writable<View>);
+
+/// What a user's own ElementTraits must be like.
 template <class Element>
-ROPE_ABI constexpr void require_writable() noexcept {
-    static_assert(!std::is_const_v<Element>, "This tensor is written, so its elements must not be const.");
+ROPE_ABI constexpr void require_right_traits() noexcept {
+    using Storage = typename ElementTraits<std::remove_const_t<Element>>::storage;
+    static_assert(sizeof(Storage) == sizeof(Element) && std::is_trivially_copyable_v<Element>,
+                  "A type and its rope::ElementTraits storage must have the same size and bits.");
+    static_assert(sizeof(Storage) == 2 || std::is_same_v<Storage, std::remove_const_t<Element>>,
+                  "Types of your own may stand for rope::half and rope::bfloat16, which are read as bytes; float and "
+                  "double are read as themselves.");
 }
 
 template <class X, class T>
 ROPE_INLINE auto in_place(const char* name, X& x, const CosSinRows<T>& rows) noexcept {
-    using View = decltype(as_view(x));
-    using Element = std::remove_reference_t<decltype(*std::declval<View>().data)>;
-    require_writable<Element>();
-    require_element_for_table<Element, T>();
-    return InPlace<View, T>{as_view(x), name, rows};
+    using View = ViewOf<X>;
+    static_assert(!is_no_tensor<X>,
+                  "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), "
+                  "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with "
+                  "<rope/eigen.hpp> included), or specialise rope::ViewTraits for its type.");
+    static_assert(
+        has_elements<View>,
+        "Elements must be float, double, rope::half or rope::bfloat16, or a type for which "
+        "rope::ElementTraits names one of these (for 16-bit integers that hold such bits: rope::as_half(ptr), "
+        "rope::as_bfloat16(ptr)).");
+    static_assert(is_writable<View>, "This tensor is written, so its elements must not be const.");
+    static_assert(goes_with<View, T>,
+                  "double data needs a table of double (CosSinCache<double>); float, half and bfloat16 data one of "
+                  "float.");
+    if constexpr (is_accepted<View, true, T>) {
+        require_right_traits<ElementOf<View>>();
+        return InPlace<View, T>{as_view(x), name, rows};
+    } else {
+        return Refused();
+    }
 }
 
 template <class X, class Y, class T>
 ROPE_INLINE auto out_of_place(X& in, Y& out, const CosSinRows<T>& rows) noexcept {
-    using InView = decltype(as_view(in));
-    using OutView = decltype(as_view(out));
-    using Out = std::remove_reference_t<decltype(*std::declval<OutView>().data)>;
-    require_writable<Out>();
-    require_element_for_table<std::remove_reference_t<decltype(*std::declval<InView>().data)>, T>();
-    require_element_for_table<Out, T>();
-    return OutOfPlace<InView, OutView, T>{as_view(in), as_view(out), rows};
+    using In = ViewOf<X>;
+    using Out = ViewOf<Y>;
+    static_assert(!is_no_tensor<X> && !is_no_tensor<Y>,
+                  "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), "
+                  "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with "
+                  "<rope/eigen.hpp> included), or specialise rope::ViewTraits for its type.");
+    static_assert(
+        has_elements<In> && has_elements<Out>,
+        "Elements must be float, double, rope::half or rope::bfloat16, or a type for which "
+        "rope::ElementTraits names one of these (for 16-bit integers that hold such bits: rope::as_half(ptr), "
+        "rope::as_bfloat16(ptr)).");
+    static_assert(is_writable<Out>, "This tensor is written, so its elements must not be const.");
+    static_assert(goes_with<In, T> && goes_with<Out, T>,
+                  "double data needs a table of double (CosSinCache<double>); float, half and bfloat16 data one of "
+                  "float.");
+    if constexpr (is_accepted<In, false, T> && is_accepted<Out, true, T>) {
+        require_right_traits<ElementOf<In>>();
+        require_right_traits<ElementOf<Out>>();
+        return OutOfPlace<In, Out, T>{as_view(in), as_view(out), rows};
+    } else {
+        return Refused();
+    }
 }
 
 template <Layout layout>
@@ -139,7 +179,10 @@ ROPE_INLINE Status check_erased(const Positions& positions, Uses uses, const Ten
 /// Whether a call with these tensors would be accepted.
 template <class... Arguments>
 ROPE_INLINE Status check_tensors(const Positions& positions, Uses uses, const Arguments&... arguments) noexcept {
-    return check_erased(positions, uses, arguments.erased().checked()...);
+    if constexpr ((is_refused<Arguments> || ...))
+        return Status();
+    else
+        return check_erased(positions, uses, arguments.erased().checked()...);
 }
 
 /// The axis along which elements are worked on at once: neighbours in both views, or, where they are tokens, and not
@@ -234,8 +277,10 @@ ROPE_INLINE bool turn_plain(const Positions&, const OutOfPlace<In, Out, T>&) noe
 template <Layout layout, class Executor, class... Arguments>
 ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& executor,
                      const Arguments&... arguments) {
-    if (direction == Direction::forward && turn_plain<layout>(positions, arguments...)) return;
-    run_any<layout>(direction, positions, executor, arguments...);
+    if constexpr (!(is_refused<Arguments> || ...)) {
+        if (direction == Direction::forward && turn_plain<layout>(positions, arguments...)) return;
+        run_any<layout>(direction, positions, executor, arguments...);
+    }
 }
 
 }  // namespace detail

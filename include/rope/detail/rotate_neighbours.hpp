@@ -2,6 +2,8 @@
 // Tokens or heads that are neighbours in memory, of the input, of the output or of both, turned by vectors along them.
 #pragma once
 
+#include <cstring>
+
 #include "any_view.hpp"
 #include "rotate_parts.hpp"
 #include "rotate_task.hpp"
@@ -25,7 +27,7 @@ ROPE_INLINE Side<X> side_of(const AnyView& v, const Part& part, Axis lanes) noex
 }
 
 /// Tokens or heads that are no neighbours are so here, a tile of them at a time: the first features of its pairs, then
-/// the second ones.
+/// the second ones. (Copied as bytes: 16-bit elements may be of the caller's own type.)
 template <class X>
 struct ROPE_ABI Stage {
     static constexpr PairShape kShape = PairShape{1, kTilePairs} * kLanes;
@@ -39,8 +41,8 @@ struct ROPE_ABI Stage {
             for (Index t = 0; t < tokens; ++t, ++lane) {
                 const X* const x = first + h * head + t * token;
                 for (Index i = 0; i < pairs; ++i) {
-                    at[i][lane] = x[i * shape.step];
-                    at[kTilePairs + i][lane] = x[i * shape.step + shape.distance];
+                    std::memcpy(&at[i][lane], x + i * shape.step, sizeof(X));
+                    std::memcpy(&at[kTilePairs + i][lane], x + i * shape.step + shape.distance, sizeof(X));
                 }
             }
     }
@@ -52,8 +54,8 @@ struct ROPE_ABI Stage {
             for (Index t = 0; t < tokens; ++t, ++lane) {
                 X* const x = first + h * head + t * token;
                 for (Index i = 0; i < pairs; ++i) {
-                    x[i * shape.step] = at[i][lane];
-                    x[i * shape.step + shape.distance] = at[kTilePairs + i][lane];
+                    std::memcpy(x + i * shape.step, &at[i][lane], sizeof(X));
+                    std::memcpy(x + i * shape.step + shape.distance, &at[kTilePairs + i][lane], sizeof(X));
                 }
             }
     }

@@ -17,6 +17,7 @@
 #include "../list.hpp"
 #include "../types.hpp"
 #include "checks.hpp"
+#include "containers.hpp"
 #include "job.hpp"
 #include "position_checks.hpp"
 #include "schedule_rows.hpp"
@@ -51,12 +52,12 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
     /// Rows there are now.
     ROPE_ABI Index rows() const noexcept { return rows_; }
     /// The cosines and the sines of a row. Throws std::out_of_range when there is no such row.
-    ROPE_ABI const T* cos_row(Index row) const { return find(row); }
-    ROPE_ABI const T* sin_row(Index row) const {
+    ROPE_ABI const T* cos_row(Index row) const ROPE_LIFETIMEBOUND { return find(row); }
+    ROPE_ABI const T* sin_row(Index row) const ROPE_LIFETIMEBOUND {
         const T* const cos = find(row);
         return cos != nullptr ? cos + this->pairs_ : nullptr;
     }
-    ROPE_ABI const AxisMap& map() const noexcept { return map_; }
+    ROPE_ABI const AxisMap& map() const noexcept ROPE_LIFETIMEBOUND { return map_; }
 
  protected:
     ROPE_ABI explicit TokenRows(const char* name, bool has_two = false) noexcept : has_two_(has_two) {

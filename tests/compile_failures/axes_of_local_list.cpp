@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+// expect from clang: -Werror,-Wreturn-stack-address
+#include <rope/rope.hpp>
+
+rope::AxisPositions user() {
+    const std::vector<int> local = {5, 0, 7};
+    return rope::AxisPositions(local, 1);
+}

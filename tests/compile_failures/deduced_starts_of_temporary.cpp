@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+// expect: no matching function
+#include <rope/rope.hpp>
+
+std::vector<int> made();
+
+void user(float* q, const rope::CosSinCache<float>& cache) {
+    const auto p = rope::start_at(made());
+    rope::apply<rope::Layout::half_split>(rope::view(q, 1, 1, 8), cache, p);
+}

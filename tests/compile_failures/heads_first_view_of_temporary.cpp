@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// expect: this container is a temporary and would be gone. Give it a name.
+#include <rope/rope.hpp>
+
+std::vector<float> made();
+
+void user() { (void)rope::view_heads_first(made(), 1, 1, 1, 8); }

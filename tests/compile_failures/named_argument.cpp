@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+// expect: no matching function
+#include <rope/rope.hpp>
+
+void user(float* q, const rope::CosSinCache<float>& cache) {
+    const rope::PositionsArgument p = {5, 0, 7};
+    rope::apply<rope::Layout::half_split>(rope::view(q, 1, 1, 8), cache, p);
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// expect: rope::view takes (ptr, seq, heads, head_dim)
+#include <rope/rope.hpp>
+
+void user(std::vector<float>& q, const rope::CosSinCache<float>& cache) {
+    rope::apply<rope::Layout::half_split>(rope::view(q, 1), cache);
+}
