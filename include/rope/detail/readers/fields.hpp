@@ -50,6 +50,7 @@ struct ROPE_ABI Word {
     // NOLINTBEGIN(google-explicit-constructor)
     ROPE_ABI Word(const char* x) noexcept : text(x) {}
     ROPE_ABI Word(const std::string& x) noexcept : text(x) {}
+    ROPE_ABI Word(std::string_view x) noexcept : text(x) {}
     ROPE_ABI Word(Index x) noexcept : number(x) {}
     ROPE_ABI Word(std::size_t x) noexcept : number(static_cast<Index>(x)) {}
     // NOLINTEND(google-explicit-constructor)
@@ -140,36 +141,36 @@ using MaybeList = std::optional<std::vector<T>>;
 /// The keys of one object of a file: their values, which of them were read, and the errors and warnings about them.
 class ROPE_ABI Fields {
  public:
-    using Find = std::function<std::optional<Value>(const std::string& key)>;
+    using Find = std::function<std::optional<Value>(std::string_view key)>;
 
     /// `find` looks up the value of a key; `path` is the prefix of the keys in errors and warnings.
     ROPE_COLD Fields(Find find, std::string path, Diagnostics& diagnostics)
         : find_(std::move(find)), path_(std::move(path)), diagnostics_(&diagnostics) {}
 
     ROPE_COLD Diagnostics& diagnostics() const noexcept { return *diagnostics_; }
-    ROPE_COLD std::string path_of(const std::string& key) const {
-        return end_of(path_.empty() ? key : path_ + "." + key);
+    ROPE_COLD std::string path_of(std::string_view key) const {
+        return end_of(path_.empty() ? std::string(key) : sentence_of("{}.{}", {path_, key}));
     }
 
     /// A value, null included, which then counts as read.
-    ROPE_COLD std::optional<Value> find(const std::string& key) {
+    ROPE_COLD std::optional<Value> find(std::string_view key) {
         auto value = find_(key);
-        if (value) read_.insert(key);
+        if (value) read_.emplace(key);
         return value;
     }
     /// As if it had not been read.
-    ROPE_COLD void forget(const std::string& key) { read_.erase(key); }
-    ROPE_COLD bool has(const std::string& key) const { return find_(key).has_value(); }
+    ROPE_COLD void forget(std::string_view key) { read_.erase(std::string(key)); }
+    ROPE_COLD bool has(std::string_view key) const { return find_(key).has_value(); }
     /// Of what kind the value is; null where there is none. None of these makes the key count as read.
-    ROPE_COLD Value::Kind kind_of(const std::string& key) const {
+    ROPE_COLD Value::Kind kind_of(std::string_view key) const {
         const auto value = find_(key);
         return value ? value->kind : Value::Kind::null;
     }
-    ROPE_COLD bool says(const std::string& key) const { return kind_of(key) != Value::Kind::null; }
-    ROPE_COLD bool is_list(const std::string& key) const { return kind_of(key) == Value::Kind::list; }
-    ROPE_COLD bool is_object(const std::string& key) const { return kind_of(key) == Value::Kind::object; }
+    ROPE_COLD bool says(std::string_view key) const { return kind_of(key) != Value::Kind::null; }
+    ROPE_COLD bool is_list(std::string_view key) const { return kind_of(key) == Value::Kind::list; }
+    ROPE_COLD bool is_object(std::string_view key) const { return kind_of(key) == Value::Kind::object; }
     /// Whether the value is exactly this text.
-    ROPE_COLD bool holds(const std::string& key, const char* text) const {
+    ROPE_COLD bool holds(std::string_view key, const char* text) const {
         return kind_of(key) == Value::Kind::text && find_(key)->text == text;
     }
 
@@ -179,8 +180,7 @@ class ROPE_ABI Fields {
             if (says(key)) return key;
         return nullptr;
     }
-    /// The same, which then counts as read. Nulls before it do so, too; other names with another value are reported as
-    /// beaten.
+    /// The same, which then counts as read, as nulls do. Other names with another value are reported as beaten.
     ROPE_COLD const char* first(Keys keys) {
         const char* const key = said(keys);
         const Value value = key != nullptr ? *find(key) : Value();
@@ -194,13 +194,13 @@ class ROPE_ABI Fields {
         return path_of(key != nullptr ? key : *keys.begin());
     }
     /// Marks the key as read if it is null or has the winning value; else it is reported as beaten by `winner`, a path.
-    ROPE_COLD void beat(const std::string& key, const Value& winning_value, const std::string& winner) {
+    ROPE_COLD void beat(std::string_view key, const Value& winning_value, std::string_view winner) {
         const auto mine = find_(key);
         if (!mine) return;
         if (mine->kind == Value::Kind::null || *mine == winning_value)
-            read_.insert(key);
+            read_.emplace(key);
         else
-            beaten_[key] = winner;
+            beaten_[std::string(key)] = winner;
     }
 
     ROPE_COLD std::optional<double> number(Keys keys, const NumberRange& range) {
@@ -250,33 +250,33 @@ class ROPE_ABI Fields {
         return x ? MaybeList<Index>(std::in_place, layers_, *x) : std::nullopt;
     }
 
-    ROPE_COLD void refuse(const std::string& path, const Value& value, const std::string& allowed) {
+    ROPE_COLD void refuse(std::string_view path, const Value& value, std::string_view allowed) {
         diagnostics_->fail("{} is {}; it must be {}.", {path, value.shown, allowed});
     }
-    ROPE_COLD void require(bool is_there, const char* key, const std::string& by) {
+    ROPE_COLD void require(bool is_there, const char* key, std::string_view by) {
         if (!is_there) diagnostics_->fail("{}; {} needs it.", {lack_of(key), by});
     }
     /// A value that must be there.
     template <class T>
-    ROPE_COLD T needed(std::optional<T> value, const char* key, const std::string& by) {
+    ROPE_COLD T needed(std::optional<T> value, const char* key, std::string_view by) {
         require(value.has_value(), key, by);
         return std::move(value).value_or(T());
     }
     ROPE_COLD std::string lack_of(const char* key) const {
         return path_of(key) + (has(key) ? " is null" : " is missing");
     }
-    ROPE_COLD void warn_of_default(const char* key, const Word& value, const std::string& whose) {
+    ROPE_COLD void warn_of_default(const char* key, const Word& value, std::string_view whose) {
         diagnostics_->warn("{}; {} was taken, {}.", {lack_of(key), value, whose});
     }
-    ROPE_COLD void warn_not_used(const std::string& key, const std::string& because) {
-        read_.insert(key);
+    ROPE_COLD void warn_not_used(std::string_view key, std::string_view because) {
+        read_.emplace(key);
         diagnostics_->warn("{} was not used: {}.", {path_of(key), because});
     }
 
  protected:
     /// A value as a T in this range, or a refusal.
     template <class T>
-    ROPE_COLD std::optional<T> content(const std::string& path, const Value& v, const NumberRange& range) {
+    ROPE_COLD std::optional<T> content(std::string_view path, const Value& v, const NumberRange& range) {
         bool is_right = v.kind == Value::Kind::number && is_finite(v.number) && v.number >= range.least &&
                         v.number <= range.most && (!std::is_same_v<T, Index> || v.number == std::floor(v.number));
         if (std::is_same_v<T, bool>) is_right = v.kind == Value::Kind::truth;

@@ -41,12 +41,11 @@ ROPE_COLD bool attends_to_itself(LayerType type) noexcept {
 
 /// Whether each layer is rotated, by its type and number.
 ROPE_COLD std::vector<bool> rotated_layers(const std::vector<LayerType>& types, Traits traits, bool full_ones_are) {
-    std::vector<bool> rotated;
+    std::vector<bool> rotated(types.size());
     const std::size_t shift = (traits & kPatternFromTheEnd) != 0 ? (4 - types.size() % 4) % 4 : 0;
     for (std::size_t i = 0; i < types.size(); ++i)
-        rotated.push_back(attends_to_itself(types[i]) &&
-                          !((traits & kEveryFourthNoRope) != 0 && (i + shift) % 4 == 3) &&
-                          (full_ones_are || types[i] != LayerType::full_attention));
+        rotated[i] = attends_to_itself(types[i]) && !((traits & kEveryFourthNoRope) != 0 && (i + shift) % 4 == 3) &&
+                     (full_ones_are || types[i] != LayerType::full_attention);
     return rotated;
 }
 

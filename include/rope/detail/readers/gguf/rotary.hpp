@@ -54,8 +54,8 @@ struct ROPE_ABI MakeValue {
 
 /// Keys with `prefix` and a dot before them; empty: as they are.
 ROPE_COLD Fields fields_of(const GgufLookup& get, const std::string& prefix, Diagnostics& diagnostics) {
-    const auto find = [&get, prefix](const std::string& key) -> std::optional<Value> {
-        const auto value = get(prefix.empty() ? key : prefix + "." + key);
+    const auto find = [&get, prefix](std::string_view key) -> std::optional<Value> {
+        const auto value = get(prefix.empty() ? std::string(key) : sentence_of("{}.{}", {prefix, key}));
         if (!value || value->valueless_by_exception()) return std::nullopt;
         return std::visit(MakeValue(), *value);
     };
@@ -217,7 +217,7 @@ class ROPE_ABI Rotary {
         }
         if (magnitude) read_yarn_attn_factor(*magnitude, g);
     }
-    ROPE_COLD void warn_not_used(Keys keys, const std::string& because) {
+    ROPE_COLD void warn_not_used(Keys keys, std::string_view because) {
         for (const char* key : keys)
             if (fields_.has(key)) fields_.warn_not_used(key, because);
     }

@@ -77,22 +77,24 @@ class ROPE_ABI JsonFields : public Fields {
  public:
     /// `object` must be an object, or null for one without members.
     ROPE_COLD JsonFields(const Json* object, std::string path, Diagnostics& diagnostics)
-        : Fields([object](const std::string& key) { return lookup(object, key); }, std::move(path), diagnostics),
+        : Fields([object](std::string_view key) { return lookup(object, key); }, std::move(path), diagnostics),
           object_(object) {}
 
     /// A member that is an object; nullptr when it is not there, or null.
-    ROPE_COLD const Json* object(const std::string& key) { return member(key, is_object(key), "an object"); }
+    ROPE_COLD const Json* object(std::string_view key) { return member(key, is_object(key), "an object"); }
     /// A member that is a list of objects; nullptr as above.
-    ROPE_COLD const Json* objects(const std::string& key) {
+    ROPE_COLD const Json* objects(std::string_view key) {
         bool is_right = is_list(key);
-        for (std::size_t i = 0; is_right && i < (*object_)[key].size(); ++i) is_right = has_members((*object_)[key][i]);
+        for (std::size_t i = 0; is_right && i < (*object_)[std::string(key)].size(); ++i)
+            is_right = has_members((*object_)[std::string(key)][i]);
         return member(key, is_right, "a list of objects");
     }
     /// The same as fields; without members, when there is none.
-    ROPE_COLD JsonFields& inside(const std::string& key) {
+    ROPE_COLD JsonFields& inside(std::string_view key) {
         for (const auto& child : children_)
             if (child.first == key) return *child.second;
-        children_.emplace_back(key, std::make_unique<JsonFields>(object(key), path_of(in_path(key)), *diagnostics_));
+        children_.emplace_back(
+            key, std::make_unique<JsonFields>(object(key), path_of(in_path(std::string(key))), *diagnostics_));
         children_.back().second->set_layers(layers_, also_);
         return *children_.back().second;
     }
@@ -124,15 +126,15 @@ class ROPE_ABI JsonFields : public Fields {
 
  private:
     ROPE_COLD static bool has_members(const Json& json) { return json.is_object() && !is_not_finite(json); }
-    ROPE_COLD const Json* member(const std::string& key, bool is_right, const char* allowed) {
+    ROPE_COLD const Json* member(std::string_view key, bool is_right, const char* allowed) {
         if (!says(key)) return nullptr;
         if (!is_right) return refuse(path_of(key), *find(key), allowed), nullptr;
-        read_.insert(key);
-        return &(*object_)[key];
+        read_.emplace(key);
+        return &(*object_)[std::string(key)];
     }
-    ROPE_COLD static std::optional<Value> lookup(const Json* object, const std::string& key) {
+    ROPE_COLD static std::optional<Value> lookup(const Json* object, std::string_view key) {
         if (object == nullptr) return std::nullopt;
-        const auto it = object->find(key);
+        const auto it = object->find(std::string(key));
         if (it == object->end()) return std::nullopt;
         return value_of(*it);
     }
@@ -166,8 +168,7 @@ ROPE_COLD std::string strict_json(std::string_view python) {
     return text;
 }
 
-/// Makes a value of a text, and ends at the first error by answering false. The names are those of
-/// nlohmann::json_sax.
+/// Makes a value of a text, until a function answers false: an error. Their names are those of nlohmann::json_sax.
 class ROPE_ABI JsonTextReader {
  public:
     ROPE_COLD JsonTextReader(std::string_view given, Diagnostics& diagnostics)

@@ -184,11 +184,11 @@ class ROPE_ABI HfRotary : HfPart {
     ROPE_COLD std::vector<double> required_list(const char* key) {
         return params_.needed(params_.numbers(key, {0x1p-32, 1e300, "a number from 2^-32 to 1e300"}), key, by_);
     }
-    ROPE_COLD void require_max_position(const std::string& by) {
+    ROPE_COLD void require_max_position(std::string_view by) {
         top_.require(model_.max_position_embeddings != 0, "max_position_embeddings", by);
     }
     /// `by` is what needs it.
-    ROPE_COLD Index original_length(const std::string& by, bool is_required = false) {
+    ROPE_COLD Index original_length(std::string_view by, bool is_required = false) {
         const char* const key = "original_max_position_embeddings";
         const auto outer = top_.count({key}), inner = params_.count({key});
         has_original_ = outer || inner;
