@@ -8,8 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "errors.hpp"
 #include "model_config.hpp"
 
@@ -17,42 +15,6 @@
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-
-ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> layout, Diagnostics& diagnostics) {
-    if (layout) diagnostics.status = check_layout(*layout);
-    const Json root = diagnostics.ok() ? parse_json_text(text, diagnostics) : Json();
-    if (diagnostics.ok() && (!root.is_object() || is_not_finite(root)))
-        diagnostics.fail("json_text is " + shown(root) + "; it must be an object.");
-    if (!diagnostics.ok()) return {};
-
-    // Multimodal models keep the language model in an object of its own, at times within another.
-    const Json* model = &root;
-    std::string path, type;
-    for (bool descends = true; descends && diagnostics.ok();) {
-        JsonFields fields(model, path, diagnostics);
-        if (const auto own = fields.text({"model_type"})) type = *own;
-        const Json* inner = nullptr;
-        std::string name;
-        for (const char* key : kLanguageModelKeys)
-            if (inner == nullptr) inner = fields.object(name = key);
-        for (const char* key : kPerhapsLanguageModelKeys)  // which count only where there is nothing else
-            if (inner == nullptr && fields.is_object(key) && !fields.says("num_hidden_layers"))
-                inner = fields.object(name = key);
-        descends = inner != nullptr;
-        if (!descends) break;
-        for (const std::string& unread : fields.unread())
-            if (concerns_rope(unread) && (!inner->contains(unread) || (*inner)[unread] != (*model)[unread]))
-                fields.warn_not_used(unread, "the language model is in " + fields.path_of(name));
-        model = inner;
-        path = fields.path_of(name);
-    }
-    if (!diagnostics.ok()) return {};
-    return HfReader(*model, path, type, layout, diagnostics).read();
-}
-
-}  // namespace detail
 
 /// Reads the text of a config.json: old keys (rope_theta, rope_scaling) and new ones (rope_parameters), aliases, lists
 /// and entries by layer or kind of layer, a language model nested in text_config, thinker_config, decoder_config or the

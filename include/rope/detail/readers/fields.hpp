@@ -12,6 +12,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,8 +21,6 @@
 #include "../../errors.hpp"
 #include "../../model_config.hpp"
 #include "../bits.hpp"
-
-#include "../hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -43,32 +43,60 @@ inline constexpr NumberRange kAnyCountOrNone = {0.0, 0x1p40, "a whole number fro
 inline constexpr NumberRange kAnyHeadDim = {1.0, 0x1p20, "a whole number from 1 to 2^20"};
 inline constexpr NumberRange kAnyLayers = {1.0, 65536.0, "a whole number from 1 to 65536"};
 inline constexpr NumberRange kYesOrNo = {0.0, 1.0, "true or false"};
+inline constexpr NumberRange kAnyText = {0.0, 0.0, "a string"};
+
+/// What stands in a sentence for "{}": text, which must live as long as the call, or a whole number.
+struct ROPE_ABI Word {
+    // NOLINTBEGIN(google-explicit-constructor)
+    ROPE_ABI Word(const char* x) noexcept : text(x) {}
+    ROPE_ABI Word(const std::string& x) noexcept : text(x) {}
+    ROPE_ABI Word(std::string_view x) noexcept : text(x) {}
+    ROPE_ABI Word(Index x) noexcept : number(x) {}
+    ROPE_ABI Word(std::size_t x) noexcept : number(static_cast<Index>(x)) {}
+    // NOLINTEND(google-explicit-constructor)
+    std::string_view text;  ///< without data: the number is meant
+    Index number = 0;
+};
+/// Like Pieces, for sentences of any length. tests/sentences_have_their_values looks that there are enough.
+using Words = std::initializer_list<Word>;
+
+ROPE_COLD std::string sentence_of(std::string_view form, Words words) {
+    std::string sentence;
+    for (const Word& word : words) {
+        const std::size_t place = form.find("{}");
+        sentence += form.substr(0, place);
+        sentence += word.text.data() == nullptr ? std::to_string(word.number) : std::string(word.text);
+        form.remove_prefix(place + 2);
+    }
+    return sentence.append(form);
+}
 
 /// The first error of a reader, and its warnings.
 struct ROPE_ABI Diagnostics {
-    Status status;
+    CheckResult status;
     std::vector<std::string> warnings;
 
     ROPE_COLD bool ok() const noexcept { return status.ok(); }
-    ROPE_COLD void fail(const std::string& sentence) {
-        if (status.ok()) status = invalid("{}", {sentence.c_str()});
+    ROPE_COLD void fail(std::string_view form, Words words = {}) {
+        if (status.ok()) status = invalid("{}", {sentence_of(form, words).c_str()});
     }
     /// However often it is found, it is said once.
-    ROPE_COLD void warn(const std::string& sentence) {
-        if (said.insert(sentence).second) warnings.push_back(sentence);
+    ROPE_COLD void warn(std::string_view form, Words words = {}) {
+        std::string sentence = sentence_of(form, words);
+        if (said.insert(sentence).second) warnings.push_back(std::move(sentence));
     }
 
     std::set<std::string> said;
 };
 
 /// An error about a member of Config, with the file's key in place of its name.
-ROPE_COLD std::string in_words_of_the_file(const Status& status, const std::string& key) {
+ROPE_COLD std::string in_words_of_the_file(const CheckResult& status, const std::string& key) {
     return key + (status.message() + status.argument().size());
 }
 
 /// Checks a model and gives it its warnings. After an error, the error is thrown and the model is empty.
 ROPE_COLD ModelConfig finished(ModelConfig model, Diagnostics diagnostics) {
-    if (diagnostics.ok()) diagnostics.status = check(model);
+    if (diagnostics.ok()) diagnostics.status = validate(model);
     if (!proceed(diagnostics.status)) return {};
     model.warnings = std::move(diagnostics.warnings);
     return model;
@@ -84,6 +112,7 @@ struct ROPE_ABI Value {
     std::vector<Value> items = {};
     std::size_t size = 0;  ///< of a list, which may have more entries than there are items
 
+    ROPE_COLD bool is_false() const noexcept { return kind == Kind::truth && number == 0.0; }
     ROPE_COLD friend bool operator==(const Value& a, const Value& b) {
         return a.kind == b.kind && a.number == b.number && a.text == b.text && a.items == b.items;
     }
@@ -105,52 +134,59 @@ ROPE_COLD std::string end_of(const std::string& path) {
 
 /// Names of one and the same key, the strongest first.
 using Keys = std::initializer_list<const char*>;
+/// A list, where there is one.
+template <class T>
+using MaybeList = std::optional<std::vector<T>>;
 
 /// The keys of one object of a file: their values, which of them were read, and the errors and warnings about them.
 class ROPE_ABI Fields {
  public:
-    using Find = std::function<std::optional<Value>(const std::string& key)>;
+    using Find = std::function<std::optional<Value>(std::string_view key)>;
 
     /// `find` looks up the value of a key; `path` is the prefix of the keys in errors and warnings.
     ROPE_COLD Fields(Find find, std::string path, Diagnostics& diagnostics)
         : find_(std::move(find)), path_(std::move(path)), diagnostics_(&diagnostics) {}
 
     ROPE_COLD Diagnostics& diagnostics() const noexcept { return *diagnostics_; }
-    ROPE_COLD std::string path_of(const std::string& key) const {
-        return end_of(path_.empty() ? key : path_ + "." + key);
+    ROPE_COLD std::string path_of(std::string_view key) const {
+        return end_of(path_.empty() ? std::string(key) : sentence_of("{}.{}", {path_, key}));
     }
 
     /// A value, null included, which then counts as read.
-    ROPE_COLD std::optional<Value> find(const std::string& key) {
+    ROPE_COLD std::optional<Value> find(std::string_view key) {
         auto value = find_(key);
-        if (value) read_.insert(key);
+        if (value) read_.emplace(key);
         return value;
     }
     /// As if it had not been read.
-    ROPE_COLD void forget(const std::string& key) { read_.erase(key); }
-    ROPE_COLD bool has(const std::string& key) const { return find_(key).has_value(); }
-    /// Whether the value is exactly this text. The key does not count as read.
-    ROPE_COLD bool holds(const std::string& key, const char* text) const {
+    ROPE_COLD void forget(std::string_view key) { read_.erase(std::string(key)); }
+    ROPE_COLD bool has(std::string_view key) const { return find_(key).has_value(); }
+    /// Of what kind the value is; null where there is none. None of these makes the key count as read.
+    ROPE_COLD Value::Kind kind_of(std::string_view key) const {
         const auto value = find_(key);
-        return value && value->kind == Value::Kind::text && value->text == text;
+        return value ? value->kind : Value::Kind::null;
     }
-    /// Whether there is a value that is not null.
-    ROPE_COLD bool says(const std::string& key) const {
-        const auto value = find_(key);
-        return value && value->kind != Value::Kind::null;
+    ROPE_COLD bool says(std::string_view key) const { return kind_of(key) != Value::Kind::null; }
+    ROPE_COLD bool is_list(std::string_view key) const { return kind_of(key) == Value::Kind::list; }
+    ROPE_COLD bool is_object(std::string_view key) const { return kind_of(key) == Value::Kind::object; }
+    /// Whether the value is exactly this text.
+    ROPE_COLD bool holds(std::string_view key, const char* text) const {
+        return kind_of(key) == Value::Kind::text && find_(key)->text == text;
     }
 
-    /// The first of these names with a value that is not null; nullptr for none. Other names with another
-    /// value are reported as beaten.
-    ROPE_COLD const char* first(Keys keys) {
-        for (const char* key : keys) {
-            const auto value = find(key);
-            if (!value || value->kind == Value::Kind::null) continue;
-            for (const char* other : keys)
-                if (other != key) beat(other, *value, path_of(key));
-            return key;
-        }
+    /// The first of these names with a value that is not null; nullptr for none.
+    ROPE_COLD const char* said(Keys keys) const {
+        for (const char* key : keys)
+            if (says(key)) return key;
         return nullptr;
+    }
+    /// The same, which then counts as read, as nulls do. Other names with another value are reported as beaten.
+    ROPE_COLD const char* first(Keys keys) {
+        const char* const key = said(keys);
+        const Value value = key != nullptr ? *find(key) : Value();
+        for (const char* other : keys)
+            if (other != key) beat(other, value, key != nullptr ? path_of(key) : "");
+        return key;
     }
     /// The path of first(keys) for an error; the first name if none is there.
     ROPE_COLD std::string path_of_first(Keys keys) {
@@ -158,124 +194,114 @@ class ROPE_ABI Fields {
         return path_of(key != nullptr ? key : *keys.begin());
     }
     /// Marks the key as read if it is null or has the winning value; else it is reported as beaten by `winner`, a path.
-    ROPE_COLD void beat(const std::string& key, const Value& winning_value, const std::string& winner) {
+    ROPE_COLD void beat(std::string_view key, const Value& winning_value, std::string_view winner) {
         const auto mine = find_(key);
         if (!mine) return;
         if (mine->kind == Value::Kind::null || *mine == winning_value)
-            read_.insert(key);
+            read_.emplace(key);
         else
-            beaten_[key] = winner;
+            beaten_[std::string(key)] = winner;
     }
 
     ROPE_COLD std::optional<double> number(Keys keys, const NumberRange& range) {
-        const char* const key = first(keys);
-        return key == nullptr ? std::nullopt : number_from(path_of(key), *find(key), range);
+        return first_of<double>(keys, range);
     }
     ROPE_COLD std::optional<Index> count(Keys keys, const NumberRange& range = kAnyCount) {
-        const char* const key = first(keys);
-        return key == nullptr ? std::nullopt : count_from(path_of(key), *find(key), range);
+        return first_of<Index>(keys, range);
     }
-    ROPE_COLD std::optional<bool> truth(Keys keys) {
-        const char* const key = first(keys);
-        if (key == nullptr) return std::nullopt;
-        const Value value = *find(key);
-        if (value.kind == Value::Kind::truth) return value.number != 0.0;
-        return refuse(path_of(key), value, "true or false"), std::nullopt;
-    }
+    ROPE_COLD std::optional<bool> truth(Keys keys) { return first_of<bool>(keys, kYesOrNo); }
+    ROPE_COLD std::optional<std::string> text(Keys keys) { return first_of<std::string>(keys, kAnyText); }
     /// true and false count as 1 and 0.
     ROPE_COLD std::optional<double> number_or_truth(const char* key, const NumberRange& range) {
         if (!says(key)) return std::nullopt;
         Value value = *find(key);
         if (value.kind == Value::Kind::truth) value.kind = Value::Kind::number;
-        return number_from(path_of(key), value, range);
-    }
-    ROPE_COLD std::optional<std::string> text(Keys keys) {
-        const char* const key = first(keys);
-        if (key == nullptr) return std::nullopt;
-        const Value value = *find(key);
-        if (value.kind == Value::Kind::text) return value.text;
-        return refuse(path_of(key), value, "a string"), std::nullopt;
+        return content<double>(path_of(key), value, range);
     }
 
-    ROPE_COLD std::optional<std::vector<double>> numbers(const char* key, const NumberRange& range) {
-        return list_of<double>(key,
-                               [&](const std::string& path, const Value& v) { return number_from(path, v, range); });
+    ROPE_COLD MaybeList<double> numbers(const char* key, const NumberRange& range) {
+        return list_of<double>(key, range);
     }
-    ROPE_COLD std::optional<std::vector<Index>> counts(const char* key, const NumberRange& range) {
-        return list_of<Index>(key, [&](const std::string& path, const Value& v) { return count_from(path, v, range); });
+    ROPE_COLD MaybeList<Index> counts(const char* key, const NumberRange& range) { return list_of<Index>(key, range); }
+    ROPE_COLD MaybeList<std::string> texts(const char* key) { return list_of<std::string>(key, kAnyText); }
+    /// How many entries lists with one per layer have: `layers`, or `also`. The difference is the layers at the end that
+    /// predict further tokens: not every file has entries for them.
+    ROPE_COLD void set_layers(std::size_t layers, std::size_t also) {
+        layers_ = layers;
+        also_ = also;
     }
-    ROPE_COLD std::optional<std::vector<std::string>> texts(const char* key) {
-        return list_of<std::string>(key, [&](const std::string& path, const Value& v) {
-            if (v.kind == Value::Kind::text) return std::optional<std::string>(v.text);
-            return refuse(path, v, "a string"), std::optional<std::string>();
-        });
-    }
-    ROPE_COLD bool is_list(const char* key) const {
-        const auto value = find_(key);
-        return value && value->kind == Value::Kind::list;
-    }
-
-    /// A list with `layers` or `also` entries. The difference is the layers at the end that predict further tokens: not
-    /// every file has entries for them.
+    /// A list with one entry per layer.
     template <class T>
-    ROPE_COLD std::optional<std::vector<T>> per_layer(const char* key, std::optional<std::vector<T>> list,
-                                                      std::size_t layers, std::size_t also) {
+    ROPE_COLD MaybeList<T> per_layer(const char* key, MaybeList<T> list, bool exactly = false) {
         if (!list || !diagnostics_->ok()) return list;
-        if (list->size() == layers || list->size() == also) return list->resize(std::min(list->size(), layers)), list;
-        diagnostics_->fail(path_of(key) + " has " + std::to_string(list->size()) +
-                           " entries; it must have one per layer (" + std::to_string(layers) + ").");
+        if (list->size() == layers_ || (list->size() == also_ && !exactly))
+            return list->resize((std::min)(list->size(), layers_)), list;
+        diagnostics_->fail("{} has {} entries; it must have one per layer ({}).",
+                           {path_of(key), list->size(), layers_});
         return std::nullopt;
     }
+    ROPE_COLD MaybeList<Index> counts_per_layer(const char* key, const NumberRange& range) {
+        return per_layer(key, counts(key, range));
+    }
     /// One number for all layers, or a list with one per layer.
-    ROPE_COLD std::optional<std::vector<Index>> count_per_layer(const char* key, const NumberRange& range,
-                                                                std::size_t layers, std::size_t also) {
-        if (is_list(key)) return per_layer(key, counts(key, range), layers, also);
+    ROPE_COLD MaybeList<Index> count_per_layer(const char* key, const NumberRange& range) {
+        if (is_list(key)) return counts_per_layer(key, range);
         const auto x = count({key}, range);
-        return x ? std::optional<std::vector<Index>>(std::in_place, layers, *x) : std::nullopt;
+        return x ? MaybeList<Index>(std::in_place, layers_, *x) : std::nullopt;
     }
 
-    ROPE_COLD void refuse(const std::string& path, const Value& value, const std::string& allowed) {
-        diagnostics_->fail(path + " is " + value.shown + "; it must be " + allowed + ".");
+    ROPE_COLD void refuse(std::string_view path, const Value& value, std::string_view allowed) {
+        diagnostics_->fail("{} is {}; it must be {}.", {path, value.shown, allowed});
     }
-    ROPE_COLD void require(bool is_there, const char* key, const std::string& by) {
-        if (!is_there) diagnostics_->fail(lack_of(key) + "; " + by + " needs it.");
+    ROPE_COLD void demand(bool is_there, const char* key, std::string_view by) {
+        if (!is_there) diagnostics_->fail("{}; {} needs it.", {lack_of(key), by});
+    }
+    /// A value that must be there.
+    template <class T>
+    ROPE_COLD T needed(std::optional<T> value, const char* key, std::string_view by) {
+        demand(value.has_value(), key, by);
+        return std::move(value).value_or(T());
     }
     ROPE_COLD std::string lack_of(const char* key) const {
         return path_of(key) + (has(key) ? " is null" : " is missing");
     }
-    ROPE_COLD void warn_of_default(const char* key, const std::string& value, const std::string& whose) {
-        diagnostics_->warn(lack_of(key) + "; " + value + " was taken, " + whose + ".");
+    ROPE_COLD void warn_of_default(const char* key, const Word& value, std::string_view whose) {
+        diagnostics_->warn("{}; {} was taken, {}.", {lack_of(key), value, whose});
     }
-    ROPE_COLD void warn_not_used(const std::string& key, const std::string& because) {
-        read_.insert(key);
-        diagnostics_->warn(path_of(key) + " was not used: " + because + ".");
+    ROPE_COLD void warn_not_used(std::string_view key, std::string_view because) {
+        read_.emplace(key);
+        diagnostics_->warn("{} was not used: {}.", {path_of(key), because});
     }
 
  protected:
-    ROPE_COLD std::optional<double> number_from(const std::string& path, const Value& v, const NumberRange& range) {
-        const bool is_right =
-            v.kind == Value::Kind::number && is_finite(v.number) && v.number >= range.least && v.number <= range.most;
-        return is_right ? std::optional<double>(v.number) : (refuse(path, v, range.text), std::nullopt);
+    /// A value as a T in this range, or a refusal.
+    template <class T>
+    ROPE_COLD std::optional<T> content(std::string_view path, const Value& v, const NumberRange& range) {
+        bool is_right = v.kind == Value::Kind::number && is_finite(v.number) && v.number >= range.least &&
+                        v.number <= range.most && (!std::is_same_v<T, Index> || v.number == std::floor(v.number));
+        if (std::is_same_v<T, bool>) is_right = v.kind == Value::Kind::truth;
+        if (std::is_same_v<T, std::string>) is_right = v.kind == Value::Kind::text;
+        if (!is_right) return refuse(path, v, range.text), std::nullopt;
+        if constexpr (std::is_same_v<T, std::string>)
+            return v.text;
+        else
+            return static_cast<T>(v.number);
     }
-    ROPE_COLD std::optional<Index> count_from(const std::string& path, const Value& v, const NumberRange& range) {
-        if (v.kind == Value::Kind::number && v.number != std::floor(v.number))
-            return refuse(path, v, range.text), std::nullopt;
-        const auto x = number_from(path, v, range);
-        return x ? std::optional<Index>(static_cast<Index>(*x)) : std::nullopt;
+    template <class T>
+    ROPE_COLD std::optional<T> first_of(Keys keys, const NumberRange& range) {
+        const char* const key = first(keys);
+        return key == nullptr ? std::nullopt : content<T>(path_of(key), *find(key), range);
     }
-    /// `read` says what is in an element, or refuses it.
-    template <class T, class Read>
-    ROPE_COLD std::optional<std::vector<T>> list_of(const char* key, Read read) {
+    template <class T>
+    ROPE_COLD MaybeList<T> list_of(const char* key, const NumberRange& range) {
         if (!says(key)) return std::nullopt;
-        const Value value = *find(key);
-        if (value.kind != Value::Kind::list) return refuse(path_of(key), value, "a list"), std::nullopt;
-        if (value.size > kMaxEntries)
-            return diagnostics_->fail(path_of(key) + " has " + std::to_string(value.size) +
-                                      " entries; it must have at most " + std::to_string(kMaxEntries) + "."),
-                   std::nullopt;
+        const auto value = find(key);
+        if (value->kind != Value::Kind::list) return refuse(path_of(key), *value, "a list"), std::nullopt;
+        if (value->size > kMaxEntries)
+            diagnostics_->fail("{} has {} entries; it must have at most {}.", {path_of(key), value->size, kMaxEntries});
         std::vector<T> list;
-        for (const Value& item : value.items) {
-            std::optional<T> x = read(path_of(key) + "[" + std::to_string(list.size()) + "]", item);
+        for (const Value& item : value->items) {
+            auto x = content<T>(sentence_of("{}[{}]", {path_of(key), list.size()}), item, range);
             if (!x) return std::nullopt;
             list.push_back(std::move(*x));
         }
@@ -287,10 +313,9 @@ class ROPE_ABI Fields {
     Diagnostics* diagnostics_;
     std::set<std::string> read_;
     std::map<std::string, std::string> beaten_;  ///< and the path of what was used instead
+    std::size_t layers_ = 0, also_ = 0;
 };
 
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "../restore_macros.hpp"

@@ -6,7 +6,7 @@
 
 #include "../../../types.hpp"
 #include "../../../version.hpp"
-#include "../layers_and_axes.hpp"
+#include "../hf/model_type.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {

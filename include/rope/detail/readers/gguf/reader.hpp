@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The metadata of a GGUF file as a ModelConfig: layers, heads, which rotary embedding each layer has, and what stands
-// beside it.
-// Included by gguf_config.hpp, which has GgufTensors.
+// beside it. Included by gguf_config.hpp, which has GgufTensors.
 #pragma once
 
 #include <algorithm>
@@ -10,32 +9,21 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "../../../model_config.hpp"
 #include "../hf/models.hpp"
-#include "../layers_and_axes.hpp"
-#include "architectures.hpp"
-#include "fields.hpp"
 #include "rotary.hpp"
-
-#include "../../hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace gguf {
 
-class ROPE_ABI Reader {
+class ROPE_ABI Reader : Rotary {
  public:
     ROPE_COLD Reader(const GgufLookup& get, const GgufTensors& tensors, std::optional<Layout> layout,
                      Diagnostics& diagnostics)
-        : get_(get),
-          fields_(fields_of(get, "", diagnostics)),
-          tensors_(tensors),
-          diagnostics_(diagnostics),
-          layout_(layout) {}
+        : Rotary(get, tensors, diagnostics), get_(get), layout_(layout) {}
 
     ROPE_COLD ModelConfig read() {
         read_architecture();
@@ -48,21 +36,14 @@ class ROPE_ABI Reader {
     }
 
  private:
-    ROPE_COLD bool ok() const noexcept { return diagnostics_.ok(); }
-    ROPE_COLD void warn(const std::string& sentence) { diagnostics_.warn(sentence); }
-    ROPE_COLD bool has(Traits trait) const noexcept { return (architecture_.traits & trait) != 0; }
-    ROPE_COLD std::string named() const { return "architecture " + model_.model_type; }
     ROPE_COLD std::size_t layers() const noexcept { return model_.config_of_layer.size(); }
-
-    // ---- which architecture, how many layers ----
+    ROPE_COLD bool has_chunks() const { return pattern_.find('c') != pattern_.npos; }
 
     ROPE_COLD void read_architecture() {
         const auto name = fields_.text({"general.architecture"});
-        if (!name) return fields_.require(false, "general.architecture", "every GGUF file");
-        bool is_name = !name->empty() && name->size() <= 64;
-        for (const char c : *name)
-            is_name = is_name && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.');
-        if (!is_name)
+        if (!name) return fields_.demand(false, "general.architecture", "every GGUF file");
+        if (name->empty() || name->size() > 64 ||
+            name->find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_.") != name->npos)
             return fields_.refuse("general.architecture", *fields_.find("general.architecture"),
                                   "1 to 64 of the characters a-z, 0-9, -, _ and .");
         model_.model_type = *name;
@@ -72,15 +53,18 @@ class ROPE_ABI Reader {
             if (fields_.count({"hyper_connection.count"}, kAnyCountOrNone).value_or(0) > 0)
                 known = known->with_hyper_connections;
         if (known == nullptr && !layout_)
-            return diagnostics_.fail("general.architecture is " + shown(*name) +
-                                     ", which is not known; give read_gguf_config the layout that the model turns: "
-                                     "Layout::interleaved, (x[2i], x[2i+1]), or Layout::half_split, "
-                                     "(x[i], x[i + rotary_dim/2]).");
+            return fail(
+                "general.architecture is {}, which is not known; give read_gguf_config the layout that the model "
+                "turns: "
+                "Layout::interleaved, (x[2i], x[2i+1]), or Layout::half_split, (x[i], x[i + rotary_dim/2]).",
+                {shown(*name)});
         if (known == nullptr)
-            warn("general.architecture is " + shown(*name) +
-                 ", which is not known; only what the keys say of its layers was used. Not checked is whether its code "
-                 "turns the other way, another slice of the head or other layers.");
-        architecture_ = known != nullptr ? *known : Architecture{"", Rope::neox};
+            warn(
+                "general.architecture is {}, which is not known; only what the keys say of its layers was used. Not "
+                "checked is whether its code turns the other way, another slice of the head or other layers.",
+                {shown(*name)});
+        if (known != nullptr) architecture_ = *known;
+        pattern_ = architecture_.pattern;
         // The conversion of a vision model stores its language model with the pairs of neox.
         const bool was_norm = architecture_.rope == Rope::norm;
         sections_ = fields_.counts("rope.dimension_sections", kAnyCountOrNone).value_or(std::vector<Index>());
@@ -95,23 +79,21 @@ class ROPE_ABI Reader {
     }
 
     ROPE_COLD void read_shape() {
-        const auto count = fields_.count({"block_count"}, kAnyLayers);
-        fields_.require(count.has_value(), "block_count", "every model");
+        const Index count = fields_.needed(fields_.count({"block_count"}, kAnyLayers), "block_count", "every model");
         model_.max_position_embeddings = fields_.count({"context_length"}).value_or(0);
         const Index extra = has(kIsDraft) ? 0 : fields_.count({"nextn_predict_layers"}, kAnyCountOrNone).value_or(0);
         if (!ok()) return;
-        if (extra >= *count)
-            return diagnostics_.fail(fields_.path_of("nextn_predict_layers") + " is " + std::to_string(extra) +
-                                     "; it must be less than block_count (" + std::to_string(*count) + ").");
-        extra_ = static_cast<std::size_t>(extra);
-        model_.config_of_layer.assign(static_cast<std::size_t>(*count), -1);
+        if (extra >= count)
+            return fail("{} is {}; it must be less than block_count ({}).",
+                        {fields_.path_of("nextn_predict_layers"), extra, count});
+        model_.config_of_layer.assign(static_cast<std::size_t>(count), -1);
+        usual_layers_ = layers() - static_cast<std::size_t>(extra);
+        fields_.set_layers(layers(), usual_layers_);
     }
 
-    // ---- heads ----
-
     ROPE_COLD void read_heads() {
-        const auto q = fields_.count_per_layer("attention.head_count", kAnyCountOrNone, layers(), layers() - extra_);
-        auto kv = fields_.count_per_layer("attention.head_count_kv", kAnyCountOrNone, layers(), layers() - extra_);
+        const auto q = fields_.count_per_layer("attention.head_count", kAnyCountOrNone);
+        const auto kv = fields_.count_per_layer("attention.head_count_kv", kAnyCountOrNone);
         const auto key_length = fields_.count({"attention.key_length"}, kAnyHeadDim);
         const auto key_length_mla = fields_.count({"attention.key_length_mla"}, kAnyHeadDim);
         sliding_head_dim_ = fields_.count({"attention.key_length_swa"}, kAnyHeadDim);
@@ -120,35 +102,34 @@ class ROPE_ABI Reader {
         rotary_dim_ =
             fields_.count({"rope.dimension_count"}, architecture_.rope != Rope::none ? kAnyHeadDim : kAnyCountOrNone);
         sliding_rotary_dim_ = fields_.count({"rope.dimension_count_swa"}, kAnyHeadDim);
-        if (architecture_.rope != Rope::none) fields_.require(q.has_value(), "attention.head_count", named());
+        if (architecture_.rope != Rope::none) fields_.demand(q.has_value(), "attention.head_count", named());
         if (!ok()) return;
         is_latent_ = has(kLatentAttention) || (key_length_mla && !has(kCompresses));
         Index first = 0;
         for (std::size_t i = 0; i < layers(); ++i) {
-            HeadCounts here;
-            here.q = q ? of_layer(*q, i) : 0;
-            here.k = here.v = kv ? of_layer(*kv, i) : here.q;
-            if (here.q == 0 || here.k == 0) here = HeadCounts();
-            if (is_latent_ && here.q != 0) here = HeadCounts{here.q, 1, here.q};
+            const Index of_q = q ? of_layer(*q, i) : 0, of_kv = kv ? of_layer(*kv, i) : of_q;
+            HeadCounts here = is_latent_ ? HeadCounts{of_q, 1, of_q} : HeadCounts{of_q, of_kv, of_kv};
+            if (of_q == 0 || of_kv == 0) here = HeadCounts();
             model_.heads.push_back(here);
-            if (first == 0 && q) first = of_layer(*q, i);
+            if (first == 0) first = of_q;
         }
         if (architecture_.rope == Rope::none || first == 0) return;
         const bool is_wide = has(kWidthScale) && (layers() == 46 || layers() == 62);
         const Index width = embedding.value_or(0) / first;
         score_dim_ = is_wide ? width : is_latent_ && key_length_mla ? *key_length_mla : key_length.value_or(width);
-        if (has(kCompresses)) fields_.require(rotary_dim_.has_value(), "rope.dimension_count", named());
+        if (has(kCompresses)) fields_.demand(rotary_dim_.has_value(), "rope.dimension_count", named());
         if (is_latent_) {
-            fields_.require(rotary_dim_.has_value(), "rope.dimension_count", "multi-head latent attention");
+            fields_.demand(rotary_dim_.has_value(), "rope.dimension_count", "multi-head latent attention");
             head_dim_ = rotary_dim_.value_or(0);
         } else if (key_length) {
             head_dim_ = *key_length;
         } else if (!embedding) {
-            fields_.require(false, "attention.key_length", "a model without embedding_length");
+            fields_.demand(false, "attention.key_length", "a model without embedding_length");
         } else if (*embedding % first != 0 || *embedding / first > kMaxHeadDim) {
-            diagnostics_.fail(fields_.path_of("embedding_length") + " is " + std::to_string(*embedding) +
-                              "; without attention.key_length it must be a multiple of attention.head_count (" +
-                              std::to_string(first) + "), and at most 2^20 times it.");
+            fail(
+                "{} is {}; without attention.key_length it must be a multiple of attention.head_count ({}), and at "
+                "most 2^20 times it.",
+                {fields_.path_of("embedding_length"), *embedding, first});
         } else {
             head_dim_ = *embedding / first;
         }
@@ -158,25 +139,19 @@ class ROPE_ABI Reader {
         return list.empty() ? 0 : list[i < list.size() ? i : list.size() - 1];
     }
 
-    // ---- which layer is what ----
-
     ROPE_COLD void read_layer_types() {
         const std::vector<bool> recurrent = recurrent_layers();
         const std::vector<bool> sliding = sliding_layers();
         const std::vector<Index> ratios = compress_ratios();
-        const auto pattern = fields_.count_per_layer("attention.rope_pattern", kYesOrNo, layers(), layers() - extra_);
+        const auto pattern = fields_.count_per_layer("attention.rope_pattern", kYesOrNo);
         const auto dense = fields_.count({"leading_dense_block_count"}, kAnyCountOrNone);
         if (!ok()) return;
-        const bool has_chunks = std::string(architecture_.pattern).find('c') != std::string::npos;
         for (std::size_t i = 0; i < layers(); ++i) {
-            LayerType type = LayerType::full_attention;
-            if (sliding[i]) type = has_chunks ? LayerType::chunked_attention : LayerType::sliding_attention;
-            if (has(kCompresses)) type = LayerType::sliding_attention;
+            LayerType type = has(kCompresses) ? LayerType::sliding_attention : LayerType::full_attention;
+            if (sliding[i]) type = has_chunks() ? LayerType::chunked_attention : LayerType::sliding_attention;
             if (i < ratios.size() && ratios[i] != 0) type = LayerType::compressed_attention;
-            if (recurrent[i] || model_.heads[i].q == 0) {
-                type = LayerType::no_attention;
-                model_.heads[i] = HeadCounts();
-            }
+            if (recurrent[i] || model_.heads[i].q == 0) type = LayerType::no_attention;
+            if (type == LayerType::no_attention) model_.heads[i] = HeadCounts();
             model_.layer_types.push_back(type);
         }
         rotated_ = rotated_layers(model_.layer_types, architecture_.traits, !has(kNoRopeOnFullLayers) || !slides_);
@@ -190,75 +165,64 @@ class ROPE_ABI Reader {
     ROPE_COLD std::vector<Index> compress_ratios() {
         const char* const key = "attention.compress_ratios";
         auto list = has(kCompresses) ? fields_.counts(key, kAnyCountOrNone) : std::nullopt;
-        if (list) list->resize(std::min(list->size(), layers()));
-        list = fields_.per_layer(key, std::move(list), layers(), layers() - extra_);
-        if (has(kNeedsRatios)) fields_.require(list.has_value(), key, named());
+        if (list) list->resize((std::min)(list->size(), layers()));
+        list = fields_.per_layer(key, std::move(list));
+        if (has(kNeedsRatios)) fields_.demand(list.has_value(), key, named());
         return list.value_or(std::vector<Index>());
     }
     ROPE_COLD std::vector<bool> recurrent_layers() {
-        const auto list =
-            fields_.per_layer("attention.recurrent_layers", fields_.counts("attention.recurrent_layers", kYesOrNo),
-                              layers(), layers() - extra_);
+        const auto list = fields_.counts_per_layer("attention.recurrent_layers", kYesOrNo);
         const auto interval = fields_.count({"full_attention_interval"});
-        const std::string pattern = architecture_.pattern;
-        const bool has_recurrence = pattern.find('-') != pattern.npos;
+        const bool has_recurrence = pattern_.find('-') != pattern_.npos;
         std::vector<bool> recurrent(layers(), false);
-        if (!ok()) return recurrent;
-        const Index n = static_cast<Index>(layers() - extra_);
-        for (Index i = 0; i < n; ++i)
-            recurrent[static_cast<std::size_t>(i)] =
-                list ? (*list)[static_cast<std::size_t>(i)] != 0
-                     : (interval || has_recurrence) &&
-                           layer_of_pattern(has_recurrence ? pattern : "-f", interval.value_or(0), 0, i, n) ==
-                               LayerType::no_attention;
+        if (!list && !interval && !has_recurrence) return recurrent;
+        for (std::size_t i = 0; i < usual_layers_ && ok(); ++i)
+            recurrent[i] = list ? (*list)[i] != 0
+                                : by_pattern(has_recurrence ? pattern_ : "-f", interval.value_or(0), 0, i) ==
+                                      LayerType::no_attention;
         return recurrent;
     }
     ROPE_COLD std::vector<bool> sliding_layers() {
         std::vector<bool> sliding(layers(), false);
         const auto window = fields_.count({"attention.sliding_window"}, kAnyCountOrNone);
-        if (has(kNeedsWindow)) fields_.require(window.has_value(), "attention.sliding_window", named());
+        if (has(kNeedsWindow)) fields_.demand(window.has_value(), "attention.sliding_window", named());
         const char* const key = "attention.sliding_window_pattern";
         std::optional<std::vector<Index>> list;
         std::optional<Index> period;
         if (fields_.is_list(key) || has(kNeedsList))
-            list = fields_.per_layer(key, fields_.counts(key, kYesOrNo), layers(), layers() - extra_);
+            list = fields_.counts_per_layer(key, kYesOrNo);
         else
             period = fields_.count({key}, kAnyCountOrNone);
         const bool may_slide = window ? *window > 0 : has(kSlidesAnyway);
-        if (may_slide && has(kNeedsPattern | kNeedsList)) fields_.require(fields_.has(key), key, named());
+        if (may_slide && has(kNeedsPattern | kNeedsList)) fields_.demand(fields_.has(key), key, named());
         if (!ok()) return sliding;
-        std::string pattern = architecture_.pattern;
-        if (pattern.find('-') != pattern.npos) pattern.clear();
+        const std::string pattern = pattern_.find('-') == pattern_.npos ? pattern_ : "";
         slides_ = (list || period || !pattern.empty()) && may_slide;
-        if (!slides_) return sliding;
-        if (pattern.empty()) pattern = "sf";
-        const Index n = static_cast<Index>(layers() - extra_);
-        for (Index i = 0; i < n; ++i)  // a period of 0: all slide
-            sliding[static_cast<std::size_t>(i)] =
-                list ? (*list)[static_cast<std::size_t>(i)] != 0
-                     : period == Index(0) || layer_of_pattern(pattern, period.value_or(0), architecture_.traits, i,
-                                                              n) != LayerType::full_attention;
+        for (std::size_t i = 0; i < usual_layers_ && slides_; ++i)  // a period of 0: all slide
+            sliding[i] = list ? (*list)[i] != 0
+                              : period == Index(0) || by_pattern(pattern.empty() ? "sf" : pattern, period.value_or(0),
+                                                                 architecture_.traits, i) != LayerType::full_attention;
         return sliding;
+    }
+    ROPE_COLD LayerType by_pattern(const std::string& pattern, Index period, Traits traits, std::size_t i) const {
+        return layer_of_pattern(pattern, period, traits, static_cast<Index>(i), static_cast<Index>(usual_layers_));
     }
 
     ROPE_COLD bool any_is_rotated() {
         const bool is_on = !has(kFinetunedIsSwitch) || fields_.truth({"rope.scaling.finetuned"}).value_or(true);
-        if (!is_on) warn(fields_.path_of("rope.scaling.finetuned") + " is false: no layer has RoPE.");
+        if (!is_on) warn("{} is false: no layer has RoPE.", {fields_.path_of("rope.scaling.finetuned")});
         const bool has_alibi = has(kAlibiWithFortyLayers) && layers() == 40;
         if (has_alibi)
-            warn(fields_.path_of("block_count") + " is 40: no layer has RoPE, because this model has ALiBi.");
+            warn("{} is 40: no layer has RoPE, because this model has ALiBi.", {fields_.path_of("block_count")});
         return is_on && !has_alibi && std::find(rotated_.begin(), rotated_.end(), true) != rotated_.end();
     }
 
-    // ---- rotary embeddings ----
-
     ROPE_COLD void read_rotary() {
-        Rotary rotary(fields_, tensors_, architecture_, model_);
-        rotary.read_scaling();
+        read_scaling();
         const auto base = fields_.number({"rope.freq_base"}, kAnyBase);
         auto sliding_base = fields_.number({"rope.freq_base_swa"}, kAnyBase);
         const auto compressed_base = fields_.number({"attention.compress_rope_freq_base"}, kAnyBase);
-        if (ok()) rotary.read_temperature(slides_);
+        if (ok()) read_temperature(slides_ && has_chunks());
         if (!ok() || !any_is_rotated()) return;
         bool any_slides = false, any_compresses = false;
         for (std::size_t i = 0; i < layers(); ++i) {
@@ -266,7 +230,7 @@ class ROPE_ABI Reader {
             any_compresses = any_compresses || model_.layer_types[i] == LayerType::compressed_attention;
         }
         if (has(kNeedsSlidingBase) && any_slides)
-            fields_.require(sliding_base.has_value(), "rope.freq_base_swa", named());
+            fields_.demand(sliding_base.has_value(), "rope.freq_base_swa", named());
 
         if (!base) fields_.warn_of_default("rope.freq_base", "10000", "the default of GGUF");
         const double usual_base = base.value_or(10000.0);
@@ -291,7 +255,7 @@ class ROPE_ABI Reader {
                                    sliding_rotary_dim_ ? sliding_rotary_dim_ : rotary_dim_, "attention.key_length_swa",
                                    "rope.dimension_count_swa");
         if (has(kHalfOnFullLayers)) full.rotary_dim = rotary_dim(full) / 2;
-        const bool slid_is_unscaled = has(kScalingOnFullOnly) && rotary.is_scaled();
+        const bool slid_is_unscaled = has(kScalingOnFullOnly) && is_scaled();
         const bool are_alike = slid_base == full_base && slid.head_dim == full.head_dim &&
                                slid.rotary_dim == full.rotary_dim && !slid_is_unscaled;
         Index index_of_full = -1, index_of_slid = -1;
@@ -301,12 +265,12 @@ class ROPE_ABI Reader {
             Index& index = slides ? index_of_slid : index_of_full;
             if (index < 0) {
                 index = static_cast<Index>(model_.configs.size());
-                model_.configs.push_back(slides ? rotary.make(slid, slid_base, slid_is_unscaled)
-                                                : rotary.make(full, full_base, false));
+                model_.configs.push_back(slides ? make(slid, slid_base, slid_is_unscaled)
+                                                : make(full, full_base, false));
             }
             model_.config_of_layer[i] = index;
         }
-        if (ok()) rotary.read_sections(std::move(sections_));
+        if (ok()) read_sections(std::move(sections_));
     }
     ROPE_COLD bool is_sliding(std::size_t i) const { return model_.layer_types[i] == LayerType::sliding_attention; }
     ROPE_COLD Config with_dimensions(Index head_dim, const std::optional<Index>& rotary_dim, const char* head_dim_key,
@@ -316,29 +280,24 @@ class ROPE_ABI Reader {
         c.head_dim = head_dim;
         const Index d = rotary_dim.value_or(head_dim);
         if (d < 2 || d % 2 != 0 || d > head_dim)
-            diagnostics_.fail(fields_.path_of(rotary_dim ? rotary_dim_key : head_dim_key) + " is " + std::to_string(d) +
-                              "; so many features turn, which must be an even number from 2 to those of a head (" +
-                              std::to_string(head_dim) + ").");
+            fail("{} is {}; so many features turn, which must be an even number from 2 to those of a head ({}).",
+                 {fields_.path_of(rotary_dim ? rotary_dim_key : head_dim_key), d, head_dim});
         if (d != head_dim) c.rotary_dim = d;
         if (has(kCompresses)) c.rotary_offset = head_dim - d;
         return c;
     }
 
-    // ---- what stands beside the rotation ----
-
     ROPE_COLD void read_steps() {
         const HfModel* const type = find_hf_model(architecture_.hf_type);
         if (type == nullptr) return;
-        const HeadSteps usual = usual_steps(*type);
+        const HeadSteps usual = read_usual_steps(*type);
         const auto own_scale = fields_.number({"attention.scale"}, kAnyFactorOrNone);
         const Index shared = fields_.count({"attention.shared_kv_layers"}, kAnyCountOrNone).value_or(0);
         Index kv_of_sliding = 0;
         for (std::size_t i = 0; i < layers(); ++i)
             if (is_sliding(i)) kv_of_sliding = model_.heads[i].k;
         for (std::size_t i = 0; i < layers(); ++i) {
-            const LayerType kind = model_.layer_types[i];
             HeadSteps s = usual;
-            if ((type->traits & kNormIfRotated) != 0 && model_.config_of_layer[i] < 0) s.q = s.k = HeadNorm();
             const Index dim = is_sliding(i) && !is_latent_ ? sliding_head_dim_.value_or(score_dim_) : score_dim_;
             if (own_scale.value_or(0.0) != 0.0)
                 s.softmax_scale = *own_scale;
@@ -348,27 +307,18 @@ class ROPE_ABI Reader {
                 s.softmax_scale = model_.softmax_scale_factor / std::sqrt(static_cast<double>(dim));
             // Gemma 4: full layers have fewer key heads just where their keys' projection makes the values, too.
             s.values_from_key_projection = (type->traits & kValuesFromKeysIfAsked) != 0 &&
-                                           kind == LayerType::full_attention && kv_of_sliding != 0 &&
+                                           model_.layer_types[i] == LayerType::full_attention && kv_of_sliding != 0 &&
                                            kv_of_sliding != model_.heads[i].k;
-            if (kind == LayerType::no_attention) s = HeadSteps();
-            s.keys_of_layer = static_cast<Index>(i);
-            model_.steps.push_back(s);
+            add_steps(model_, *type, s, i);
         }
-        share_last_keys(model_.steps, model_.layer_types, layers() - extra_, shared);
+        share_last_keys(model_, usual_layers_, shared);
     }
-    ROPE_COLD HeadSteps usual_steps(const HfModel& type) {
-        HeadSteps s;
-        s.v = type.v_norm;
-        if (has_norm(type)) s.q = s.k = type.norm;
+    ROPE_COLD HeadSteps read_usual_steps(const HfModel& type) {
         const bool is_layer_norm = type.norm.kind == NormKind::layer_norm;
-        const auto eps = fields_.number(
-            {is_layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon"}, kAnyPart);
-        for (HeadNorm* norm : {&s.q, &s.k, &s.v}) {
-            norm->adds_one = false;  // conversions have added it
-            if (norm->kind != NormKind::none && type.eps_key != nullptr) norm->eps = eps.value_or(norm->eps);
-        }
-        s.keys_are_values = (type.traits & kKeysAreValues) != 0;
-        if (s.keys_are_values) s.q.weight = NormWeight::none;
+        const char* const key = is_layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
+        const bool is_normed = has_norm(type);
+        HeadSteps s = usual_steps(type, is_normed, fields_.number({key}, kAnyPart));
+        s.q.adds_one = s.k.adds_one = s.v.adds_one = false;  // conversions have added it
         if (const double given = fields_.number({"attention.value_scale"}, kAnyNumber).value_or(0.0); given != 0.0)
             s.v_factor = given;
         s.clip = fields_.number({"attention.clamp_kqv"}, kAnyFactorOrNone).value_or(0.0);
@@ -383,23 +333,17 @@ class ROPE_ABI Reader {
     }
 
     const GgufLookup& get_;
-    Fields fields_;
-    const GgufTensors& tensors_;
-    Diagnostics& diagnostics_;
     std::optional<Layout> layout_;
-    Architecture architecture_ = {"", Rope::neox};
-    std::size_t extra_ = 0;
+    std::string pattern_;
+    std::size_t usual_layers_ = 0;        ///< those before the ones that predict further tokens
     Index head_dim_ = 0, score_dim_ = 0;  ///< score_dim_: features that q and k are multiplied over
     std::optional<Index> sliding_head_dim_, rotary_dim_, sliding_rotary_dim_;
     std::vector<Index> sections_;
     bool is_latent_ = false, slides_ = false;
     std::vector<bool> rotated_;
-    ModelConfig model_;
 };
 
 }  // namespace gguf
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "../../restore_macros.hpp"

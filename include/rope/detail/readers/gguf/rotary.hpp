@@ -1,53 +1,90 @@
 // SPDX-License-Identifier: MIT
-// The rotary embeddings of a GGUF file: its keys about RoPE and its tensors of factors.
-// Included by gguf_config.hpp, which has GgufTensors.
+// The metadata of a GGUF file as Fields; its rotary embeddings: keys about scaling, and tensors of factors.
+// Included by gguf_config.hpp, which has GgufValue and GgufTensors.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "../../../config.hpp"
-#include "../../../model_config.hpp"
 #include "../../schedule_formulas.hpp"
 #include "../layers_and_axes.hpp"
 #include "architectures.hpp"
-#include "fields.hpp"
-
-#include "../../hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace gguf {
 
-inline constexpr NumberRange kAnyLogMultiplier = {0.0, 0x1p16, "a number from 0 to 2^16"};
+/// A number as a sentence shows it.
+ROPE_COLD std::string shown(double value) { return Message("{}", {value}).text(); }
+/// A string as a sentence shows it.
+ROPE_COLD std::string shown(const std::string& value) {
+    std::string text = "\"";
+    for (const char c : value) {
+        if (text.size() > kMaxShown) return text + "...\"";
+        text += c >= ' ' && c <= '~' ? c : '?';
+    }
+    return text + "\"";
+}
 
-/// Reads the keys about scaling once, and makes the Config of layers with full and with sliding attention of them.
+/// One kind of value after the other as a Value.
+struct ROPE_ABI MakeValue {
+    ROPE_COLD Value operator()(bool x) const { return {Value::Kind::truth, x ? 1.0 : 0.0, {}, x ? "true" : "false"}; }
+    template <class Number>
+    ROPE_COLD Value operator()(Number x) const {
+        return {Value::Kind::number, static_cast<double>(x), {}, Message("{}", {x}).text()};
+    }
+    ROPE_COLD Value operator()(const std::string& x) const { return {Value::Kind::text, 0.0, x, shown(x)}; }
+    template <class T>
+    ROPE_COLD Value operator()(const std::vector<T>& list) const {
+        Value v = {Value::Kind::list, 0.0, {}, "an array of " + std::to_string(list.size())};
+        v.size = list.size();
+        for (std::size_t i = 0; i < (std::min)(v.size, kMaxEntries); ++i) v.items.push_back((*this)(list[i]));
+        return v;
+    }
+};
+
+/// Keys with `prefix` and a dot before them; empty: as they are.
+ROPE_COLD Fields fields_of(const GgufLookup& get, const std::string& prefix, Diagnostics& diagnostics) {
+    const auto find = [&get, prefix](std::string_view key) -> std::optional<Value> {
+        const auto value = get(prefix.empty() ? std::string(key) : sentence_of("{}.{}", {prefix, key}));
+        if (!value || value->valueless_by_exception()) return std::nullopt;
+        return std::visit(MakeValue(), *value);
+    };
+    return {find, prefix, diagnostics};
+}
+
+/// What is known of a file. Reads the keys about scaling once, and makes the Config of layers with full and with sliding
+/// attention of them.
 class ROPE_ABI Rotary {
- public:
-    ROPE_COLD Rotary(Fields& fields, const GgufTensors& tensors, const Architecture& architecture, ModelConfig& model)
-        : fields_(fields),
-          tensors_(tensors),
-          architecture_(architecture),
-          diagnostics_(fields.diagnostics()),
-          model_(model) {}
+ protected:
+    ROPE_COLD Rotary(const GgufLookup& get, const GgufTensors& tensors, Diagnostics& diagnostics)
+        : fields_(fields_of(get, "", diagnostics)), tensors_(tensors), diagnostics_(diagnostics) {}
+
+    ROPE_COLD bool ok() const noexcept { return diagnostics_.ok(); }
+    ROPE_COLD bool has(Traits trait) const noexcept { return (architecture_.traits & trait) != 0; }
+    ROPE_COLD void fail(std::string_view form, Words words = {}) { diagnostics_.fail(form, words); }
+    ROPE_COLD void warn(std::string_view form, Words words) { diagnostics_.warn(form, words); }
+    ROPE_COLD std::string named() const { return "architecture " + model_.model_type; }
 
     ROPE_COLD void read_scaling() {
         const auto type = fields_.text({"rope.scaling.type"});
         type_ = type.value_or("linear");
-        const bool is_known = type_ == "none" || type_ == "linear" || type_ == "yarn" || type_ == "longrope";
+        const bool is_known = type_ == "none" || type_ == "linear" || has_original_length();
         if (!is_known)
             fields_.refuse(fields_.path_of("rope.scaling.type"), *fields_.find("rope.scaling.type"),
                            "none, linear, yarn or longrope");
         const bool has_factors = !tensors_.rope_factors_long.empty() || !tensors_.rope_factors_short.empty();
         if (!type && has_factors) type_ = "longrope";  // Phi-3 and MiniCPM3 have the tensors and no type
-        check_tensors(has_factors);
+        check_tensors();
         read_factor(type.has_value());
         attn_factor_ = fields_.number({"rope.scaling.attn_factor"}, kAnyFactor);
         original_ = fields_.count({"rope.scaling.original_context_length"});
@@ -55,34 +92,31 @@ class ROPE_ABI Rotary {
         read_yarn_keys();
         read_alpha();
         if (type_ == "longrope" && !attn_factor_)
-            warn(fields_.path_of("rope.scaling.attn_factor") +
-                 " is missing; the magnitude was taken from context_length and original_context_length.");
-        if ((type_ == "yarn" || type_ == "longrope") && !original_ && diagnostics_.ok()) {
-            const char* const by = type_ == "yarn" ? "rope.scaling.type yarn" : "rope.scaling.type longrope";
-            if (model_.max_position_embeddings == 0)
-                return fields_.require(false, "rope.scaling.original_context_length", by);
-            fields_.warn_of_default("rope.scaling.original_context_length",
-                                    std::to_string(model_.max_position_embeddings), "the context_length");
-        }
+            warn("{} is missing; the magnitude was taken from context_length and original_context_length.",
+                 {fields_.path_of("rope.scaling.attn_factor")});
+        if (!has_original_length() || original_ || !ok()) return;
+        fields_.demand(original_length() != 0, "rope.scaling.original_context_length", "rope.scaling.type " + type_);
+        fields_.warn_of_default("rope.scaling.original_context_length", original_length(), "the context_length");
     }
 
     /// The length that the model was trained with.
     ROPE_COLD Index original_length() const { return original_.value_or(model_.max_position_embeddings); }
+    ROPE_COLD bool has_original_length() const { return type_ == "yarn" || type_ == "longrope"; }
 
     /// Whether the scaling changes anything.
     ROPE_COLD bool is_scaled() const {
-        return type_ == "yarn" || type_ == "longrope" || factor_ != 1.0 || attn_factor_.value_or(1.0) != 1.0 ||
-               alpha_ || !tensors_.rope_freqs.empty();
+        return has_original_length() || factor_ != 1.0 || attn_factor_.value_or(1.0) != 1.0 || alpha_ ||
+               !tensors_.rope_freqs.empty();
     }
 
-    ROPE_COLD void read_temperature(bool slides) {
+    ROPE_COLD void read_temperature(bool has_chunks) {
         const auto scale = fields_.number({"attention.temperature_scale"}, kAnyNumber);
         const auto length = fields_.count({"attention.temperature_length"});
         if (scale && *scale != 0.0) {
             const Index period = length.value_or(original_length());
-            fields_.require(period != 0, "attention.temperature_length", "attention.temperature_scale");
+            fields_.demand(period != 0, "attention.temperature_length", "attention.temperature_scale");
             model_.attention_temperature = {*scale, static_cast<double>(period), 0, true, false};
-        } else if (std::string(architecture_.pattern).find('c') != std::string::npos && slides) {
+        } else if (has_chunks) {
             model_.attention_temperature = {0.1, 8192.0, 1, false, true};
         } else if (length) {
             fields_.warn_not_used("attention.temperature_length", "attention.temperature_scale is missing or 0");
@@ -98,60 +132,53 @@ class ROPE_ABI Rotary {
                 fields_.warn_not_used(key, named() + " is not known to have positions of several axes");
             return;
         }
-        fields_.require(fields_.has(key), key, named());
+        fields_.demand(fields_.has(key), key, named());
         while (!sections.empty() && sections.back() == 0) sections.pop_back();
         const Index pairs = rotary_dim(model_.configs.front()) / 2;
         const Mrope kind = architecture_.rope == Rope::imrope ? Mrope::fourth_axis : Mrope::chunked;
-        if (!diagnostics_.ok()) return;
-        if (fits(kind, sections, pairs)) return set_axes(model_, kind, sections);
-        diagnostics_.fail(misfit(fields_.path_of(key), kind, sections, pairs));
+        if (ok()) set_axes(model_, kind, sections, pairs, fields_.path_of(key), diagnostics_);
     }
 
     /// Adds base and scaling to a Config that has its layout and dimensions.
     ROPE_COLD Config make(Config c, double base, bool is_unscaled) {
         c.base = base;
         if (!is_unscaled) scale(c);
-        const Status s = diagnostics_.ok() ? check(c) : Status();
-        if (!s.ok()) diagnostics_.fail(in_words(s));
+        if (const CheckResult s = validate(c); !s.ok()) fail(in_words(s));
         return c;
     }
 
- private:
-    ROPE_COLD void warn(const std::string& sentence) { diagnostics_.warn(sentence); }
-    ROPE_COLD std::string named() const { return "architecture " + model_.model_type; }
+    Fields fields_;
+    const GgufTensors& tensors_;
+    Diagnostics& diagnostics_;
+    Architecture architecture_ = {"", Rope::neox};
+    ModelConfig model_;
 
-    ROPE_COLD void check_tensors(bool has_factors) {
-        const auto refuse = [&](const char* tensor, const std::vector<float>& values, const std::string& rule) {
-            diagnostics_.fail(std::string(tensor) + " has " + std::to_string(values.size()) + " entries; " + rule);
+ private:
+    ROPE_COLD void check_tensors() {
+        const bool is_long = type_ == "longrope";
+        const auto look_at = [&](const char* name, const std::vector<float>& values, bool is_needed, bool is_allowed) {
+            if (values.empty() ? is_needed : !is_allowed)
+                fail("{} has {} entries; with {} {} {}.",
+                     {name, values.size(), fields_.path_of("rope.scaling.type"), type_,
+                      is_needed ? "it must have one per pair" : "there must be none"});
         };
-        const std::string with = "with " + fields_.path_of("rope.scaling.type") + " " + type_;
-        if (type_ == "longrope") {
-            const std::string needed = with + " it must have one per pair.";
-            if (tensors_.rope_factors_long.empty()) refuse("rope_factors_long.weight", {}, needed);
-            if (tensors_.rope_factors_short.empty()) refuse("rope_factors_short.weight", {}, needed);
-        } else if (has_factors) {
-            const bool is_long = !tensors_.rope_factors_long.empty();
-            refuse(is_long ? "rope_factors_long.weight" : "rope_factors_short.weight",
-                   is_long ? tensors_.rope_factors_long : tensors_.rope_factors_short, with + " there must be none.");
-        }
+        look_at("rope_factors_long.weight", tensors_.rope_factors_long, is_long, is_long);
+        look_at("rope_factors_short.weight", tensors_.rope_factors_short, is_long, is_long);
         // ggml would divide YaRN's frequencies by them, and take them for LongRoPE's: no known model means that.
-        if ((type_ == "yarn" || type_ == "longrope") && !tensors_.rope_freqs.empty())
-            refuse("rope_freqs.weight", tensors_.rope_freqs, with + " there must be none.");
+        look_at("rope_freqs.weight", tensors_.rope_freqs, false, !has_original_length());
     }
 
     ROPE_COLD void read_factor(bool type_is_given) {
         const auto newer = fields_.number({"rope.scaling.factor"}, kAnyFactor);
         const auto older = fields_.number({"rope.scale_linear"}, kAnyFactor);
         const char* const key = newer || !older ? "rope.scaling.factor" : "rope.scale_linear";
+        const bool is_used = type_ == "linear" || type_ == "yarn";
         if (newer && older && *newer != *older)
             fields_.warn_not_used("rope.scale_linear", "rope.scaling.factor is there, too");
-        const auto given = newer ? newer : older;
-        if (type_is_given && (type_ == "linear" || type_ == "yarn"))
-            fields_.require(given.has_value(), key, "rope.scaling.type " + type_);
-        factor_ = given.value_or(1.0);
-        if (type_ == "linear" || type_ == "yarn") return;
-        if (factor_ != 1.0) fields_.warn_not_used(key, "rope.scaling.type is " + type_);
-        factor_ = 1.0;
+        factor_ = newer.value_or(older.value_or(1.0));
+        if (type_is_given && is_used) fields_.demand(newer || older, key, "rope.scaling.type " + type_);
+        if (!is_used && factor_ != 1.0) fields_.warn_not_used(key, "rope.scaling.type is " + type_);
+        if (!is_used) factor_ = 1.0;
     }
 
     ROPE_COLD void read_yarn_keys() {
@@ -159,30 +186,26 @@ class ROPE_ABI Rotary {
         const auto beta_slow = fields_.number({"rope.scaling.yarn_beta_slow"}, kAnyFactor);
         const auto ext_factor = fields_.number({"rope.scaling.yarn_ext_factor"},
                                                {-0x1p32, 1.0, "a number from 0 to 1, or negative for none"});
-        const auto log_multiplier = fields_.number({"rope.scaling.yarn_log_multiplier"}, kAnyLogMultiplier);
+        const auto log_multiplier =
+            fields_.number({"rope.scaling.yarn_log_multiplier"}, {0.0, 0x1p16, "a number from 0 to 2^16"});
         const auto magnitude = fields_.number({"rope.scaling.yarn_attn_factor"}, kAnyFactor);
-        if (type_ != "yarn") {
-            for (const char* key :
-                 {"rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow", "rope.scaling.yarn_ext_factor",
-                  "rope.scaling.yarn_log_multiplier", "rope.scaling.yarn_attn_factor"})
-                if (fields_.has(key)) fields_.warn_not_used(key, "rope.scaling.type is not yarn");
-            return;
-        }
+        if (type_ != "yarn")
+            return warn_not_used(
+                {"rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow", "rope.scaling.yarn_ext_factor",
+                 "rope.scaling.yarn_log_multiplier", "rope.scaling.yarn_attn_factor"},
+                "rope.scaling.type is not yarn");
         yarn_.factor = factor_;
         yarn_.beta_fast = beta_fast.value_or(has(kBetaFastEight) ? 8.0 : yarn_.beta_fast);
         yarn_.beta_slow = beta_slow.value_or(yarn_.beta_slow);
         yarn_.truncate = !has(kYarnIsNotTruncated);
         yarn_.extrapolation_factor = ext_factor.value_or(-1.0) < 0.0 ? 1.0 : *ext_factor;
-        if (has(kCompresses)) {
-            yarn_.magnitude = schedule::YarnMagnitude::none;
-            for (const char* key :
-                 {"rope.scaling.attn_factor", "rope.scaling.yarn_log_multiplier", "rope.scaling.yarn_attn_factor"})
-                if (fields_.has(key)) fields_.warn_not_used(key, "the magnitude of " + named() + " is 1");
-            return;
-        }
-        yarn_.attn_factor = attn_factor_.value_or(1.0);
         // ggml's kernel has its 1 + 0.1 ln(factor) only where the ramp is in use.
-        if (yarn_.extrapolation_factor == 0.0) yarn_.magnitude = schedule::YarnMagnitude::none;
+        if (has(kCompresses) || yarn_.extrapolation_factor == 0.0) yarn_.magnitude = schedule::YarnMagnitude::none;
+        if (has(kCompresses))
+            return warn_not_used(
+                {"rope.scaling.attn_factor", "rope.scaling.yarn_log_multiplier", "rope.scaling.yarn_attn_factor"},
+                "the magnitude of " + named() + " is 1");
+        yarn_.attn_factor = attn_factor_.value_or(1.0);
         const double g = yarn_magnitude(yarn_, exact(factor_), 1.0).hi;
         if (log_multiplier && *log_multiplier != 0.0) {
             // In float, as the file has it: 0.1f / 0.1f is 1.
@@ -194,25 +217,28 @@ class ROPE_ABI Rotary {
         }
         if (magnitude) read_yarn_attn_factor(*magnitude, g);
     }
+    ROPE_COLD void warn_not_used(Keys keys, std::string_view because) {
+        for (const char* key : keys)
+            if (fields_.has(key)) fields_.warn_not_used(key, because);
+    }
     /// Conversions write two things there: "attn_factor", by which the magnitude is multiplied, and "attention_factor",
     /// which is all of it. The second is recognised by being YaRN's own.
     ROPE_COLD void read_yarn_attn_factor(double value, double g) {
         if (value == 1.0) return;
-        const std::string path = fields_.path_of("rope.scaling.yarn_attn_factor") + " is " + shown(value);
-        if (std::fabs(value - g) <= 1e-4 * g && yarn_.magnitude == schedule::YarnMagnitude::standard) {
-            warn(path + " and was taken for the whole magnitude, because YaRN's own is the same.");
-            return;
-        }
-        yarn_.attn_factor *= value;
-        warn(path + " and multiplies YaRN's magnitude; some conversions mean the whole magnitude by it.");
+        const bool is_own = std::fabs(value - g) <= 1e-4 * g && yarn_.magnitude == schedule::YarnMagnitude::standard;
+        if (!is_own) yarn_.attn_factor *= value;
+        warn(is_own ? "{} is {} and was taken for the whole magnitude, because YaRN's own is the same."
+                    : "{} is {} and multiplies YaRN's magnitude; some conversions mean the whole "
+                      "magnitude by it.",
+             {fields_.path_of("rope.scaling.yarn_attn_factor"), shown(value)});
     }
     /// HunYuan: NTK-aware.
     ROPE_COLD void read_alpha() {
         alpha_ = fields_.number({"rope.scaling.alpha"}, kAnyFactor);
         if (!alpha_) return;
         if (!tensors_.rope_freqs.empty())
-            diagnostics_.fail("rope_freqs.weight has " + std::to_string(tensors_.rope_freqs.size()) +
-                              " entries; with " + fields_.path_of("rope.scaling.alpha") + " there must be none.");
+            fail("rope_freqs.weight has {} entries; with {} there must be none.",
+                 {tensors_.rope_freqs.size(), fields_.path_of("rope.scaling.alpha")});
         if (type_ == "none" || type_ == "linear") return;
         fields_.warn_not_used("rope.scaling.alpha", "rope.scaling.type is " + type_);
         alpha_.reset();
@@ -222,7 +248,7 @@ class ROPE_ABI Rotary {
     ROPE_COLD std::vector<double> factors_of(const std::vector<float>& values, const Config& c) const {
         std::vector<double> factors(values.begin(), values.end());
         const std::size_t pairs = static_cast<std::size_t>(rotary_dim(c) / 2);
-        if (has(kHalfOnFullLayers)) factors.resize(std::min(factors.size(), pairs));
+        if (has(kHalfOnFullLayers)) factors.resize((std::min)(factors.size(), pairs));
         return factors;
     }
 
@@ -251,7 +277,7 @@ class ROPE_ABI Rotary {
     }
 
     /// What check(config) refuses, said of the file's keys.
-    ROPE_COLD std::string in_words(const Status& status) const {
+    ROPE_COLD std::string in_words(const CheckResult& status) const {
         const std::pair<const char*, std::string> names[] = {
             {"schedule.freq_factors", "rope_freqs.weight"},
             {"schedule.long_factor", "rope_factors_long.weight"},
@@ -267,13 +293,6 @@ class ROPE_ABI Rotary {
         return status.message();
     }
 
-    ROPE_COLD bool has(Traits trait) const noexcept { return (architecture_.traits & trait) != 0; }
-
-    Fields& fields_;
-    const GgufTensors& tensors_;
-    const Architecture& architecture_;
-    Diagnostics& diagnostics_;
-    ModelConfig& model_;
     std::string type_;
     double factor_ = 1.0;
     std::optional<double> attn_factor_, alpha_;
@@ -285,5 +304,3 @@ class ROPE_ABI Rotary {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "../../restore_macros.hpp"

@@ -1,80 +1,50 @@
 // SPDX-License-Identifier: MIT
-// How many heads each layer of a Hugging Face configuration has, and how large they are.
+// How many heads each layer of a Hugging Face configuration has, how large they are, and what is done to them beside the
+// rotation.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "../../../model_config.hpp"
-#include "json.hpp"
-#include "models.hpp"
-#include "names.hpp"
-
-#include "../../hide_macros.hpp"
+#include "layers.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The heads of a layer that attends.
-struct ROPE_ABI HfHeads {
-    Index q = 0, kv = 0;
-    Index head_dim = 0;            ///< of the tensor that is rotated
-    std::string head_dim_is = {};  ///< the paths of the keys that say so
-    Index rotary_dim = 0;          ///< where a key counts them; 0: see partial_rotary_factor
-    Index plain_dim = 0;           ///< latent attention: features of a head that are not rotated
-    bool is_latent = false;
-};
-
-class ROPE_ABI HfHeadReader {
+class ROPE_ABI HfHeadReader : HfPart {
  public:
-    ROPE_COLD HfHeadReader(JsonFields& top, const HfModel& type)
-        : top_(top), type_(type), diagnostics_(top.diagnostics()) {}
+    ROPE_COLD explicit HfHeadReader(HfFile& file) : HfPart(file) {}
 
-    /// One entry per layer. Entries of lists beyond the layers, `extra` of them, are allowed.
-    ROPE_COLD std::vector<HfHeads> read(const List<LayerType>& types, std::size_t extra) {
+    ROPE_COLD void read() {
         const HfHeads usual = read_usual();
-        if (!diagnostics_.ok()) return {};
-        std::vector<HfHeads> heads(types.size(), usual);
-        const auto where = [&](LayerType type, const HfHeads& given) {
-            for (std::size_t i = 0; i < types.size(); ++i)
-                if (types[i] == type) heads[i] = given;
-        };
-        where(LayerType::full_attention, full(usual));
-        where(LayerType::sliding_attention, sliding(usual));
-        const auto per_layer = [&](const char* key, Index HfHeads::*member) {
-            const auto list = top_.per_layer(key, top_.counts(key, kAnyCount), types.size(), types.size() + extra);
-            for (std::size_t i = 0; list && i < list->size(); ++i) heads[i].*member = (*list)[i];
-        };
-        per_layer("num_attention_heads_per_layer", &HfHeads::q);
-        per_layer("num_key_value_heads_per_layer", &HfHeads::kv);
-        read_blocks(heads);
-        read_per_layer_config(heads);
-        return heads;
+        if (!ok()) return;
+        const HfHeads of_full = full(usual), of_sliding = sliding(usual);
+        for (const LayerType type : model_.layer_types)
+            file_.heads.push_back(type == LayerType::full_attention      ? of_full
+                                  : type == LayerType::sliding_attention ? of_sliding
+                                                                         : usual);
+        read_list("num_attention_heads_per_layer", &HfHeads::q);
+        read_list("num_key_value_heads_per_layer", &HfHeads::kv);
+        read_blocks();
+        read_per_layer_config();
     }
 
  private:
-    /// What a missing count means for the model's type; 0: nothing.
-    ROPE_COLD std::optional<Index> or_default(std::optional<Index> value, const char* key, Index of_type) {
-        if (value || of_type == 0) return value;
-        top_.warn_of_default(key, std::to_string(of_type), "the default of its model_type");
-        return of_type;
-    }
-
     ROPE_COLD HfHeads read_usual() {
         HfHeads h;
         const auto q = or_default(top_.count(kQueryKeys), "num_attention_heads", type_.q_heads);
-        top_.require(q.has_value(), "num_attention_heads", "every model");
+        top_.demand(q.has_value(), "num_attention_heads", "every model");
         JsonFields& attn_config = top_.inside("attn_config");  // DBRX
         auto kv = top_.count(kKeyKeys);
         if (!kv) kv = attn_config.count({"kv_n_heads"});
         if (type_.kv_heads != type_.q_heads || type_.kv_heads == 0)
             kv = or_default(kv, "num_key_value_heads", type_.kv_heads);
         // Falcon: one key head unless the newer architecture, which counts them, is meant.
-        const bool multi_query = top_.truth({"multi_query"}).value_or((type_.traits & kMultiQuery) != 0);
+        const bool multi_query = top_.truth({"multi_query"}).value_or(has(kMultiQuery));
         if (multi_query && !top_.truth({"new_decoder_architecture"}).value_or(false)) kv = 1;
         auto hidden = top_.count(kHiddenKeys);
         // DeepSeek-OCR: false means plain attention.
@@ -84,10 +54,10 @@ class ROPE_ABI HfHeadReader {
         h.plain_dim = top_.count({"qk_nope_head_dim"}, kAnyCountOrNone).value_or(0);
         top_.count({"qk_head_dim"}, kAnyCountOrNone);
         const auto head_dim = top_.count(kHeadDimKeys, kAnyHeadDim);
-        if (!diagnostics_.ok()) return h;
+        if (!ok()) return h;
         h.q = *q;
         h.kv = kv.value_or(*q);
-        h.is_latent = turning && (type_.traits & kTrailingSlice) == 0;
+        h.is_latent = turning && !has(kTrailingSlice);
         if (turning && !h.is_latent) h.rotary_dim = *turning;
         h.head_dim_is = h.is_latent ? top_.path_of("qk_rope_head_dim") : top_.path_of_first(kHeadDimKeys);
         if (!h.is_latent && !head_dim) hidden = or_default(hidden, "hidden_size", type_.hidden);
@@ -97,11 +67,10 @@ class ROPE_ABI HfHeadReader {
             const bool is_usual = hidden && *hidden == type_.head_dim * *q;
             h.head_dim = is_usual ? type_.head_dim : *or_default({}, "head_dim", type_.head_dim);
         } else if (!hidden) {
-            top_.require(false, "head_dim", "a model without hidden_size");
+            top_.demand(false, "head_dim", "a model without hidden_size");
         } else if (*hidden % *q != 0 || *hidden / *q > kMaxHeadDim) {
-            diagnostics_.fail(top_.path_of_first(kHiddenKeys) + " is " + std::to_string(*hidden) +
-                              "; without head_dim it must be a multiple of " + top_.path_of_first(kQueryKeys) + " (" +
-                              std::to_string(*q) + "), and at most 2^20 times as much.");
+            fail("{} is {}; without head_dim it must be a multiple of {} ({}), and at most 2^20 times as much.",
+                 {top_.path_of_first(kHiddenKeys), *hidden, top_.path_of_first(kQueryKeys), *q});
         } else {
             h.head_dim = *hidden / *q;
             h.head_dim_is = top_.path_of_first(kHiddenKeys) + " / " + top_.path_of_first(kQueryKeys);
@@ -109,84 +78,154 @@ class ROPE_ABI HfHeadReader {
         return h;
     }
 
+    /// Heads like `h`, but for what these keys of `fields` say.
+    ROPE_COLD static HfHeads changed(HfHeads h, JsonFields& fields, Keys q, Keys kv, const char* head_dim) {
+        h.q = fields.count(q).value_or(h.q);
+        h.kv = fields.count(kv).value_or(h.kv);
+        const auto dim = fields.count({head_dim}, kAnyHeadDim);
+        if (dim && !h.is_latent) {
+            h.head_dim = *dim;
+            h.head_dim_is = fields.path_of(head_dim);
+        }
+        return h;
+    }
     /// Gemma 4: full layers have larger heads, and fewer of them for keys.
-    ROPE_COLD HfHeads full(HfHeads h) {
-        const auto kv = top_.count({"num_global_key_value_heads"});
-        if (kv && top_.truth({"attention_k_eq_v"}).value_or(true)) h.kv = *kv;
-        auto head_dim = top_.count({"global_head_dim"}, kAnyHeadDim);
+    ROPE_COLD HfHeads full(const HfHeads& usual) {
+        HfHeads h = changed(usual, top_, {}, {"num_global_key_value_heads"}, "global_head_dim");
+        if (top_.says("num_global_key_value_heads") && !top_.truth({"attention_k_eq_v"}).value_or(true))
+            h.kv = usual.kv;
         // What transformers writes back says it layer by layer.
-        if (!top_.says("per_layer_config")) head_dim = or_default(head_dim, "global_head_dim", type_.global_head_dim);
-        if (head_dim) set_head_dim(h, *head_dim, top_.path_of("global_head_dim"));
+        if (top_.says("global_head_dim") || top_.says("per_layer_config")) return h;
+        const auto head_dim = or_default({}, "global_head_dim", type_.global_head_dim);
+        if (head_dim && !h.is_latent) {
+            h.head_dim = *head_dim;
+            h.head_dim_is = top_.path_of("global_head_dim");
+        }
         return h;
     }
     /// MiMo-V2, Step-3.5: sliding layers have other numbers of heads.
-    ROPE_COLD HfHeads sliding(HfHeads h) {
+    ROPE_COLD HfHeads sliding(const HfHeads& usual) {
         JsonFields& other = top_.inside("attention_other_setting");
         other.text({"attention_type"});
-        const auto other_q = other.count({"num_attention_heads"}), other_kv = other.count({"num_attention_groups"});
-        const auto other_dim = other.count({"head_dim"}, kAnyHeadDim);
-        const auto q = top_.count({"swa_num_attention_heads", "num_sliding_attention_heads"});
-        const auto kv = top_.count({"swa_num_key_value_heads"});
-        const auto head_dim = top_.count({"swa_head_dim"}, kAnyHeadDim);
         top_.count({"swa_v_head_dim"}, kAnyHeadDim);
-        h.q = q.value_or(other_q.value_or(h.q));
-        h.kv = kv.value_or(other_kv.value_or(h.kv));
-        if (head_dim) set_head_dim(h, *head_dim, top_.path_of("swa_head_dim"));
-        if (!head_dim && other_dim) set_head_dim(h, *other_dim, other.path_of("head_dim"));
-        return h;
-    }
-    ROPE_COLD static void set_head_dim(HfHeads& h, Index head_dim, const std::string& path) {
-        if (h.is_latent) return;
-        h.head_dim = head_dim;
-        h.head_dim_is = path;
+        const HfHeads h = changed(usual, other, {"num_attention_heads"}, {"num_attention_groups"}, "head_dim");
+        return changed(h, top_, {"swa_num_attention_heads", "num_sliding_attention_heads"}, {"swa_num_key_value_heads"},
+                       "swa_head_dim");
     }
 
+    ROPE_COLD void read_list(const char* key, Index HfHeads::*member) {
+        const auto list = top_.counts_per_layer(key, kAnyCount);
+        for (std::size_t i = 0; list && i < list->size(); ++i) file_.heads[i].*member = (*list)[i];
+    }
     /// Nemotron-NAS: how many query heads share a key head, block by block.
-    ROPE_COLD void read_blocks(std::vector<HfHeads>& heads) {
+    ROPE_COLD void read_blocks() {
         const Json* const list = top_.objects("block_configs");
-        for (std::size_t i = 0; list != nullptr && i < std::min(list->size(), heads.size()); ++i) {
+        for (std::size_t i = 0; list != nullptr && i < (std::min)(list->size(), file_.heads.size()); ++i) {
             JsonFields block(&(*list)[i], top_.path_of("block_configs"), diagnostics_);
             JsonFields& attention = block.inside("attention");
+            HfHeads& h = file_.heads[i];
             if (const auto group = attention.count({"n_heads_in_group"})) {
-                if (heads[i].q % *group != 0)
-                    diagnostics_.fail(attention.path_of("n_heads_in_group") + " is " + std::to_string(*group) +
-                                      "; it must divide the " + std::to_string(heads[i].q) + " query heads.");
-                heads[i].kv = heads[i].q / *group;
+                if (h.q % *group != 0)
+                    fail("{} is {}; it must divide the {} query heads.",
+                         {attention.path_of("n_heads_in_group"), *group, h.q});
+                h.kv = h.q / *group;
             }
-            if (const auto kv = attention.count({"num_key_value_heads"})) heads[i].kv = *kv;
+            h.kv = attention.count({"num_key_value_heads"}).value_or(h.kv);
         }
     }
     /// What differs from the keys for all layers, by the number of the layer.
-    ROPE_COLD void read_per_layer_config(std::vector<HfHeads>& heads) {
+    ROPE_COLD void read_per_layer_config() {
         JsonFields& layers = top_.inside("per_layer_config");
         for (const std::string& key : layers.keys()) {
             const bool is_number = !key.empty() && key.size() <= 6 && key.find_first_not_of("0123456789") == key.npos;
-            const std::size_t i = is_number ? std::stoul(key) : heads.size();
-            if (i >= heads.size())
-                return diagnostics_.fail(layers.path_of(in_path(key)) +
-                                         " is not the number of a layer; it must be from 0 to " +
-                                         std::to_string(heads.size() - 1) + ".");
+            const std::size_t i = is_number ? std::stoul(key) : file_.heads.size();
+            if (i >= file_.heads.size())
+                return fail("{} is not the number of a layer; it must be from 0 to {}.",
+                            {layers.path_of(in_path(key)), file_.heads.size() - 1});
             JsonFields& here = layers.inside(key);
-            HfHeads& h = heads[i];
-            h.q = here.count({"num_attention_heads"}).value_or(h.q);
-            h.kv = here.count({"num_key_value_heads"}).value_or(h.kv);
+            HfHeads& h = file_.heads[i];
+            h = changed(h, here, {"num_attention_heads"}, {"num_key_value_heads"}, "head_dim");
             h.plain_dim = here.count({"qk_nope_head_dim"}, kAnyCountOrNone).value_or(h.plain_dim);
             if (const auto turning = here.count({"qk_rope_head_dim"}, kAnyHeadDim); turning && h.is_latent) {
                 h.head_dim = *turning;
                 h.head_dim_is = here.path_of("qk_rope_head_dim");
             }
-            if (const auto head_dim = here.count({"head_dim"}, kAnyHeadDim))
-                set_head_dim(h, *head_dim, here.path_of("head_dim"));
         }
     }
+};
 
-    JsonFields& top_;
-    const HfModel& type_;
-    Diagnostics& diagnostics_;
+/// The steps on q, k and v other than the rotation, of a file whose model type is known.
+class ROPE_ABI HfSteps : HfPart {
+ public:
+    ROPE_COLD explicit HfSteps(HfFile& file) : HfPart(file) {}
+
+    ROPE_COLD void read() {
+        const HeadSteps usual = read_usual();
+        const bool values_from_keys =
+            has(kValuesFromKeys) || (has(kValuesFromKeysIfAsked) && top_.truth({"attention_k_eq_v"}).value_or(false));
+        for (std::size_t i = 0; i < file_.heads.size(); ++i) {
+            HeadSteps s = usual;
+            s.values_from_key_projection = values_from_keys && model_.layer_types[i] == LayerType::full_attention;
+            s.softmax_scale = scale(file_.heads[i]) * model_.softmax_scale_factor;
+            add_steps(model_, type_, s, i);
+        }
+        share_keys();
+    }
+
+ private:
+    ROPE_COLD HeadSteps read_usual() {
+        const bool has_norm =
+            type_.norm.kind != NormKind::none &&
+            (type_.norm_key == nullptr || top_.truth({type_.norm_key}).value_or(type_.norm_is_default));
+        const bool has_eps = has_norm && type_.eps_key != nullptr;
+        HeadSteps s = usual_steps(type_, has_norm, has_eps ? top_.number({type_.eps_key}, kAnyPart) : std::nullopt);
+        if (has(kNormOfKeysOnly)) s.q = HeadNorm();
+        s.q_factor = factor(type_.q_factor);
+        if (has(kScalesByQueryRank))
+            if (const auto hidden = top_.count(kHiddenKeys), rank = top_.count({"q_lora_rank"}); hidden && rank)
+                s.q_factor *= std::sqrt(static_cast<double>(*hidden) / static_cast<double>(*rank));
+        s.k_factor = factor(type_.k_factor);
+        s.v_factor = factor(type_.v_factor);
+        s.factors_follow_rotation = has(kFactorsFollowRotation);
+        s.rotates_values = has(kRotatesValues) || top_.truth({"rotary_value"}).value_or(false);
+        auto clip = top_.number({"clip_qkv"}, kAnyFactorOrNone);
+        if (!clip) clip = top_.inside("attn_config").number({"clip_qkv"}, kAnyFactorOrNone);
+        s.clip = clip.value_or(0.0);
+        return s;
+    }
+    /// Without a key, a negative value is a power of head_dim.
+    ROPE_COLD double factor(const KeyedNumber& of_type) {
+        if (of_type.key != nullptr) return top_.number({of_type.key}, kAnyNumber).value_or(of_type.value);
+        return of_type.value >= 0.0 ? of_type.value
+                                    : std::pow(static_cast<double>(file_.heads[0].head_dim), of_type.value);
+    }
+    ROPE_COLD double scale(const HfHeads& heads) {
+        const double dim = static_cast<double>(heads.head_dim + (heads.is_latent ? heads.plain_dim : 0));
+        double given = type_.scale.value;
+        if (type_.scale.key != nullptr) given = top_.number({type_.scale.key}, kAnyFactor).value_or(given);
+        if (given == 0.0) return 1.0 / std::sqrt(has(kHalfHeadScale) ? dim / 2.0 : dim);
+        return type_.scale_is_inverse_root ? 1.0 / std::sqrt(given) : given;
+    }
+
+    /// Layers that keep no keys read those of another one.
+    ROPE_COLD void share_keys() {
+        const Index layers = static_cast<Index>(model_.steps.size());
+        const auto given = top_.count({"num_kv_shared_layers"}, kAnyCountOrNone);
+        const Index shared = given.value_or(type_.shared_layers < layers ? type_.shared_layers : 0);
+        if (!given && shared != 0) top_.warn_of_default("num_kv_shared_layers", shared, default_of_type());
+        share_last_keys(model_, model_.steps.size(), shared);
+        if (shared > layers)
+            top_.refuse(top_.path_of("num_kv_shared_layers"), value_of(Json(shared)), "no more than there are layers");
+        const auto sources = top_.per_layer("kv_source_layers", top_.counts("kv_source_layers", kAnyCountOrNone), true);
+        for (std::size_t i = 0; sources && ok() && i < model_.steps.size(); ++i) {
+            const Index source = model_.steps[i].keys_of_layer = (*sources)[i];
+            if (source > static_cast<Index>(i))
+                top_.refuse(sentence_of("{}[{}]", {top_.path_of("kv_source_layers"), i}), value_of(Json(source)),
+                            "the number of this layer or of one before it");
+        }
+    }
 };
 
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "../../restore_macros.hpp"

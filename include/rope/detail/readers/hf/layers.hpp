@@ -6,88 +6,128 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "../../../model_config.hpp"
 #include "../layers_and_axes.hpp"
 #include "json.hpp"
 #include "models.hpp"
 #include "names.hpp"
 
-#include "../../hide_macros.hpp"
-
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
+/// The heads of a layer that attends.
+struct ROPE_ABI HfHeads {
+    Index q = 0, kv = 0;
+    Index head_dim = 0;            ///< of the tensor that is rotated
+    std::string head_dim_is = {};  ///< the paths of the keys that say so
+    Index rotary_dim = 0;          ///< where a key counts them; 0: see partial_rotary_factor
+    Index plain_dim = 0;           ///< latent attention: features of a head that are not rotated
+    bool is_latent = false;
+};
+
+/// A configuration on its way to a ModelConfig: the object that describes the language model, and what is known so far.
+struct ROPE_ABI HfFile {
+    JsonFields top;
+    std::optional<Layout> layout;
+    HfModel type = {};
+    bool type_is_known = false;
+    ModelConfig model = {};
+    std::vector<HfHeads> heads = {};  ///< of each layer
+};
+
+/// What the parts of the reader share.
+class ROPE_ABI HfPart {
+ protected:
+    ROPE_COLD explicit HfPart(HfFile& file)
+        : file_(file), top_(file.top), type_(file.type), model_(file.model), diagnostics_(file.top.diagnostics()) {}
+
+    ROPE_COLD bool ok() const noexcept { return diagnostics_.ok(); }
+    ROPE_COLD bool has(Traits trait) const noexcept { return (type_.traits & trait) != 0; }
+    ROPE_COLD void fail(std::string_view form, Words words = {}) { diagnostics_.fail(form, words); }
+    ROPE_COLD void warn(std::string_view form, Words words = {}) { diagnostics_.warn(form, words); }
+    ROPE_COLD std::string named() const { return "model_type " + shown(Json(model_.model_type)); }
+    ROPE_COLD std::string default_of_type() const { return "the default of model_type " + model_.model_type; }
+    /// What a missing count means for the model's type; 0: nothing.
+    ROPE_COLD std::optional<Index> or_default(std::optional<Index> value, const char* key, Index of_type) {
+        if (value || of_type == 0) return value;
+        top_.warn_of_default(key, of_type, "the default of its model_type");
+        return of_type;
+    }
+
+    HfFile& file_;
+    JsonFields& top_;
+    const HfModel& type_;
+    ModelConfig& model_;
+    Diagnostics& diagnostics_;
+};
+
 /// Reads the keys about layers.
-class ROPE_ABI HfLayers {
+class ROPE_ABI HfLayers : HfPart {
  public:
-    ROPE_COLD HfLayers(JsonFields& top, const HfModel& type)
-        : top_(top), type_(type), diagnostics_(top.diagnostics()) {}
+    ROPE_COLD explicit HfLayers(HfFile& file) : HfPart(file) {}
 
     /// The name of each layer. Files say it in one of many ways, of which the first is used.
     ROPE_COLD std::vector<std::string> read() {
         read_count();
-        if (!diagnostics_.ok()) return {};
-        extra_ = static_cast<std::size_t>(top_.count({"num_nextn_predict_layers"}, kAnyCountOrNone).value_or(0));
+        if (!ok()) return {};
+        const Index extra = top_.count({"num_nextn_predict_layers"}, kAnyCountOrNone).value_or(0);
+        top_.set_layers(static_cast<std::size_t>(count_), static_cast<std::size_t>(count_ + extra));
         std::vector<std::string> names = read_names();
         const auto crossing = top_.counts("cross_attention_layers", kAnyCountOrNone);
-        if ((type_.traits & kNeedsLayerTypes) != 0 && source_.empty() && !crossing)
-            top_.require(false, "layer_types", "a model of this model_type");
-        if ((type_.traits & kLastIsAlwaysFull) != 0 && !names.empty()) names.back() = "full_attention";
+        if (has(kNeedsLayerTypes) && source_.empty() && !crossing)
+            top_.demand(false, "layer_types", "a model of this model_type");
+        if (has(kLastIsAlwaysFull) && !names.empty()) names.back() = "full_attention";
         for (const Index i : crossing.value_or(std::vector<Index>()))
-            if (i < count_ && diagnostics_.ok()) names[static_cast<std::size_t>(i)] = "cross_attention";
-        for (std::size_t i = 0; i < names.size(); ++i)
-            if (find_layer_name(names[i]) == nullptr)
-                top_.refuse(source_ + "[" + std::to_string(i) + "]", value_of(Json(names[i])),
-                            "one of full_attention, sliding_attention, chunked_attention and the "
-                            "like, or linear_attention, mamba, conv and the like (without RoPE)");
+            if (i < count_ && ok()) names[static_cast<std::size_t>(i)] = "cross_attention";
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            const LayerName* const known = find_layer_name(names[i]);
+            if (known == nullptr)
+                top_.refuse(sentence_of("{}[{}]", {source_, i}), value_of(Json(names[i])),
+                            "one of full_attention, sliding_attention, chunked_attention and the like, or "
+                            "linear_attention, mamba, conv and the like (without RoPE)");
+            model_.layer_types.push_back(known != nullptr ? known->type : LayerType::no_attention);
+        }
         return names;
     }
 
     /// Whether each layer is rotated, as far as its kind and number tell.
-    ROPE_COLD std::vector<bool> rotated(const List<LayerType>& types) {
+    ROPE_COLD std::vector<bool> rotated() {
+        const List<LayerType>& types = model_.layer_types;
         Traits traits = type_.traits;
-        if ((traits & kAllRotateWithoutWindow) != 0 && window_is_null_) traits &= ~kNoRopeOnFullLayers;
+        if (has(kAllRotateWithoutWindow) && window_is_null_) traits &= ~kNoRopeOnFullLayers;
         const bool has_lists = top_.says("no_rope_layers") || top_.says("no_rope_layer_interval");
         if (has_lists) traits &= ~kEveryFourthNoRope;
         std::vector<bool> rotated = rotated_layers(types, traits, (traits & kNoRopeOnFullLayers) == 0);
         auto list = top_.counts("no_rope_layers", {0.0, 1.0, "0 (no RoPE) or 1 (RoPE)"});
         const bool is_listed = list && !list->empty();
-        if (is_listed) list = top_.per_layer("no_rope_layers", std::move(list), types.size(), types.size());
-        const bool has_interval = (type_.traits & kEveryFourthNoRope) != 0;
-        const Index interval = top_.count({"no_rope_layer_interval"}).value_or(has_interval ? 4 : 0);
-        const auto dense = (traits & kDensePrefixRotates) != 0 ? top_.texts("mlp_layer_types") : std::nullopt;
-        if (!diagnostics_.ok()) return rotated;
-        for (std::size_t i = 0; i < types.size(); ++i) {
-            if (is_listed ? (*list)[i] == 0 : has_lists && interval > 0 && (static_cast<Index>(i) + 1) % interval == 0)
+        if (is_listed) list = top_.per_layer("no_rope_layers", std::move(list), true);
+        const Index interval = top_.count({"no_rope_layer_interval"}).value_or(has(kEveryFourthNoRope) ? 4 : 0);
+        const auto dense = has(kDensePrefixRotates) ? top_.texts("mlp_layer_types") : std::nullopt;
+        for (std::size_t i = 0; i < types.size() && ok(); ++i) {
+            const Index number = static_cast<Index>(i);
+            if (is_listed ? (*list)[i] == 0 : has_lists && interval > 0 && (number + 1) % interval == 0)
                 rotated[i] = false;
-            const bool is_dense = dense ? i < dense->size() && (*dense)[i] == "dense" : static_cast<Index>(i) < prefix_;
+            const bool is_dense = dense ? i < dense->size() && (*dense)[i] == "dense" : number < prefix_;
             if (is_dense && prefix_period_ == 1) rotated[i] = attends_to_itself(types[i]);
         }
         return rotated;
     }
 
-    /// Layers beyond those that are counted, which predict further tokens; lists may have entries for them.
-    ROPE_COLD std::size_t extra() const noexcept { return extra_; }
-
  private:
     ROPE_COLD void read_count() {
-        const auto count = top_.count(kLayerCountKeys, kAnyLayers);
-        count_ = count.value_or(0);
+        auto count = top_.count(kLayerCountKeys, kAnyLayers);
         if (!count)  // Nemotron-H may leave it to the list
-            if (const auto blocks = top_.texts("layers_block_type")) count_ = static_cast<Index>(blocks->size());
-        if (count_ == 0 && diagnostics_.ok() && type_.layers != 0) {
-            count_ = type_.layers;
-            top_.warn_of_default("num_hidden_layers", std::to_string(count_), "the default of its model_type");
-        }
-        top_.require(count_ != 0, "num_hidden_layers", "every model");
+            if (const auto blocks = top_.texts("layers_block_type")) count = static_cast<Index>(blocks->size());
+        if (ok() && count.value_or(0) == 0) count = or_default({}, "num_hidden_layers", type_.layers);
+        count_ = count.value_or(0);
+        top_.demand(count_ != 0, "num_hidden_layers", "every model");
     }
 
     ROPE_COLD std::vector<std::string> read_names() {
-        const std::size_t n = static_cast<std::size_t>(count_);
         read_window();
         std::vector<std::string> names = by_pattern();
         for (const LayerKey& known : kLayerKeys) {
@@ -95,66 +135,56 @@ class ROPE_ABI HfLayers {
             auto list = read_list(fields, known);
             if (!list || list->empty() || !source_.empty()) continue;
             source_ = fields.path_of(known.key);
-            if (auto one_each = fields.per_layer(known.key, std::move(list), n, n + extra_)) names = *one_each;
+            if (auto one_each = fields.per_layer(known.key, std::move(list))) names = *one_each;
         }
         const auto period = top_.count({"attn_layer_period"});  // Jamba
         const Index offset = top_.count({"attn_layer_offset"}, kAnyCountOrNone).value_or(0);
         if (!period || !source_.empty()) return names;
         source_ = top_.path_of("attn_layer_period");
-        for (std::size_t i = 0; i < n; ++i)
-            names[i] = static_cast<Index>(i) % *period == offset ? "full_attention" : "mamba";
+        for (Index i = 0; i < count_; ++i)
+            names[static_cast<std::size_t>(i)] = i % *period == offset ? "full_attention" : "mamba";
         return names;
     }
-    ROPE_COLD std::optional<std::vector<std::string>> read_list(JsonFields& fields, const LayerKey& known) {
-        if (known.form == LayerKey::Form::letters) return letters();
-        if (known.form == LayerKey::Form::blocks) return blocks();
-        const std::size_t n = static_cast<std::size_t>(count_);
+    ROPE_COLD MaybeList<std::string> read_list(JsonFields& fields, const LayerKey& known) {
+        std::vector<std::string> names;
         if (known.form == LayerKey::Form::names) {
             auto list = fields.texts(known.key);
             const std::size_t period = known.repeats && list ? list->size() : 0;
-            while (period != 0 && list->size() < n) list->push_back((*list)[list->size() - period]);
+            while (period != 0 && list->size() < static_cast<std::size_t>(count_))
+                list->push_back((*list)[list->size() - period]);
             return list;
+        }
+        if (known.form == LayerKey::Form::letters) {
+            const auto text = fields.text({known.key});
+            if (!text) return std::nullopt;
+            for (const char c : *text)
+                names.emplace_back(c == 'M' ? "mamba" : c == '*' ? "attention" : c == 'E' ? "moe" : "mlp");
+            if (text->find_first_not_of("M*E-") != text->npos)
+                fields.refuse(fields.path_of(known.key), value_of(Json(*text)), "made of the letters M, *, E and -");
+            return names;
+        }
+        if (known.form == LayerKey::Form::blocks) {
+            const Json* const list = fields.objects(known.key);
+            if (list == nullptr) return std::nullopt;
+            for (const Json& block : *list) {
+                JsonFields in_block(&block, fields.path_of(known.key), diagnostics_);
+                JsonFields& attention = in_block.inside("attention");
+                const bool is_none = attention.truth({"no_op"}).value_or(false);
+                const bool is_linear = attention.truth({"replace_with_linear"}).value_or(false);
+                names.emplace_back(is_none || is_linear ? "linear_attention" : "full_attention");
+            }
+            return names;
         }
         const auto numbers = fields.counts(known.key, known.first == 0 ? kAnyCountOrNone : kAnyCount);
         if (!numbers) return std::nullopt;
-        std::vector<std::string> names;
-        if (known.form == LayerKey::Form::codes) {
-            for (const Index code : *numbers) names.emplace_back(code == 0 ? known.zero : known.other);
-            return names;
-        }
-        names.assign(n, known.zero);
+        if (known.form == LayerKey::Form::numbers) names.assign(static_cast<std::size_t>(count_), known.zero);
         for (const Index i : *numbers)
-            if (i - known.first < count_)
+            if (known.form == LayerKey::Form::codes)
+                names.emplace_back(i == 0 ? known.zero : known.other);
+            else if (i - known.first < count_)
                 names[static_cast<std::size_t>(i - known.first)] = known.other;
             else
-                top_.diagnostics().warn(fields.path_of(known.key) + " names layer " + std::to_string(i) +
-                                        ", which is not there.");
-        return names;
-    }
-    /// Nemotron-H: M is a Mamba layer, * attention, E experts, - an MLP.
-    ROPE_COLD std::optional<std::vector<std::string>> letters() {
-        const auto text = top_.text({"hybrid_override_pattern"});
-        if (!text) return std::nullopt;
-        std::vector<std::string> names;
-        for (const char c : *text)
-            names.emplace_back(c == 'M' ? "mamba" : c == '*' ? "attention" : c == 'E' ? "moe" : "mlp");
-        if (text->find_first_not_of("M*E-") != text->npos)
-            top_.refuse(top_.path_of("hybrid_override_pattern"), *top_.find("hybrid_override_pattern"),
-                        "made of the letters M, *, E and -");
-        return names;
-    }
-    /// Nemotron-NAS: some blocks have no attention.
-    ROPE_COLD std::optional<std::vector<std::string>> blocks() {
-        const Json* const list = top_.objects("block_configs");
-        if (list == nullptr) return std::nullopt;
-        std::vector<std::string> names;
-        for (const Json& block : *list) {
-            JsonFields fields(&block, top_.path_of("block_configs"), diagnostics_);
-            JsonFields& attention = fields.inside("attention");
-            const bool is_none = attention.truth({"no_op"}).value_or(false);
-            const bool is_linear = attention.truth({"replace_with_linear"}).value_or(false);
-            names.emplace_back(is_none || is_linear ? "linear_attention" : "full_attention");
-        }
+                warn("{} names layer {}, which is not there.", {fields.path_of(known.key), i});
         return names;
     }
 
@@ -162,13 +192,13 @@ class ROPE_ABI HfLayers {
         const auto window = top_.find("sliding_window");
         window_is_null_ = window && window->kind == Value::Kind::null;
         const bool has_window = window && !window_is_null_;
-        if (has_window && (type_.traits & kSlidesEverywhere) != 0) first_sliding_ = 0;
-        if ((type_.traits & kDensePrefixRotates) != 0) {  // Cohere 2 MoE
-            prefix_ = std::min(count_, top_.count({"first_k_dense_replace"}, kAnyCountOrNone).value_or(0));
+        if (has_window && has(kSlidesEverywhere)) first_sliding_ = 0;
+        if (has(kDensePrefixRotates)) {  // Cohere 2 MoE
+            prefix_ = (std::min)(count_, top_.count({"first_k_dense_replace"}, kAnyCountOrNone).value_or(0));
             prefix_period_ = top_.count({"prefix_dense_sliding_window_pattern"}).value_or(1);
         }
-        if ((type_.traits & kSlidesUnlessToldNot) != 0) slides_ = top_.truth({"use_sliding_window"}).value_or(true);
-        if ((type_.traits & kSlidesIfAsked) == 0) return;
+        if (has(kSlidesUnlessToldNot)) slides_ = top_.truth({"use_sliding_window"}).value_or(true);
+        if (!has(kSlidesIfAsked)) return;
         const bool is_asked = top_.truth({"use_sliding_window"}).value_or(false);
         const Index first = top_.count({"max_window_layers"}, kAnyCountOrNone).value_or(28);
         if (has_window && is_asked) first_sliding_ = first;
@@ -204,13 +234,9 @@ class ROPE_ABI HfLayers {
         return names;
     }
 
-    JsonFields& top_;
-    const HfModel& type_;
-    Diagnostics& diagnostics_;
     Index count_ = 0, first_sliding_ = 65536;
-    Index prefix_ = 0,
-          prefix_period_ = 1;  ///< layers with a dense MLP, which come first and have a pattern of their own
-    std::size_t extra_ = 0;
+    // Layers with a dense MLP, which come first and have a pattern of their own.
+    Index prefix_ = 0, prefix_period_ = 1;
     bool window_is_null_ = false, slides_ = true;
     std::string source_;
 };
@@ -218,5 +244,3 @@ class ROPE_ABI HfLayers {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "../../restore_macros.hpp"

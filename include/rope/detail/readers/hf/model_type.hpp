@@ -1,15 +1,32 @@
 // SPDX-License-Identifier: MIT
-// What can be said of a model type in the table of models.hpp.
+// What can be said of a model type in the table of models.hpp, and of an architecture in that of GGUF.
 #pragma once
+
+#include <cstdint>
 
 #include "../../../head_steps.hpp"
 #include "../../../types.hpp"
 #include "../../../version.hpp"
-#include "../layers_and_axes.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
+
+using Traits = std::uint64_t;
+
+/// Peculiarities of a model's layers, as bits. Those of one file format begin at kFirstOwnTrait.
+inline constexpr Traits kNoRopeOnFullLayers =
+    1;  ///< layers with full attention are not rotated (GGUF: where others slide)
+inline constexpr Traits kEveryFourthNoRope =
+    2;  ///< layers 3, 7, 11, ... are not rotated, unless the file says otherwise
+inline constexpr Traits kAlibiWithFortyLayers = 4;  ///< the larger of two models has ALiBi
+inline constexpr Traits kScalingOnFullOnly = 8;     ///< layers that slide have no scaling
+inline constexpr Traits kLastIsFull = 16;           ///< whatever the pattern, the last layer is full
+inline constexpr Traits kFirstIsFull = 32;          ///< whatever the pattern, the first layer is full
+inline constexpr Traits kPatternFromTheEnd = 64;    ///< the pattern ends with the last layer
+inline constexpr Traits kReordersFeatures =
+    128;  ///< the published code rotates in the other layout than the weights have
+inline constexpr Traits kFirstOwnTrait = 256;
 
 /// Peculiarities of a model type, as bits beside those of its layers.
 inline constexpr Traits kNoRope = kFirstOwnTrait;  ///< no layer is rotated, whatever the keys say
@@ -54,6 +71,15 @@ inline constexpr Traits kNormOfKeysOnly = kFirstOwnTrait << 28;  ///< q has no n
 inline constexpr Traits kScalesByQueryRank = kFirstOwnTrait
                                              << 29;  ///< q is multiplied by sqrt(hidden_size / q_lora_rank)
 inline constexpr Traits kSlidesUnlessToldNot = kFirstOwnTrait << 30;  ///< use_sliding_window false: no layer slides
+
+/// How several axes share the pairs; see axis_map.hpp.
+enum class Mrope : unsigned char {
+    none,         ///< the table says nothing: the file's keys decide
+    chunked,      ///< mrope_sections
+    interleaved,  ///< mrope_interleaved
+    fourth_axis,  ///< the same, with ggml's fourth axis
+    alternating   ///< mrope_alternating; sections are those of height, width and time
+};
 
 /// A number that a key says, and what its absence means.
 struct ROPE_ABI KeyedNumber {

@@ -10,8 +10,6 @@
 #include "../../../version.hpp"
 #include "model_type.hpp"
 
-#include "../../hide_macros.hpp"
-
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -616,7 +614,7 @@ ROPE_COLD const HfModel* find_hf_architecture(std::string_view name) {
         for (std::string_view types = model.types; !types.empty();) {
             const std::string_view type = types.substr(0, types.find(' '));
             if (plain_name(type) == wanted) return &model;
-            types.remove_prefix(std::min(types.size(), type.size() + 1));
+            types.remove_prefix((std::min)(types.size(), type.size() + 1));
         }
     return nullptr;
 }
@@ -624,5 +622,3 @@ ROPE_COLD const HfModel* find_hf_architecture(std::string_view name) {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "../../restore_macros.hpp"

@@ -61,8 +61,8 @@ struct ROPE_ABI LayerKey {
         names,    ///< one per layer
         codes,    ///< 0 or another number per layer
         numbers,  ///< those of the layers called `other`; the first layer has the number `first`
-        letters,  ///< one per layer, as Nemotron-H has them
-        blocks    ///< an object per layer, as Nemotron-NAS has them
+        letters,  ///< one per layer, as Nemotron-H has them: M is a Mamba layer, * attention, E experts, - an MLP
+        blocks    ///< an object per layer, as Nemotron-NAS has them: some have no attention
     };
     const char* key;
     Form form = Form::names;
@@ -102,12 +102,16 @@ inline constexpr Keys kKeyKeys = {"num_key_value_heads",        "num_kv_heads", 
                                   "decoder_num_key_value_heads"};
 inline constexpr Keys kPartKeys = {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction"};
 
+inline constexpr Keys kRopeTypeKeys = {"rope_type", "type"};
 /// Keys of a rotary embedding beside rope_parameters.
 inline constexpr Keys kRotaryKeys = {
     "rope_theta",         "rotary_emb_base",   "rope_ratio",          "rope_local_base_freq",
     "local_rope_theta",   "global_rope_theta", "rotary_dim",          "partial_rotary_factor",
     "rotary_pct",         "rope_pct",          "rotary_emb_fraction", "swa_rope_theta",
     "compress_rope_theta"};
+/// Keys for the base of some kind of layers beside rope_parameters.
+inline constexpr Keys kSlidingThetaKeys = {"rope_local_base_freq", "local_rope_theta", "swa_rope_theta"},
+                      kCompressedThetaKeys = {"compress_rope_theta"}, kFullThetaKeys = {"global_rope_theta"};
 /// Keys that need no warning: they repeat what is usual, or concern an indexer, which is not read.
 inline constexpr Keys kHarmlessKeys = {"indexer_rope_interleave", "compress_rates",  "sliding_window_size",
                                        "sliding_windows",         "rope_interleave", "original_rope",
@@ -117,8 +121,6 @@ inline constexpr Keys kHarmlessKeys = {"indexer_rope_interleave", "compress_rate
 inline constexpr Keys kLanguageModelKeys = {"text_config", "llm_config", "language_config", "thinker_config",
                                             "talker_config"},
                       kPerhapsLanguageModelKeys = {"decoder_config", "decoder", "vlm_config"};
-
-ROPE_COLD std::string default_of(const std::string& model_type) { return "the default of model_type " + model_type; }
 
 /// Whether one of these begins a word of the key. ("rope" is in "properties", but begins no word.)
 ROPE_COLD bool has_word(const std::string& key, Keys words) {
