@@ -148,9 +148,10 @@ class ROPE_ABI JsonFields : public Fields {
 inline constexpr char kNotFinite = '\x7f';
 inline constexpr std::string_view kNotFiniteNames[] = {"Infinity", "-Infinity", "NaN"};
 
-/// `python` with such strings.
-ROPE_COLD std::string strict_json(std::string_view python) {
-    std::string text(python);
+/// `python` with such strings, which is written to `text` where there are any.
+ROPE_COLD std::string_view strict_json(std::string_view python, std::string& text) {
+    if (python.find("Infinity") == python.npos && python.find("NaN") == python.npos) return python;
+    text = python;
     bool in_string = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (in_string && text[i] == '\\')
@@ -184,7 +185,8 @@ class ROPE_ABI JsonTextReader {
             diagnostics_.fail("json_text begins with a byte order mark; JSON must not.");
         if (const std::size_t zero = text_.find('\0'); zero != text_.npos)
             diagnostics_.fail("json_text has a zero at byte {}; JSON must not.", {zero + 1});
-        if (diagnostics_.ok()) Json::sax_parse(strict_json(text_), this);
+        std::string strict;
+        if (diagnostics_.ok()) Json::sax_parse(strict_json(text_, strict), this);
         return diagnostics_.ok() ? std::move(root_) : Json();
     }
 

@@ -242,8 +242,7 @@ class ROPE_ABI HfReader : HfPart {
         top_.warn_of_default("rope_parameters", default_params_.dump(), default_of_type());
     }
     ROPE_COLD bool is_rotated(std::size_t i) const {
-        if (!has(kRopeByEntry) || by_kind_) return rotated_[i];
-        return rotated_[i] && model_.layer_types[i] != LayerType::full_attention;
+        return rotated_[i] && (!has(kRopeByEntry) || by_kind_ || model_.layer_types[i] != LayerType::full_attention);
     }
 
     /// Where the numbers of layer i stand; nothing where an entry says that it is not rotated.
