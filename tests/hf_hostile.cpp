@@ -102,7 +102,7 @@ TEST_CASE("a text that is no JSON is an error that says where") {
     refuses("model/config.json", "json_text begins with \"model/config.json\"" + no_config);
     refuses(" # The model, in words", "json_text begins with \"# The model, in word\"" + no_config);
     refuses("nul", "json_text begins with \"nul\"" + no_config);
-    refuses("null null", not_json + R"(6, the last of "null n".)");
+    refuses("null null", not_json + R"(9, the last of "null null".)");
     refuses("null", "json_text is null; it must be an object.");
     refuses("[]", "json_text is a list of 0; it must be an object.");
     refuses("3", "json_text is 3; it must be an object.");

@@ -45,7 +45,7 @@ void expect(bool ok, const char* what, long n) {
     std::printf("FAILED: %s, with %ld allocations (%d calls of the handler: %s)\n", what, n, calls, last.message());
 }
 
-/// Runs a call with its first such allocation failing, its second, and so on, until it goes through. call() says whether
+/// Runs a call with its first such allocation failing, its second, and so on, until it goes through. call() says if
 /// it is done; while it is not, is_as_before() must hold. Returns how many there were.
 template <class Call, class IsAsBefore>
 long fail_each(const char* what, const Call& call, const IsAsBefore& is_as_before) {

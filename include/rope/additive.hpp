@@ -246,7 +246,8 @@ class SinusoidalEmbedding : public AdditiveEmbedding<T> {
     ROPE_ABI ~SinusoidalEmbedding() = default;
 
     /// Throws std::invalid_argument when d_model is odd or not in 2 .. 2^20, when max_positions is below 1 or
-    /// more than any machine could hold, or when base is not finite and above 0; std::bad_alloc when there is no memory.
+    /// more than any machine could hold, or when base is not finite and above 0; std::bad_alloc when there is no
+    /// memory.
     ROPE_ABI SinusoidalEmbedding(Index d_model, Index max_positions, Variant variant = Variant::interleaved,
                                  double base = 10000.0) {
         if (d_model < 2 || d_model % 2 != 0 || d_model > detail::kMaxHeadDim) {

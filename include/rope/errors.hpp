@@ -24,11 +24,11 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-// Memory. Whatever runs out of it throws std::bad_alloc, and leaves every object as it was. Where the size is the
-// caller's (tables, rows of a step, and what they are made from), what() says what was asked for, and without exceptions
-// the handler is told (StatusCode::out_of_memory). Lists of a number per pair or layer, and what counts references, are
-// the standard library's; without exceptions they end the program when there is no memory, as any std::vector does.
-// Sizes that no machine could hold are std::invalid_argument.
+// Memory. Whatever runs out of it throws std::bad_alloc, and leaves every object as it was (but see RotaryStep). Where
+// the size is the caller's (tables, rows of a step, and what they are made from), what() says what was asked for, and
+// without exceptions the handler is told (StatusCode::out_of_memory). Lists of a number per pair or layer, and what
+// counts references, are the standard library's; without exceptions they end the program when there is no memory, as
+// any std::vector does. Sizes that no machine could hold are std::invalid_argument.
 
 enum class StatusCode : unsigned char {
     ok,

@@ -102,9 +102,9 @@ class RotaryEmbedding {
 
     /// Makes the tables hold at least `positions`, and at least twice as many as before (but never more than
     /// max_positions() or than fit into max_bytes), so that it may be called for every token. Rows that are there are
-    /// copied, not computed again; calls that run meanwhile go on with the tables they have. Throws std::out_of_range for a number that is negative
-    /// or above max_positions(), std::invalid_argument when the tables would take more than max_bytes, and
-    /// std::bad_alloc when there is no memory; the tables then stay as they are.
+    /// copied, not computed again; calls that run meanwhile go on with the tables they have. Throws std::out_of_range
+    /// for a number that is negative or above max_positions(), std::invalid_argument when the tables would take more
+    /// than max_bytes, and std::bad_alloc when there is no memory; the tables then stay as they are.
     ROPE_ABI void reserve(Index positions) {
         State& s = *state_;
         if (positions < 0 || positions > s.max_positions) {

@@ -50,8 +50,8 @@ struct BeyondTheEnds {
         constexpr Index least = std::numeric_limits<Index>::min(), most = std::numeric_limits<Index>::max();
         f(least, -1);
         f(-3, 1);
-        f(1, count + 3);
-        f(count, most);
+        f(1, most);
+        f(count, count + 3);
     }
 };
 
