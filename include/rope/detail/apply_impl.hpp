@@ -91,9 +91,17 @@ template <class View, class T>
 inline constexpr bool goes_with =
     is_refused<View> || !has_elements<View> || std::is_same_v<StorageOf<View>, double> == std::is_same_v<T, double>;
 
+/// Whether a user's own ElementTraits are as they must be.
+template <class View, bool = is_refused<View> || !has_elements<View>>
+inline constexpr bool has_right_traits = true;
+template <class View>
+inline constexpr bool has_right_traits<View, false> =
+    sizeof(StorageOf<View>) == sizeof(ElementOf<View>) && std::is_trivially_copyable_v<ElementOf<View>> &&
+    (sizeof(StorageOf<View>) == 2 || std::is_same_v<StorageOf<View>, std::remove_const_t<ElementOf<View>>>);
+
 template <class View, bool is_written, class T>
-inline constexpr bool is_accepted =
-    !is_refused<View> && has_elements<View> && goes_with<View, T> && (!is_written || is_writable<View>);
+inline constexpr bool is_accepted = !is_refused<View> && has_elements<View> && has_right_traits<View> &&
+                                    goes_with<View, T> && (!is_written || is_writable<View>);
 
 template <class X, class T>
 ROPE_INLINE auto in_place(const char* name, X& x, const CosSinRows<T>& rows) noexcept {
