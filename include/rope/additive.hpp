@@ -69,7 +69,9 @@ ROPE_ABI inline detail::ViewOfBuffer<C> embedding_view(C& container ROPE_LIFETIM
 }
 template <class C, detail::IfSpanOrTemporary<C> = 0>
 ROPE_ABI inline auto embedding_view(C&& container, Index batch, Index seq, Index d_model) {
-    return view(std::forward<C>(container), batch, seq, 1, d_model);
+    static_assert(detail::is_span<detail::Plain<C>>,
+                  "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
+    return view(detail::elements_of(container, batch, seq, 1, d_model), batch, seq, 1, d_model);
 }
 
 /// What additive encodings share: a table [max_positions, d_model], and add. Made as one of the two below.
@@ -180,11 +182,13 @@ class AdditiveEmbedding {
                       "Elements must be float, double, rope::half or rope::bfloat16, or a type for which "
                       "rope::ElementTraits names one of these (for 16-bit integers that hold such bits: "
                       "rope::as_half(ptr), rope::as_bfloat16(ptr)).");
+        static_assert(detail::has_right_traits<View>,
+                      "Types of your own may stand for rope::half and rope::bfloat16, which are read as bytes, if they "
+                      "have their size and are trivially copyable; float and double are read as themselves.");
         static_assert(detail::is_writable<View>, "This tensor is written, so its elements must not be const.");
         static_assert(detail::goes_with<View, T>,
                       "double data needs an embedding of T = double; float, half and bfloat16 data one of T = float.");
         if constexpr (detail::is_accepted<View, true, T>) {
-            detail::require_right_traits<detail::ElementOf<View>>();
             return detail::as_embedding(x);
         } else {
             return detail::Refused();

@@ -24,7 +24,7 @@
 //               Elements float, half and bfloat16 take rows of float (CosSinCache<float>, ...), double rows of double.
 //               head_dim must be the table's; q and k share batch and seq and have their own numbers of heads.
 //   cache       the table that holds every position of the call. q and k may each have their own.
-//   positions   see Positions; by default 0, 1, 2, ... A list in braces needs the layout in angle brackets.
+//   positions   see PositionsArgument; by default 0, 1, 2, ... A list in braces needs the layout in angle brackets.
 //   executor    any callable executor(count, f) that calls f(begin, end) for pieces that cover 0 .. count - 1 once
 //               each, in any order, on any threads, and returns when all are done. Default: the calling thread. It
 //               is asked for calls that write at least 1 MiB; smaller ones are over before another thread has begun.

@@ -122,7 +122,8 @@ class CosSinCache : public CosSinRows<T> {
             cache.attention_factor_ = f.attention_factor;
             cache.layout_ = config.layout;
             cache.is_chain_ = true;
-            detail::fill_float32_chain(f, first_position, max_positions, cache.table_.get());
+            if constexpr (std::is_same_v<T, float>)
+                detail::fill_float32_chain(f, first_position, max_positions, cache.table_.get());
         }
         return cache;
     }

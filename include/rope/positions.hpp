@@ -82,9 +82,16 @@ class Positions {
                       "rope::Positions does not own its list, and this one is a temporary that would be gone: give the "
                       "list a name, or pass it straight to the call.");
     }
-    template <class Integer, std::enable_if_t<detail::is_position_integer<Integer>, int> = 0>
+    template <class Integer,
+              std::enable_if_t<detail::is_position_integer<Integer> && !std::is_same_v<Integer, Index>, int> = 0>
     ROPE_ABI Positions(std::initializer_list<Integer>) noexcept {
         static_assert(detail::never<Integer>,
+                      "rope::Positions does not own its list, and this one in braces would be gone: give the list a "
+                      "name (std::array, std::vector), or pass the braces straight to the call.");
+    }
+    template <class Any = Index>
+    ROPE_ABI Positions(std::initializer_list<Index>) noexcept {  // of several types, too
+        static_assert(detail::never<Any>,
                       "rope::Positions does not own its list, and this one in braces would be gone: give the list a "
                       "name (std::array, std::vector), or pass the braces straight to the call.");
     }

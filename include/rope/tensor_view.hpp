@@ -137,12 +137,6 @@ ROPE_ABI inline auto elements_of(C& container, Index batch, Index seq, Index hea
         {size, batch, seq, heads, head_dim, wanted}));
     return decltype(container.data())(nullptr);
 }
-template <class C>
-ROPE_ABI constexpr void require_lasting() noexcept {
-    static_assert(is_span<Plain<C>>,
-                  "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
-}
-
 }  // namespace detail
 
 /// A contiguous [batch, seq, heads, head_dim] buffer.
@@ -178,7 +172,8 @@ ROPE_ABI inline detail::ViewOfBuffer<C> view(C& container ROPE_LIFETIMEBOUND, In
 }
 template <class C, detail::IfSpanOrTemporary<C> = 0>
 ROPE_ABI inline auto view(C&& container, Index batch, Index seq, Index heads, Index head_dim) {
-    detail::require_lasting<C>();
+    static_assert(detail::is_span<detail::Plain<C>>,
+                  "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
     return view(detail::elements_of(container, batch, seq, heads, head_dim), batch, seq, heads, head_dim);
 }
 template <class C, detail::IfOwner<C> = 0>
@@ -187,7 +182,8 @@ ROPE_ABI inline detail::ViewOfBuffer<C> view(C& container ROPE_LIFETIMEBOUND, In
 }
 template <class C, detail::IfSpanOrTemporary<C> = 0>
 ROPE_ABI inline auto view(C&& container, Index seq, Index heads, Index head_dim) {
-    detail::require_lasting<C>();
+    static_assert(detail::is_span<detail::Plain<C>>,
+                  "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
     return view(detail::elements_of(container, 1, seq, heads, head_dim), 1, seq, heads, head_dim);
 }
 template <class C, detail::IfOwner<C> = 0>
@@ -197,7 +193,8 @@ ROPE_ABI inline detail::ViewOfBuffer<C> view_heads_first(C& container ROPE_LIFET
 }
 template <class C, detail::IfSpanOrTemporary<C> = 0>
 ROPE_ABI inline auto view_heads_first(C&& container, Index batch, Index heads, Index seq, Index head_dim) {
-    detail::require_lasting<C>();
+    static_assert(detail::is_span<detail::Plain<C>>,
+                  "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
     return view_heads_first(detail::elements_of(container, batch, seq, heads, head_dim), batch, heads, seq, head_dim);
 }
 

@@ -93,20 +93,17 @@ template <class View, class T>
 inline constexpr bool goes_with =
     is_refused<View> || !has_elements<View> || std::is_same_v<StorageOf<View>, double> == std::is_same_v<T, double>;
 
-template <class View, bool is_written, class T>
-inline constexpr bool is_accepted =
-    !is_refused<View> && has_elements<View> && goes_with<View, T> && (!is_written || is_writable<View>);
+/// Whether a user's own ElementTraits are as they must be.
+template <class View, bool = is_refused<View> || !has_elements<View>>
+inline constexpr bool has_right_traits = true;
+template <class View>
+inline constexpr bool has_right_traits<View, false> =
+    sizeof(StorageOf<View>) == sizeof(ElementOf<View>) && std::is_trivially_copyable_v<ElementOf<View>> &&
+    (sizeof(StorageOf<View>) == 2 || std::is_same_v<StorageOf<View>, std::remove_const_t<ElementOf<View>>>);
 
-/// What a user's own ElementTraits must be like.
-template <class Element>
-ROPE_ABI constexpr void require_right_traits() noexcept {
-    using Storage = typename ElementTraits<std::remove_const_t<Element>>::storage;
-    static_assert(sizeof(Storage) == sizeof(Element) && std::is_trivially_copyable_v<Element>,
-                  "A type and its rope::ElementTraits storage must have the same size and bits.");
-    static_assert(sizeof(Storage) == 2 || std::is_same_v<Storage, std::remove_const_t<Element>>,
-                  "Types of your own may stand for rope::half and rope::bfloat16, which are read as bytes; float and "
-                  "double are read as themselves.");
-}
+template <class View, bool is_written, class T>
+inline constexpr bool is_accepted = !is_refused<View> && has_elements<View> && has_right_traits<View> &&
+                                    goes_with<View, T> && (!is_written || is_writable<View>);
 
 template <class X, class T>
 ROPE_INLINE auto in_place(const char* name, X& x, const CosSinRows<T>& rows) noexcept {
@@ -120,12 +117,15 @@ ROPE_INLINE auto in_place(const char* name, X& x, const CosSinRows<T>& rows) noe
         "Elements must be float, double, rope::half or rope::bfloat16, or a type for which "
         "rope::ElementTraits names one of these (for 16-bit integers that hold such bits: rope::as_half(ptr), "
         "rope::as_bfloat16(ptr)).");
+    static_assert(
+        has_right_traits<View>,
+        "Types of your own may stand for rope::half and rope::bfloat16, which are read as bytes, if they have "
+        "their size and are trivially copyable; float and double are read as themselves.");
     static_assert(is_writable<View>, "This tensor is written, so its elements must not be const.");
     static_assert(goes_with<View, T>,
                   "double data needs a table of double (CosSinCache<double>); float, half and bfloat16 data one of "
                   "float.");
     if constexpr (is_accepted<View, true, T>) {
-        require_right_traits<ElementOf<View>>();
         return InPlace<View, T>{as_view(x), name, rows};
     } else {
         return Refused();
@@ -145,13 +145,15 @@ ROPE_INLINE auto out_of_place(X& in, Y& out, const CosSinRows<T>& rows) noexcept
         "Elements must be float, double, rope::half or rope::bfloat16, or a type for which "
         "rope::ElementTraits names one of these (for 16-bit integers that hold such bits: rope::as_half(ptr), "
         "rope::as_bfloat16(ptr)).");
+    static_assert(
+        has_right_traits<In> && has_right_traits<Out>,
+        "Types of your own may stand for rope::half and rope::bfloat16, which are read as bytes, if they have "
+        "their size and are trivially copyable; float and double are read as themselves.");
     static_assert(is_writable<Out>, "This tensor is written, so its elements must not be const.");
     static_assert(goes_with<In, T> && goes_with<Out, T>,
                   "double data needs a table of double (CosSinCache<double>); float, half and bfloat16 data one of "
                   "float.");
     if constexpr (is_accepted<In, false, T> && is_accepted<Out, true, T>) {
-        require_right_traits<ElementOf<In>>();
-        require_right_traits<ElementOf<Out>>();
         return OutOfPlace<In, Out, T>{as_view(in), as_view(out), rows};
     } else {
         return Refused();
