@@ -216,6 +216,13 @@ void check_sentences() {
     expect_refused("a table of 2^40 rows", [&] { rope::CosSinCache<float> too_large(c, Index(1) << 40); });
     expect_refused("a table of 2^62 rows", [&] { rope::CosSinCache<double> too_large(c, Index(1) << 62); });
 
+    // Slices of one buffer that turn its tokens from the last to the first, k below q.
+    std::vector<float> fused(6 * 3 * 8);
+    rope::TensorView<float> q = rope::view(fused.data() + 5 * 24 + 16, 6, 1, 8),
+                            k = rope::view(&fused[5 * 24], 6, 1, 8);
+    q.seq_stride = k.seq_stride = -24;
+    expect(rope::check(q, k, table).ok(), "slices of one buffer are said to share elements");
+
     // What no memory holds: 2^33 bytes where pointers have 32 bits, 2^64 where they have 64. As token strides, as an
     // extent, and in a call with two tensors.
     const Index too_far = sizeof(void*) == 4 ? Index(1) << 31 : Index(1) << 62;
