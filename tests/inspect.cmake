@@ -76,7 +76,7 @@ file(WRITE "${WORK}/bad.json" "{\"model_type\": \"llama\", ")
 expect(1 err "^inspect: The file \"[^\n]*/bad.json\" is not JSON: it goes wrong at byte 25, where it ends, near model_type.\n$"
        "${WORK}/bad.json")
 file(WRITE "${WORK}/words.txt" "some words about a model")
-expect(1 err "^inspect: The file \"[^\n]*/words.txt\" begins with \"some words about a mo\"; it must be the text of a config.json, which begins with {.\n$"
+expect(1 err "^inspect: The file \"[^\n]*/words.txt\" begins with \"some words about a m\"; it must be the text of a config.json, which begins with {.\n$"
        "${WORK}/words.txt")
 file(WRITE "${WORK}/empty.json" "")
 expect(1 err "/empty.json\" is empty; it must be the text of a config.json" "${WORK}/empty.json")
