@@ -73,10 +73,10 @@ expect(1 err "There is no option --nonsense" "${llama}" --nonsense)
 expect(1 err "name one config.json" "${llama}" "${llama}")
 expect(1 err "cannot be written" "${llama}" --plot "${WORK}/no/folder.svg")
 file(WRITE "${WORK}/bad.json" "{\"model_type\": \"llama\", ")
-expect(1 err "^inspect: The file \"[^\n]*/bad.json\" is not JSON: it goes wrong at byte 24, where it ends, near model_type.\n$"
+expect(1 err "^inspect: The file \"[^\n]*/bad.json\" is not JSON: it goes wrong at byte 25, where it ends, near model_type.\n$"
        "${WORK}/bad.json")
 file(WRITE "${WORK}/words.txt" "some words about a model")
-expect(1 err "^inspect: The file \"[^\n]*/words.txt\" begins with \"some words about a mo\"; it must be the text of a config.json, which begins with {.\n$"
+expect(1 err "^inspect: The file \"[^\n]*/words.txt\" begins with \"some words about a m\"; it must be the text of a config.json, which begins with {.\n$"
        "${WORK}/words.txt")
 file(WRITE "${WORK}/empty.json" "")
 expect(1 err "/empty.json\" is empty; it must be the text of a config.json" "${WORK}/empty.json")
