@@ -170,6 +170,7 @@ bool compare(std::vector<std::string>& titles, std::vector<vision::Row>& picture
     titles = {"image"};
     pictures = {{"all patches alike: the positions alone", {0.4 * nothing}},
                 {"two discs of the same texture: content and positions", {0.4 * discs}}};
+    const std::vector<Index> in_the_middle = middles();
     bool ok = true;
     for (const Scheme& scheme : vision::schemes()) {
         rope::Rows<float> rows(scheme.frequencies, scheme.map);
@@ -178,7 +179,7 @@ bool compare(std::vector<std::string>& titles, std::vector<vision::Row>& picture
             rows.build(rope::AxisPositions(positions.data(), scheme.map.axes, grid.tokens()), grid.tokens());
         };
         build(kFiner);
-        const Eigen::MatrixXd of_finer = scores(equal, scheme.layout, rows, middles());
+        const Eigen::MatrixXd of_finer = scores(equal, scheme.layout, rows, in_the_middle);
         build(kGrid);
         const Eigen::MatrixXd of_equal = scores(equal, scheme.layout, rows, {});
         ok = check(scheme, of_equal, of_finer) && ok;

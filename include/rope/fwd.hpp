@@ -49,6 +49,7 @@ struct Frequencies;
 
 // Positions.
 class Positions;
+class PositionsArgument;
 class AxisPositions;
 struct AxisMap;
 enum class LeftOver : unsigned char;

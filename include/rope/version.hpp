@@ -65,7 +65,7 @@
 #    define ROPE_INLINE [[gnu::always_inline]] inline
 #    define ROPE_NOINLINE ROPE_ABI [[gnu::noinline]] inline
 #    define ROPE_COLD ROPE_ABI [[gnu::noinline]] [[gnu::cold]] inline
-#    if defined(__clang__) && defined(__x86_64__)
+#    if defined(__clang__) && __has_attribute(force_align_arg_pointer)
 #        define ROPE_KERNEL ROPE_ABI [[gnu::aligned(64)]] [[gnu::force_align_arg_pointer]]
 #    else
 #        define ROPE_KERNEL ROPE_ABI [[gnu::aligned(64)]]

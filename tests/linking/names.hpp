@@ -28,6 +28,7 @@
     X(rope::Config)                   \
     X(rope::HeadSlice)                \
     X(rope::Frequencies)              \
+    X(rope::PositionsArgument)        \
     X(rope::Positions)                \
     X(rope::AxisPositions)            \
     X(rope::AxisMap)                  \

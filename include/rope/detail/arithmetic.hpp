@@ -28,12 +28,21 @@
 #    define ROPE_LOOPS_END
 #endif
 
+// Whether a compiler reads this unit for a device (HIP, CUDA, OpenMP offload, SYCL). It then has the host's macros, but
+// not its instructions, and compiles nothing of the host's code: the portable loops are all that it needs to see.
+#if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__) || defined(__AMDGCN__) || defined(__NVPTX__) || \
+    defined(__SPIR__) || defined(__SPIRV__) || defined(__SYCL_DEVICE_ONLY__)
+#    define ROPE_FOR_DEVICE 1
+#else
+#    define ROPE_FOR_DEVICE 0
+#endif
+
 // Whether this unit is compiled for a machine with fused multiply-add. For the portable loops it decides between the
 // two classes of bits. g++ says so by __FP_FAST_FMAF. clang does not, so there it is known by the machine: those of 32
-// bits are ARM with VFPv4, PowerPC and RISC-V.
+// bits are ARM with VFPv4, PowerPC, RISC-V and Hexagon. tests/other_machines.cmake compares this with what clang does.
 #if defined(__FMA__) || defined(__FMA4__) || defined(__FP_FAST_FMAF) || defined(__aarch64__) || defined(_M_ARM64) || \
     defined(__ARM_FEATURE_FMA) || defined(__s390x__) || defined(__riscv_flen) || defined(__loongarch_hard_float) ||  \
-    (defined(__powerpc__) && !defined(_SOFT_FLOAT) && !defined(__NO_FPRS__))
+    defined(__hexagon__) || (defined(__powerpc__) && !defined(_SOFT_FLOAT) && !defined(__NO_FPRS__))
 #    define ROPE_HAS_FMA 1
 #else
 #    define ROPE_HAS_FMA 0

@@ -7,6 +7,14 @@
 
 #include "../types.hpp"
 
+#if defined(__has_builtin)
+#    if __has_builtin(__builtin_prefetch)
+#        define ROPE_HAS_PREFETCH 1
+#    endif
+#elif defined(__GNUC__)
+#    define ROPE_HAS_PREFETCH 1  // g++ 9 and older
+#endif
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
@@ -25,7 +33,11 @@ inline constexpr std::uintptr_t kPrefetchDistance = 8192;
 /// A line of the cache, as a number: what lies ahead may be outside the tensor, where no pointer may point.
 template <bool to_write>
 ROPE_INLINE void prefetch_line(std::uintptr_t address) noexcept {
+#if defined(ROPE_HAS_PREFETCH)
     __builtin_prefetch(reinterpret_cast<const void*>(address), to_write);  // NOLINT(performance-no-int-to-ptr)
+#else
+    static_cast<void>(address);
+#endif
 }
 
 /// How far ahead, in bytes, kernels ask for what is in L3, each two lines beside the load of two others. Time over that

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // AVX2 with FMA and F16C: x86-64 machines since 2013 (Haswell) and 2015 (Excavator). See ../isa_list.hpp.
-#if defined(__x86_64__) && defined(__GNUC__) && ROPE_WIDE_VECTORS_ON_STACK
+#if defined(__x86_64__) && defined(__GNUC__) && ROPE_WIDE_VECTORS_ON_STACK && !ROPE_FOR_DEVICE
 #    if defined(ROPE_ISA_ENTRY)
 ROPE_ISA_ENTRY(avx2)
 #    elif !defined(ROPE_FOR_EACH_ISA)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // AVX-512 with F, BW, DQ and VL: x86-64 machines since 2017 (Skylake-SP) and 2022 (Zen 4). See ../isa_list.hpp.
-#if defined(__x86_64__) && defined(__GNUC__) && ROPE_WIDE_VECTORS_ON_STACK
+#if defined(__x86_64__) && defined(__GNUC__) && ROPE_WIDE_VECTORS_ON_STACK && !ROPE_FOR_DEVICE
 #    if defined(ROPE_ISA_ENTRY)
 ROPE_ISA_ENTRY(avx512)
 #    elif !defined(ROPE_FOR_EACH_ISA)
