@@ -38,7 +38,7 @@ elseif(LEG MATCHES "^wasm32")
   need(runner nodejs node nodejs)
   set(program ${WORK}/self_check.js)
   # Loops that are told to be vectors, where there are none, are not this check's matter.
-  list(APPEND flags -Wno-pass-failed -fexceptions -sSINGLE_FILE=1 -sEXIT_RUNTIME=1 -sALLOW_MEMORY_GROWTH=1)
+  list(APPEND flags -fexceptions -sSINGLE_FILE=1 -sEXIT_RUNTIME=1 -sALLOW_MEMORY_GROWTH=1)
   if(LEG STREQUAL "wasm32_simd")
     list(APPEND flags -msimd128)
   endif()
