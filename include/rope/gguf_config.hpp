@@ -31,9 +31,8 @@ using GgufLookup = std::function<std::optional<GgufValue>(std::string_view key)>
 /// Tensors of a GGUF file that belong to its rotary embedding, one number per pair. Empty: not in the file.
 struct GgufTensors {
     ROPE_CROSSES_AGGREGATE(GgufTensors)
-    std::vector<float> rope_freqs;          ///< rope_freqs.weight, which divides angles (Llama 3.1, Gemma 4)
-    std::vector<float> rope_factors_long;   ///< rope_factors_long.weight (LongRoPE)
-    std::vector<float> rope_factors_short;  ///< rope_factors_short.weight
+    std::vector<float> rope_freqs;  ///< rope_freqs.weight, which divides angles (Llama 3.1, Gemma 4)
+    std::vector<float> rope_factors_long, rope_factors_short;  ///< rope_factors_long.weight and short (LongRoPE)
 };
 
 }  // namespace ROPE_VERSION_NAMESPACE
