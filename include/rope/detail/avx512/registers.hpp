@@ -24,9 +24,13 @@ inline constexpr Mask16 kAll16 = 0xffff;
 
 ROPE_INLINE Floats load_floats(const float* p) noexcept { return _mm512_loadu_ps(p); }
 /// A lower half. The upper one, which nobody uses, is 0 at no cost: else MemorySanitizer would report it.
-ROPE_INLINE Floats load_lower(const float* p) noexcept { return _mm512_zextps256_ps512(_mm256_loadu_ps(p)); }
+ROPE_INLINE Floats load_lower(const float* p) noexcept {
+    return _mm512_maskz_insertf32x8(kAll16, _mm512_setzero_ps(), _mm256_loadu_ps(p), 0);
+}
 ROPE_INLINE Doubles load_doubles(const double* p) noexcept { return _mm512_loadu_pd(p); }
-ROPE_INLINE Doubles load_lower(const double* p) noexcept { return _mm512_zextpd256_pd512(_mm256_loadu_pd(p)); }
+ROPE_INLINE Doubles load_lower(const double* p) noexcept {
+    return _mm512_maskz_insertf64x4(kAll8, _mm512_setzero_pd(), _mm256_loadu_pd(p), 0);
+}
 ROPE_INLINE Words load_words(const void* p) noexcept { return _mm512_loadu_si512(p); }
 ROPE_INLINE Shorts load_shorts(const void* p) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 
