@@ -334,7 +334,7 @@ TEST_CASE("interpolation divides what the schedule made, and the attention facto
                                         schedule::Xpos(),
                                         schedule::FreqFactors{{1.0, 2.0, 3.0, 4.0}},
                                         schedule::Custom{{1.0, 0.3, 0.1, 0.03}, {}}};
-    REQUIRE(std::size(schedules) == std::variant_size_v<rope::Schedule>);
+    REQUIRE(std::size(schedules) == std::variant_size_v<rope::Schedule::variant>);
     for (const rope::Schedule& s : schedules) {
         CAPTURE(rope::schedule_name(s));
         Config config = {8};

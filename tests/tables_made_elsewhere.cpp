@@ -168,7 +168,8 @@ TEMPLATE_TEST_CASE("every entry of a batch has the rows of its own tokens", "", 
     const auto of_token = [](Index b, Index r) { return Index(kIds[size(b * 5 + r)]); };
     std::vector<TestType> memory(2 * 5 * 10);
     const std::vector<TestType> x = support::normal<TestType>(2 * 5 * 3 * 10, 2);
-    const auto turned = [&](const rope::CosSinRows<TestType>& rows, const rope::Positions& positions) {
+    const auto turned = [&](const rope::CosSinRows<TestType>& rows, rope::PositionsArgument&& given) {
+        const rope::Positions& positions = given;
         std::vector<TestType> y = x;
         rope::apply<Layout::half_split>(rope::view(y.data(), 2, 5, 3, 10), rows, positions);
         return y;

@@ -151,7 +151,6 @@ class Schedule : public std::variant<schedule::Default, schedule::Ntk, schedule:
                                      schedule::Xpos, schedule::FreqFactors, schedule::Custom> {
  public:
     using variant::variant;
-    using variant::operator=;
     ROPE_ABI Schedule() = default;
     ROPE_CROSSES(Schedule)
 };
