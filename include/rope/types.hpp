@@ -76,7 +76,7 @@ struct ElementTraits<bfloat16> {
 
 // The compiler's own 16-bit types, where it has them: _Float16 and __bf16, which are std::float16_t and std::bfloat16_t
 // (so these need no line of their own; where a type has only the standard's name, that is taken).
-#if defined(__FLT16_MANT_DIG__)
+#if defined(__FLT16_MANT_DIG__) && (defined(__clang__) || __GNUC__ > 12 || defined(__SSE2__))  // g++ 12: in C alone
 __extension__ typedef _Float16 CompilerFloat16;  // NOLINT(modernize-use-using): an alias takes no __extension__
 template <>
 struct ElementTraits<CompilerFloat16> {
