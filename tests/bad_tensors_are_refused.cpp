@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tensors and positions that cannot be right are refused before a byte is written, in a sentence that names the
 // argument, its value and what is allowed; check(...) says the same sentence without throwing.
-#include <rope/additive.hpp>
-#include <rope/core.hpp>
+#include <rope/rope.hpp>
 
 #include <array>
 #include <cstdint>

@@ -6,6 +6,7 @@
 file(MAKE_DIRECTORY ${WORK})
 set(flags -fsyntax-only -Werror -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast
           -I${INCLUDE} -I${SOURCE} -I${WORK})
+list(REMOVE_ITEM INCLUDES "")  # where the compiler finds them by itself
 foreach(folder IN LISTS INCLUDES)
   list(APPEND flags -isystem ${folder})
 endforeach()

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -88,6 +89,7 @@ void measure_all() {
 
 TEST_CASE("a call takes no more of the stack than is said") {
     support::for_each_isa([&](const char* isa) {
+        if (isa == std::string("emulated")) return;  // its registers are arrays; it is for tests alone
         most = 0;
         measure_all<double, double, double>();
         const std::size_t of_doubles = most;

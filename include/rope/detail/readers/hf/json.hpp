@@ -172,8 +172,8 @@ ROPE_COLD std::string_view strict_json(std::string_view python, std::string& tex
 /// Makes a value of a text, until a function answers false: an error. Their names are those of nlohmann::json_sax.
 class ROPE_ABI JsonTextReader {
  public:
-    ROPE_COLD JsonTextReader(std::string_view given, Diagnostics& diagnostics)
-        : text_(given), diagnostics_(diagnostics) {}
+    ROPE_COLD JsonTextReader(std::string_view text, Diagnostics& diagnostics)
+        : text_(text), diagnostics_(diagnostics) {}
 
     /// null, and the first error, where it is none that can be read.
     ROPE_COLD Json read() {
@@ -204,8 +204,8 @@ class ROPE_ABI JsonTextReader {
     ROPE_COLD bool binary(const Json::binary_t&) { return false; }  // which JSON does not have
     ROPE_COLD bool start_object(std::size_t) { return open(Json::object()); }
     ROPE_COLD bool start_array(std::size_t) { return open(Json::array()); }
-    ROPE_COLD bool end_object() { return close(); }
-    ROPE_COLD bool end_array() { return close(); }
+    ROPE_COLD bool end_object() { return within_.pop_back(), true; }
+    ROPE_COLD bool end_array() { return within_.pop_back(), true; }
     ROPE_COLD bool key(std::string& name) {
         within_.back().key = std::move(name);
         if (!within_.back().json->contains(within_.back().key)) return true;
@@ -213,9 +213,13 @@ class ROPE_ABI JsonTextReader {
         return false;
     }
     ROPE_COLD bool parse_error(std::size_t byte, const std::string& token, const Json::exception& error) {
-        constexpr int kNumberOverflow = 406;
-        if (error.id == kNumberOverflow)
+        const std::size_t first = text_.find_first_not_of(" \t\r\n");
+        if (error.id == 406)  // a number out of range
             diagnostics_.fail("{} is {}; it must be a number that a double can hold.", {path(), beginning_of(token)});
+        else if (root_.is_discarded())  // perhaps it is the name of a file
+            diagnostics_.fail(
+                "json_text {}; it must be the text of a config.json, which begins with {.",
+                {first == text_.npos ? "is empty" : "begins with " + shown(Json(text_.substr(first, 20)))});
         else
             diagnostics_.fail("json_text is not JSON: it goes wrong at byte {}{}{}.",
                               {byte, place_of(byte), within_.empty() ? "" : ", near " + path()});
@@ -236,7 +240,6 @@ class ROPE_ABI JsonTextReader {
         std::string key;  ///< of an object: the latest
     };
 
-    /// Where it stands then.
     ROPE_COLD Json* put(Json value) {
         if (within_.empty()) return &(root_ = std::move(value));
         Json& here = *within_.back().json;
@@ -253,10 +256,6 @@ class ROPE_ABI JsonTextReader {
             within_.push_back({put(std::move(empty)), {}});
         return diagnostics_.ok();
     }
-    ROPE_COLD bool close() {
-        within_.pop_back();
-        return true;
-    }
     ROPE_COLD std::string path() const {
         std::string path;
         for (const Level& level : within_)
@@ -269,7 +268,7 @@ class ROPE_ABI JsonTextReader {
 
     std::string_view text_;
     Diagnostics& diagnostics_;
-    Json root_;
+    Json root_ = Json(Json::value_t::discarded);
     std::vector<Level> within_;
 };
 
