@@ -67,8 +67,8 @@ class Status {
 using CheckResult = Status;
 
 /// check(...) under a name that is no macro of others. Unreal Engine and Apple's AssertMacros.h have a macro check(x);
-/// a program that includes them writes rope::validate(...) with the same arguments, or (rope::check)(...), where no
-/// such macro acts. Members are called so, too: (encoding.check)(x).
+/// a program that includes them writes rope::validate(...), or (rope::check)(...), where no such macro acts: with a
+/// layout in angle brackets, or positions in braces, only that. Members are called so, too: (encoding.check)(x).
 template <class... Arguments>
 ROPE_ABI inline Status validate(Arguments&&... arguments) noexcept {
     return check(std::forward<Arguments>(arguments)...);

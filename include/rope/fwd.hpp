@@ -22,6 +22,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 
 enum class StatusCode : unsigned char;
 class Status;
+using CheckResult = Status;
 class IsaNames;
 template <class T>
 class List;

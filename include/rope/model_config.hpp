@@ -54,7 +54,9 @@ struct AttentionTemperature {
     }
 };
 
-/// Made by read_hf_config and read_gguf_config; or by hand.
+/// Made by read_hf_config and read_gguf_config; or by hand: configs, with a layout each, and config_of_layer, layer_types
+/// and heads with an entry per layer; for a RotaryEmbedding also max_position_embeddings, unless its TableOptions say how
+/// many positions there are.
 struct ModelConfig {
     ROPE_CROSSES_AGGREGATE(ModelConfig)
     std::string model_type;  ///< "model_type" of Hugging Face, "general.architecture" of GGUF

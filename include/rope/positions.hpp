@@ -209,9 +209,13 @@ inline constexpr bool may_mean_positions =
 ///     rope::apply<layout>(x, cache, {5, 0, 7});                        rope::apply<layout>(x, cache, positions_of(batch));
 ///     rope::apply<layout>(x, cache, rope::start_at(starts_of(batch)));
 ///
-/// Nobody else needs to name it, and nothing is made of a named one, so that it does not outlive such a list. (A function
-/// of your own that is to take the same has a parameter `rope::PositionsArgument&& positions`; within it, that is a
-/// `const rope::Positions&`.)
+/// It cannot be copied or moved. A function of your own takes the same by it, and hands it on as Positions, a copy of
+/// which must not outlive the call:
+///
+///     void rotate(rope::TensorView<float> x, rope::PositionsArgument&& given) {
+///         const rope::Positions& positions = given;
+///         rope::apply<layout>(x, cache, positions);
+///     }
 class PositionsArgument {
  public:
     /// 0, 1, 2, ...

@@ -65,7 +65,8 @@ template <class T>
 class RotaryEmbedding {
  public:
     /// The tables for queries and for keys of a layer: the same, but for xPos. They know the layout, too.
-    struct ROPE_ABI Table {
+    struct Table {
+        ROPE_CROSSES_AGGREGATE(Table)
         CosSinCache<T> q, k;
         ROPE_ABI Layout layout() const noexcept { return *q.layout(); }
     };

@@ -145,7 +145,9 @@ struct Custom {
 
 }  // namespace schedule
 
-/// One of the schedules above. Default is tagged (see version.hpp), and so, by it, is all that std makes of the variant.
+/// A variant of the schedules above: std::get_if, std::holds_alternative and std::visit take it, and index() is in this
+/// order. (std::variant_size is that of Schedule::variant.) Default is tagged (see version.hpp), and so, by it, is all
+/// that std makes of the variant.
 class Schedule : public std::variant<schedule::Default, schedule::Ntk, schedule::DynamicNtk, schedule::Yarn,
                                      schedule::Llama3, schedule::LongRope, schedule::Proportional, schedule::Axial,
                                      schedule::Xpos, schedule::FreqFactors, schedule::Custom> {

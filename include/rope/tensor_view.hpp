@@ -20,9 +20,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// s, h, i) is data[b*batch_stride + s*seq_stride + h*head_stride + i*feature_stride].
 ///
 /// Strides may be negative. An axis of extent 1 may have any stride; in a view that is written, distinct elements
-/// must have distinct addresses. Fast where features are
-/// neighbours (feature_stride 1), vectorised where tokens or heads are, correct elsewhere. T is const for read-only
-/// data.
+/// must have distinct addresses. Fast where features are neighbours (feature_stride 1), vectorised where tokens or heads
+/// are, correct elsewhere. T is const for read-only data.
 ///
 /// Plain data: fill the fields by hand, or use view(...), view_heads_first(...) and the slices below.
 template <class T>
@@ -130,11 +129,16 @@ template <class C>
 ROPE_ABI inline auto elements_of(C& container, Index batch, Index seq, Index heads, Index head_dim) {
     const Index wanted = clamped_product(batch, clamped_product(seq, clamped_product(heads, head_dim)));
     const Index size = static_cast<Index>(container.size());
-    if (size == wanted) return container.data();
-    proceed(invalid(
-        "The container has {} elements; a view of batch {}, seq {}, heads {} and head_dim {} has {}. (To view a "
-        "part of a larger one, write its data() in place of it.)",
-        {size, batch, seq, heads, head_dim, wanted}));
+    const bool is_negative = batch < 0 || seq < 0 || heads < 0 || head_dim < 0;
+    if (size == wanted && !is_negative) return container.data();
+    proceed(is_negative     ? invalid("batch is {}, seq {}, heads {} and head_dim {}; none must be negative.",
+                                      {batch, seq, heads, head_dim})
+            : size < wanted ? invalid("The container has {} elements; a view of batch {}, seq {}, heads {} and "
+                                      "head_dim {} has {}.",
+                                      {size, batch, seq, heads, head_dim, wanted})
+                            : invalid("The container has {} elements; a view of batch {}, seq {}, heads {} and "
+                                      "head_dim {} has {}. (To view a part of it, write its data() in place of it.)",
+                                      {size, batch, seq, heads, head_dim, wanted}));
     return decltype(container.data())(nullptr);
 }
 }  // namespace detail
@@ -149,7 +153,7 @@ ROPE_ABI constexpr TensorView<T> view(T* ptr, Index batch, Index seq, Index head
 /// A contiguous [seq, heads, head_dim] buffer.
 template <class T, std::enable_if_t<!std::is_void_v<T>, int> = 0>
 ROPE_ABI constexpr TensorView<T> view(T* ptr, Index seq, Index heads, Index head_dim) noexcept {
-    return view(ptr, 1, seq, heads, head_dim);
+    return rope::view(ptr, 1, seq, heads, head_dim);
 }
 
 /// A contiguous [batch, heads, seq, head_dim] buffer: the order in which many frameworks hold q, k and v after their
@@ -168,34 +172,36 @@ ROPE_ABI constexpr TensorView<T> view_heads_first(T* ptr, Index batch, Index hea
 template <class C, detail::IfOwner<C> = 0>
 ROPE_ABI inline detail::ViewOfBuffer<C> view(C& container ROPE_LIFETIMEBOUND, Index batch, Index seq, Index heads,
                                              Index head_dim) {
-    return view(detail::elements_of(container, batch, seq, heads, head_dim), batch, seq, heads, head_dim);
+    return rope::view(detail::elements_of(container, batch, seq, heads, head_dim), batch, seq, heads, head_dim);
 }
 template <class C, detail::IfSpanOrTemporary<C> = 0>
 ROPE_ABI inline auto view(C&& container, Index batch, Index seq, Index heads, Index head_dim) {
     static_assert(detail::is_span<detail::Plain<C>>,
                   "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
-    return view(detail::elements_of(container, batch, seq, heads, head_dim), batch, seq, heads, head_dim);
+    return rope::view(detail::elements_of(container, batch, seq, heads, head_dim), batch, seq, heads, head_dim);
 }
 template <class C, detail::IfOwner<C> = 0>
 ROPE_ABI inline detail::ViewOfBuffer<C> view(C& container ROPE_LIFETIMEBOUND, Index seq, Index heads, Index head_dim) {
-    return view(container, 1, seq, heads, head_dim);
+    return rope::view(container, 1, seq, heads, head_dim);
 }
 template <class C, detail::IfSpanOrTemporary<C> = 0>
 ROPE_ABI inline auto view(C&& container, Index seq, Index heads, Index head_dim) {
     static_assert(detail::is_span<detail::Plain<C>>,
                   "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
-    return view(detail::elements_of(container, 1, seq, heads, head_dim), 1, seq, heads, head_dim);
+    return rope::view(detail::elements_of(container, 1, seq, heads, head_dim), 1, seq, heads, head_dim);
 }
 template <class C, detail::IfOwner<C> = 0>
 ROPE_ABI inline detail::ViewOfBuffer<C> view_heads_first(C& container ROPE_LIFETIMEBOUND, Index batch, Index heads,
                                                          Index seq, Index head_dim) {
-    return view_heads_first(detail::elements_of(container, batch, seq, heads, head_dim), batch, heads, seq, head_dim);
+    return rope::view_heads_first(detail::elements_of(container, batch, seq, heads, head_dim), batch, heads, seq,
+                                  head_dim);
 }
 template <class C, detail::IfSpanOrTemporary<C> = 0>
 ROPE_ABI inline auto view_heads_first(C&& container, Index batch, Index heads, Index seq, Index head_dim) {
     static_assert(detail::is_span<detail::Plain<C>>,
                   "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
-    return view_heads_first(detail::elements_of(container, batch, seq, heads, head_dim), batch, heads, seq, head_dim);
+    return rope::view_heads_first(detail::elements_of(container, batch, seq, heads, head_dim), batch, heads, seq,
+                                  head_dim);
 }
 
 /// Everything else.

@@ -17,7 +17,7 @@
 // rope::apply and never see it.
 #define ROPE_VERSION_NAMESPACE v0_1
 
-// Every function that can be called, and every class of namespace detail, carries ROPE_ABI. Programs link translation
+// Every function that can be called, and the classes of namespace detail that have any, carry ROPE_ABI. Programs link translation
 // units that were compiled with different -m flags; an inline function or a template then becomes one weak symbol with
 // several bodies, and the linker may keep the one that the oldest machine cannot run. The tag makes the instruction set
 // (and the way errors leave a function) part of the symbol's name; that of a class is in the names of all that
