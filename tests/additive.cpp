@@ -262,7 +262,8 @@ TEST_CASE("a table that cannot be made is refused") {
     CHECK_SAYS(sinusoidal(0, 4, 1e4), "d_model is 0");
     CHECK_SAYS(sinusoidal((Index(1) << 20) + 2, 4, 1e4), "d_model is 1048578");
     CHECK_SAYS(sinusoidal(8, 0, 1e4), "max_positions is 0; it must be at least 1.");
-    CHECK_SAYS(sinusoidal(8, Index(1) << 60, 1e4), "max_positions is 1152921504606846976; 1152921504606846976 rows of 8");
+    CHECK_SAYS(sinusoidal(8, Index(1) << 60, 1e4),
+               "max_positions is 1152921504606846976; 1152921504606846976 rows of 8");
     CHECK_SAYS(sinusoidal(8, 4, -1.0), "base is -1; it must be finite and above 0.");
     CHECK_SAYS(sinusoidal(8, 4, std::nan("")), "base is nan");
 
