@@ -111,7 +111,7 @@ struct PairIndex;
 namespace testing {
 struct Model;
 struct Options;
-struct Place;
+struct Place;  // NOLINT(bugprone-forward-declaration-namespace): detail has another one
 struct Measurement;
 struct Report;
 }  // namespace testing

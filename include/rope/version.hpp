@@ -46,11 +46,11 @@
 
 #define ROPE_STRING_(x) #x
 #define ROPE_STRING(x) ROPE_STRING_(x)
-#define ROPE_CROSSES(Class)                            \
-    ROPE_ABI Class(const Class&) = default;            \
-    ROPE_ABI Class(Class&&) = default;                 \
-    ROPE_ABI Class& operator=(const Class&) = default; \
-    ROPE_ABI Class& operator=(Class&&) = default;      \
+#define ROPE_CROSSES(Class)                                \
+    ROPE_ABI Class(const Class&) = default;                \
+    ROPE_ABI Class(Class&&) noexcept = default;            \
+    ROPE_ABI Class& operator=(const Class&) = default;     \
+    ROPE_ABI Class& operator=(Class&&) noexcept = default; \
     ROPE_ABI ~Class() = default;
 #if __cplusplus > 201703L
 #    define ROPE_CROSSES_AGGREGATE(Class)
