@@ -8,13 +8,8 @@
 # there all of them stand by themselves. And every class that a program can name has the same name in units with different
 # flags.
 cmake_minimum_required(VERSION 3.25)
-function(run result)
-  execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${WORK} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
-  if(NOT code EQUAL 0)
-    message(FATAL_ERROR "${ARGN} failed (${code}):\n${out}${err}")
-  endif()
-  set(${result} "${out}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/support/run.cmake)
+set(RUN_IN ${WORK})
 
 set(warnings -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror)
 set(includes "")

@@ -24,14 +24,7 @@ if(NOT clangs)
   return()
 endif()
 
-# run(output command...): the standard output; an error when the command fails.
-function(run output)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE error)
-  if(NOT result EQUAL 0)
-    message(FATAL_ERROR "${ARGN}:\n${said}${error}")
-  endif()
-  set(${output} "${said}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/support/run.cmake)
 
 # ---- Where clang contracts a * b + c by itself, ROPE_HAS_FMA is 1: else the portable loops would have neither class of
 #      bits. The standard headers of such machines are not here, so empty files stand in for them. ----

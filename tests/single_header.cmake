@@ -2,13 +2,7 @@
 # cmake -DCOMPILERS="g++;clang++" -DJOIN=cmake/ropeSingle.cmake -DINCLUDE=... -DINCLUDES="eigen" -DTESTS=tests
 #       -DVERSION=... -DWORK=... -P single_header.cmake
 # The headers joined into one file serve a user's programs as they are, and two units of one program.
-function(run result)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
-  if(NOT code EQUAL 0)
-    message(FATAL_ERROR "${ARGN} failed (${code}):\n${out}${err}")
-  endif()
-  set(${result} "${out}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/support/run.cmake)
 
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/include/rope)

@@ -35,7 +35,7 @@
 // what runs once, or when a call is refused; ROPE_KERNEL for the loops that most of the time goes into: how fast they
 // are depends on where in a cache line they stand, so the function begins with a line. So does what it keeps on the
 // stack: clang rounds the stack pointer only where it knows of that need before it shares out the registers, and
-// registers read across two lines made interleaved doubles take 1.3 times as long in three processes of four.
+// registers read across two lines cost interleaved doubles a good part of their time (benchmarks/tuning.md).
 #if defined(__cpp_exceptions)
 #    define ROPE_EXCEPTIONS 1
 #    define ROPE_ABI_ERRORS ""

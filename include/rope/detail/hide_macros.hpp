@@ -3,7 +3,7 @@
 // Apple's AssertMacros.h), require (the same). A header that uses such a word includes this file after all others, so
 // that it sees no such macro, and ends with restore_macros.hpp, after which every macro is as it was. So it does not
 // matter what a program includes first, and the library's names are the same in all its units. Both files stand in
-// pairs, which may be nested, and have no include guard. tests/macros_of_others.hpp has the macros that are tried.
+// pairs, which may be nested, and have no include guard. tests/public_headers/macros_of_others.hpp has the macros that are tried.
 #pragma push_macro("min")
 #undef min
 #pragma push_macro("max")

@@ -39,15 +39,8 @@ inline constexpr bool kHasWholeBlocksOnly = false;
 //      kTogetherOverHeads if several heads share them. ----
 
 /// With registers for it, as many doubles as floats, and half-split the first features of all blocks before the second
-/// ones, and those in the order of memory: a Zen 5 reads ahead where lines follow one another. With AVX-512, times over
-/// that of `scale`, half-split and interleaved, when turn_by_blocks turned them and streams asked 4 KiB ahead:
-///
-///                                                    [16, 32, 128]    [2048, 32, 128]    [8192, 32, 128]
-///     double, by half heads                             1.93  1.95
-///     double, by heads, in a compiler's order           1.41  1.23         1.21  1.34         1.17  1.26
-///     double, in this order                             1.28  1.13         1.23  1.19         1.18  1.15
-///     float, two blocks after two, in a compiler's order                   1.26  1.33         1.14  1.22
-///     float, in this order                                                 1.22  1.13         1.11  1.07
+/// ones, and those in the order of memory: cores read ahead where lines follow one another. benchmarks/tuning.md has what
+/// was measured.
 template <class T>
 inline constexpr int kDoublesOverHeads = kHasManyRegisters && sizeof(T) == 8 ? 2 : 1;
 
@@ -149,8 +142,8 @@ ROPE_INLINE void prepare_two(Block& first, Block& second, const Row<T>& row, Ind
     first.prepare(row, i);
     second.prepare(row, i + Block::kPairs);
 }
-/// A row of two is joined before its numbers are doubled. Those of another one are doubled on their way from memory: a
-/// token of one head, in L1 of a Zen 3 with AVX2, then takes 14 ns in place of 19.
+/// A row of two is joined before its numbers are doubled. Those of another one are doubled on their way from memory,
+/// which is what tokens of one head gain from.
 template <class T>
 ROPE_INLINE void prepare_two(InterleavedBlock<T>& first, InterleavedBlock<T>& second, const Row<T>& row,
                              Index i) noexcept {
@@ -308,8 +301,7 @@ ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Ind
     Out* y = heads.y + i * (Block::kStep / Block::kPairs);
     for (Index h = 0; h < heads.count; ++h) {
         if constexpr (kHasManyRegisters && std::is_same_v<Block, HalfSplitBlock<Vector<T>, T>>) {
-            // clang would count down to zero, and a Zen 5 foresee less well where the loop ends: double, [16, 32, 128]
-            // 1.47 in place of 1.20.
+            // clang would count down to zero, and cores foresee less well where such a loop ends.
             h = alone(h);
             FirstFeatures<T, n> first;
             first.load(x, ask);

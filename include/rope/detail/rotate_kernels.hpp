@@ -28,9 +28,8 @@ template <class Block>
 inline constexpr Index kGroupPairs = Index{Block::kTogetherOverHeads} * Block::kPairs;
 
 /// Heads of one group of blocks, as those of 128 features are. Where these lie is constant but for two pointers, so
-/// that nothing waits for the stack: a Zen 5 goes on to the next token while the last one is on its way to memory only
-/// if it soon knows where that will be. double, [16, 32, 128], half-split: 1.33 times `scale` with turn_by_blocks, 1.20
-/// with this.
+/// that nothing waits for the stack: a core goes on to the next token while the last one is on its way to memory only if
+/// it soon knows where that will be. benchmarks/tuning.md has what was measured.
 template <class Block, class Ask, class In, class Out, class T>
 ROPE_KERNEL void turn_one_group(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
                                 Index heads) noexcept {
@@ -41,7 +40,7 @@ ROPE_KERNEL void turn_one_group(const In* x, Out* y, const T* cos, const T* sin,
 }
 
 /// Whether a kernel does little but wait for memory: not with 16 bits, which are converted, nor with interleaved
-/// doubles, whose cosines and sines are too many for the registers (asking took 1.01 to 1.08 times as long).
+/// doubles, whose cosines and sines are too many for the registers.
 template <class Block, class In, class Out>
 inline constexpr bool kWaitsForMemory = std::is_same_v<In, Out> &&
                                         (sizeof(In) == 4 || (sizeof(In) == 8 && Block::kStep == Block::kPairs));
@@ -94,7 +93,7 @@ ROPE_KERNEL void turn_single_heads(const Run<In, Out, T>& run) noexcept {
     }
 }
 
-/// Sets without fma, those of old machines, do without: a unit takes a twentieth less to compile.
+/// Sets without fma, those of old machines, do without, for units to be compiled sooner.
 template <class Block, class In, class Out, class T>
 ROPE_ABI constexpr TurnSingleHeads<In, Out, T>* single_heads() noexcept {
     if constexpr (kHasFma)

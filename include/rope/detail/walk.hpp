@@ -28,47 +28,18 @@ struct ROPE_ABI Order {
     Axis lanes = kFeatureAxis;
 };
 
-/// Larger calls than this stream from memory: they ask for it ahead. Time over that of `scale` on a Zen 5 with 32 MiB
-/// of L3, [seq, 32, 128], as a stream and not, half-split and interleaved:
-///
-///                      8 MiB                  16 MiB                 24 MiB                 32 MiB
-///  float, AVX-512  1.45 1.68  1.07 1.06   1.46 1.58  1.10 1.03   1.07 0.99  1.15 1.10   1.02 0.89  1.11 1.13
-///  float, AVX2     2.25 2.69  1.31 1.50   2.08 2.45  1.34 1.60   1.36 1.58  1.68 1.66   1.05 1.19  1.78 1.88
-///  double, AVX2                           1.84 2.28  1.45 1.51   1.19 1.41  2.14 2.23   1.03 1.14  2.31 2.41
-///  half, AVX2                             1.40 1.83  1.16 1.46   1.17 1.50  1.21 1.33   0.97 1.22  1.16 1.21
-///
-/// (On a Xeon with 2 MiB of L2, 8 MiB of float took 0.67 and 0.69 as a stream; not, 1.01.)
-///
-/// One head for each row of cos and sin is no other case, though half of what is read is table then: asking ahead from
-/// 512 KiB on made [2048, 1, 128] take 1.2 times as long on a Zen 3, medians of eight processes, and 0.9 on the Xeon.
+/// Larger calls than this stream from memory, in the order of memory, and ask for it ahead. One head for each row of cos
+/// and sin is no other case, though half of what is read is the table then. benchmarks/tuning.md has what was measured.
 inline constexpr Index kCachedBytes = Index(16) << 20;
 
 /// Calls on more memory than kLeastAskedNear, up to kMostAskedNear, find it in L3. Kernels that do little but wait for
-/// it ask for it themselves, near ahead, where one head follows the other. Time over that of `scale` on the Zen 5,
-/// AVX-512, with nothing asked for and asked for:
-///
-///                                 1 MiB        2 MiB        4 MiB        8 MiB        12 MiB       16 MiB
-///  float, half-split            1.08 1.14    1.07 1.00    1.04 0.91    1.04 1.07    1.08 1.15    1.08 1.21
-///  float, interleaved           1.09 1.14    1.06 0.99    1.05 0.89    1.03 1.04    1.05 1.12    1.05 1.17
-///  double, half-split           1.10 1.09    1.05 0.97    1.00 0.92    1.06 1.02    1.12 1.17    1.17 1.28
-///
-/// What a core's own prefetch does for 4 MiB and more changes from second to second: `scale` takes 70 us or 84 for
-/// 8 MiB, and so does a rotation that asks for nothing. One that asks takes 72 to 80 in either state (the figures are
-/// of the fast one; in the slow one 8 MiB are 1.04 and 0.91), and two threads 39 to 44 us in place of 41 to 46. Where
-/// the head ahead is that of a later token (heads before tokens), or has much that does not turn, asking took 1.04 to
-/// 1.5 times as long.
+/// it ask for it themselves, near ahead, where one head follows the other: the core's own prefetch of such data changes
+/// from second to second. Where the head ahead is that of a later token (heads before tokens), or has much that is not
+/// rotated, asking would take longer. benchmarks/tuning.md has what was measured.
 inline constexpr Index kLeastAskedNear = Index(1) << 20, kMostAskedNear = Index(8) << 20;
 
-/// A stream turns as many heads at a time as fit into this, or twice as much of 16-bit elements, and at least one. Time
-/// over that of `scale` on the Zen 5, AVX-512 and AVX2, half-split and interleaved:
-///
-///  heads at a time               1                      2                      4                      8
-///  half, [8192, 32, 128]    0.91 0.89  1.21 1.63   0.85 0.86  0.92 1.24   0.97 1.01  0.93 1.15   0.97 0.99  0.98 1.12
-///  float, [4096, 32, 128]   0.95 0.85  0.85 0.93   0.97 1.01  0.94 1.00   1.13 1.13  1.21 1.25   1.23 1.22  1.36 2.07
-///  double, [2048, 32, 128]  1.02 0.92  0.98 0.99   1.26 1.14  1.56 1.72   1.53 1.27  1.73 2.31   1.62 1.43  1.92 2.33
-///
-/// On a Zen 3, too, four of half were best, and one of float and double. On the Xeon, half with one took 1.1 and 1.5
-/// times as long as with four, and float with eight 1.1 times.
+/// A stream rotates as many heads at a time as fit into so many bytes, or into twice as many of 16-bit elements, and at
+/// least one. benchmarks/tuning.md has what was measured.
 inline constexpr Index kStreamedBytes = 512;
 
 /// By the steps from batch entry to batch entry, from token to token and from head to head: entries before tokens or
@@ -97,15 +68,7 @@ ROPE_NOINLINE void sort(Order& order, const AnyView& v, bool streams) noexcept {
 /// Token by token while the tensor can be in the caches; in the order of memory, a head or a few at a time and with
 /// prefetch, when it cannot. `lanes` is the axis whose elements are neighbours in memory, or that of the features;
 /// `elsewhere` says that as much is read in another place.
-///
-/// Time over that of multiplying the same floats by a constant, [seq, 32, 128], AVX2 on one core of a Xeon with 2 MiB
-/// of L2, registers shared by all heads against the order of memory, one head at a time:
-///
-///     seq              16             128             512            2048
-///     half-split      1.02  1.04     1.03  1.06     1.01  1.01     1.14  0.99
-///     interleaved     1.01  1.58     1.04  1.33     1.01  1.01     1.14  0.99
-///
-/// On a Zen 3 with 32 MiB of L3 it was 1.8 against 1.1 at 2048.
+/// benchmarks/tuning.md has what was measured.
 ROPE_INLINE Order choose_order(const AnyView& v, Index bytes, Axis lanes, bool elsewhere) noexcept {
     Order order;
     order.lanes = lanes;
