@@ -17,6 +17,7 @@
 #include "errors.hpp"
 #include "frequencies.hpp"
 #include "fwd.hpp"
+#include "list.hpp"
 #include "model_config.hpp"
 #include "moves.hpp"
 #include "positions.hpp"
@@ -119,14 +120,14 @@ class RotaryEmbedding {
         if (!detail::proceed(check_bytes(s, positions))) return;
         const Index most = std::min(s.max_positions, s.max_bytes / std::max<Index>(s.row_bytes, 1));
         const Index wanted = std::max(positions, std::min(2 * this->positions(), most));
-        std::vector<Table> longer;
+        List<Table> longer;
         for (std::size_t i = 0; i < s.frequencies.size(); ++i) {
             const Table& t = (*s.tables)[i];  // written below only, by one thread at a time
             const CosSinCache<T> q = t.q.extended(s.frequencies[i].q, wanted);
             longer.push_back({q, is_one(t) ? q : t.k.extended(s.frequencies[i].k, wanted)});
             if (std::min(q.max_positions(), longer.back().k.max_positions()) < wanted) return;  // no memory
         }
-        Tables tables = std::make_shared<const std::vector<Table>>(std::move(longer));
+        Tables tables = std::make_shared<const List<Table>>(std::move(longer));
         const std::lock_guard<std::mutex> reading(s.reading);
         s.tables.swap(tables);
         s.positions = wanted;
@@ -161,7 +162,7 @@ class RotaryEmbedding {
     ROPE_ABI void reposition(Index layer, K&& k, Args&&... args) const;
 
  private:
-    using Tables = std::shared_ptr<const std::vector<Table>>;
+    using Tables = std::shared_ptr<const List<Table>>;
     struct ROPE_ABI BothFrequencies {
         Frequencies q, k;
     };
@@ -174,7 +175,7 @@ class RotaryEmbedding {
         Index row_bytes = 0;  // of a row of every table
         std::vector<std::size_t> table_of_config;
         std::vector<BothFrequencies> frequencies;  // of each table
-        Tables tables = std::make_shared<const std::vector<Table>>();
+        Tables tables = std::make_shared<const List<Table>>();
         Index positions = 0;
         std::mutex reading;  // of the two above; held for as long as it takes to copy a pointer
         std::mutex growing;
@@ -207,15 +208,15 @@ class RotaryEmbedding {
         state_->seq_len = options.seq_len != 0 ? options.seq_len : options.max_positions;
         state_->max_bytes = options.max_bytes;
         state_->model = std::move(model);
-        std::vector<Table> tables;
+        List<Table> tables;
         for (const Config& config : this->model().configs)
             if (!add(config, tables)) return false;
-        state_->tables = std::make_shared<const std::vector<Table>>(std::move(tables));
+        state_->tables = std::make_shared<const List<Table>>(std::move(tables));
         return true;
     }
 
     /// Finds the table of a rotary embedding among those that there are, or makes one.
-    ROPE_ABI bool add(const Config& config, std::vector<Table>& tables) {
+    ROPE_ABI bool add(const Config& config, List<Table>& tables) {
         State& s = *state_;
         if (!config.layout)
             return detail::proceed(
