@@ -108,13 +108,15 @@ namespace reference {
 struct Turn;
 struct PairIndex;
 }  // namespace reference
+// NOLINTBEGIN(bugprone-forward-declaration-namespace): other namespaces have classes of these names
 namespace testing {
 struct Model;
 struct Options;
-struct Place;  // NOLINT(bugprone-forward-declaration-namespace): detail has another one
+struct Place;
 struct Measurement;
 struct Report;
 }  // namespace testing
+// NOLINTEND(bugprone-forward-declaration-namespace)
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
