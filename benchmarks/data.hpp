@@ -22,7 +22,7 @@
 #endif
 
 #define ROPE_FOR_EACH_ISA "scale_kernels.hpp"
-#include <rope/detail/isa_list.hpp>
+#include <rope/detail/simd/isa_list.hpp>
 
 namespace bench {
 
@@ -101,7 +101,7 @@ void scale(X* x, Index count) {
     const rope::detail::IsaId isa = rope::detail::chosen_isa.load(std::memory_order_relaxed);
 #define ROPE_ISA_ENTRY(name) \
     if (isa == rope::detail::isa_id(#name)) return name::scale(x, count, one);
-#include <rope/detail/isa_list.hpp>
+#include <rope/detail/simd/isa_list.hpp>
 }
 
 /// Rounds per repetition of a contest on so many bytes: as many as move `total` of them, from 1 to `most`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// x[i] *= factor in place, once per instruction set. No include guard: see rope/detail/isa_list.hpp.
+// x[i] *= factor in place, once per instruction set. No include guard: see rope/detail/simd/isa_list.hpp.
 
 namespace bench {
 namespace ROPE_ISA {

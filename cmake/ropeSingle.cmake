@@ -5,7 +5,7 @@
 # MORE: what rope.hpp has besides, of the headers that <rope/rope.hpp> does not include.
 #
 # A file with `#pragma once` is written where it is first included, any other one wherever it is. Those of instruction
-# sets (detail/*/isa.hpp) do one of three things, by the macros that stand before the line that includes isa_list.hpp;
+# sets (detail/simd/*/isa.hpp) do one of three things, by the macros that stand before the line that includes isa_list.hpp;
 # here, too, only that part of them is written, which is why their three branches must be spelled as they are.
 cmake_minimum_required(VERSION 3.16...3.25)
 file(STRINGS "${INCLUDE}/rope/version.hpp" VERSION REGEX "ROPE_VERSION_STRING")

@@ -10,7 +10,7 @@
 
 #include "support/catch.hpp"
 
-#include <rope/detail/digits.hpp>
+#include <rope/detail/base/digits.hpp>
 
 namespace {
 

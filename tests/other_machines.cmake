@@ -61,7 +61,7 @@ foreach(clang IN LISTS clangs)
     endif()
     math(EXPR contracting "${contracting} + 1")
     run(macros ${clang} ${target} -std=c++17 -E -dM -nostdinc -isystem ${WORK}/empty -x c++
-               ${INCLUDE}/rope/detail/arithmetic.hpp)
+               ${INCLUDE}/rope/detail/base/arithmetic.hpp)
     if(NOT macros MATCHES "#define ROPE_HAS_FMA 1")
       message(FATAL_ERROR "${clang} --target=${machine} contracts a * b + c, but ROPE_HAS_FMA is not 1.")
     endif()

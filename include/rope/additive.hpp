@@ -17,17 +17,18 @@
 #include "tensor_view.hpp"
 #include "types.hpp"
 
-#include "detail/add.hpp"
-#include "detail/any_view.hpp"
-#include "detail/apply_impl.hpp"
-#include "detail/checks.hpp"
-#include "detail/containers.hpp"
-#include "detail/cos_sin_table.hpp"
-#include "detail/job.hpp"
-#include "detail/quick_checks.hpp"
-#include "detail/table_memory.hpp"
+#include "detail/base/containers.hpp"
+#include "detail/base/executor.hpp"
+#include "detail/call/apply_impl.hpp"
+#include "detail/call/checks.hpp"
+#include "detail/call/job.hpp"
+#include "detail/call/quick_checks.hpp"
+#include "detail/kernels/add.hpp"
+#include "detail/tables/fill_table.hpp"
+#include "detail/tables/table_memory.hpp"
+#include "detail/views/any_view.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -323,4 +324,4 @@ class LearnedEmbedding : public AdditiveEmbedding<T> {
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

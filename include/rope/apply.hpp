@@ -12,9 +12,9 @@
 #include "tensor_view.hpp"
 #include "types.hpp"
 
-#include "detail/apply_impl.hpp"
+#include "detail/call/apply_impl.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 // Every function below takes
 //
@@ -199,4 +199,4 @@ ROPE_WITH_RUN_TIME_LAYOUT(apply_transpose_copy)
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

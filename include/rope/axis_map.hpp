@@ -12,7 +12,7 @@
 #include "list.hpp"
 #include "types.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -223,4 +223,4 @@ ROPE_ABI inline Frequencies dealt_out(const Frequencies& frequencies, Index axes
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

@@ -12,9 +12,9 @@
 #include "positions.hpp"
 #include "types.hpp"
 
-#include "detail/bits.hpp"
+#include "detail/base/bits.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -161,4 +161,4 @@ class AxisPositions {
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

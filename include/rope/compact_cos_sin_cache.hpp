@@ -16,10 +16,10 @@
 #include "fwd.hpp"
 #include "types.hpp"
 
-#include "detail/cos_sin_table.hpp"
-#include "detail/table_memory.hpp"
+#include "detail/tables/fill_table.hpp"
+#include "detail/tables/table_memory.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -165,4 +165,4 @@ class CompactCosSinCache : public CosSinRows<T> {
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

@@ -9,9 +9,9 @@
 #include "schedule.hpp"
 #include "types.hpp"
 
-#include "detail/schedule_checks.hpp"
+#include "detail/angles/schedule_checks.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -130,4 +130,4 @@ ROPE_ABI inline Status check(const Config& config) noexcept {
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

@@ -20,11 +20,11 @@
 #include "fwd.hpp"
 #include "types.hpp"
 
-#include "detail/containers.hpp"
-#include "detail/cos_sin_table.hpp"
-#include "detail/table_memory.hpp"
+#include "detail/base/containers.hpp"
+#include "detail/tables/fill_table.hpp"
+#include "detail/tables/table_memory.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -282,4 +282,4 @@ class CosSinCache : public CosSinRows<T> {
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

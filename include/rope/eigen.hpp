@@ -9,13 +9,13 @@
 #include "tensor_view.hpp"
 #include "types.hpp"
 
-#include "detail/eigen_core.hpp"
+#include "detail/base/eigen_core.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 #include <unsupported/Eigen/CXX11/Tensor>
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {

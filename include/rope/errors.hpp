@@ -8,8 +8,8 @@
 #include "types.hpp"
 #include "version.hpp"
 
-#include "detail/containers.hpp"
-#include "detail/message.hpp"
+#include "detail/base/containers.hpp"
+#include "detail/base/message.hpp"
 
 #if ROPE_EXCEPTIONS
 #    include <new>
@@ -19,7 +19,7 @@
 #    include <cstdlib>
 #endif
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -148,4 +148,4 @@ ROPE_INLINE Status out_of_memory(const char* sentence, Pieces pieces = {}) noexc
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

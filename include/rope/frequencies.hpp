@@ -10,10 +10,10 @@
 #include "list.hpp"
 #include "types.hpp"
 
-#include "detail/double_double.hpp"
-#include "detail/schedule_formulas.hpp"
+#include "detail/angles/double_double.hpp"
+#include "detail/angles/schedule_formulas.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -155,4 +155,4 @@ ROPE_ABI inline Frequencies frequencies(const Config& config, Index seq_len = 0)
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

@@ -10,7 +10,7 @@
 #include "errors.hpp"
 #include "types.hpp"
 
-#include "detail/arithmetic.hpp"
+#include "detail/base/arithmetic.hpp"
 
 // Every kernel exists once per instruction set, in every unit that includes the library. The first table that is
 // built, or the first call that needs a kernel, chooses, once per process: the environment variable ROPE_ISA if it
@@ -30,9 +30,9 @@
 // portable loops have fma where the unit's flags allow it. On x86 with 32 bits these bits take -msse2 -mfpmath=sse: the
 // registers of the x87, which hold more than a float or a double, round at other places, within the stated errors.
 
-#include "detail/isa_list.hpp"
+#include "detail/simd/isa_list.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -76,7 +76,7 @@ ROPE_COLD IsaNames find_available_isas() noexcept {
 #define ROPE_ISA_ENTRY(name)                                                               \
     static_assert(sizeof(#name) <= sizeof(IsaId) + 1, "An IsaId has room for 8 letters."); \
     if (name::is_available()) names.push_back(#name);
-#include "detail/isa_list.hpp"
+#include "detail/simd/isa_list.hpp"
     return names;
 }
 
@@ -123,7 +123,7 @@ ROPE_ABI inline bool active_isa_has_fma() noexcept {
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
 #define ROPE_ISA_ENTRY(name) \
     if (isa == isa_id(#name)) return name::kHasFma;
-#include "detail/isa_list.hpp"
+#include "detail/simd/isa_list.hpp"
     return portable::kHasFma;
 }
 
@@ -139,7 +139,7 @@ ROPE_ABI inline const char* active_isa() {
     const detail::IsaId isa = detail::chosen_isa.load(std::memory_order_relaxed);
 #define ROPE_ISA_ENTRY(name) \
     if (isa == detail::isa_id(#name)) return #name;
-#include "detail/isa_list.hpp"
+#include "detail/simd/isa_list.hpp"
     return "portable";
 }
 
@@ -158,4 +158,4 @@ ROPE_ABI inline void force_isa(const char* name) {
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

@@ -14,7 +14,7 @@
 #include "head_steps.hpp"
 #include "types.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -159,4 +159,4 @@ ROPE_ABI inline Status check(const ModelConfig& model) noexcept {
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

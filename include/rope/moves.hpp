@@ -14,12 +14,12 @@
 #include "positions.hpp"
 #include "types.hpp"
 
-#include "detail/job.hpp"
-#include "detail/move_checks.hpp"
-#include "detail/position_checks.hpp"
-#include "detail/token_rows.hpp"
+#include "detail/base/executor.hpp"
+#include "detail/positions/move_checks.hpp"
+#include "detail/positions/position_checks.hpp"
+#include "detail/tables/token_rows.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -208,4 +208,4 @@ class Moves : public detail::TokenRows<T> {
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

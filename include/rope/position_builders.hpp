@@ -9,14 +9,14 @@
 
 #include "axis_positions.hpp"
 #include "errors.hpp"
+#include "list.hpp"
 #include "positions.hpp"
 #include "types.hpp"
 
-#include "detail/arithmetic.hpp"
-#include "detail/bits.hpp"
-#include "detail/cos_sin_table.hpp"
+#include "detail/base/arithmetic.hpp"
+#include "detail/base/bits.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 // Each function makes a list of positions: of one number per token, for Positions, or of shape [axes, tokens], for
 // AxisPositions and a Rows whose AxisMap has those axes.
@@ -409,4 +409,4 @@ ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, Posi
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

@@ -12,9 +12,9 @@
 
 #include "types.hpp"
 
-#include "detail/containers.hpp"
+#include "detail/base/containers.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -317,4 +317,4 @@ ROPE_ABI inline Positions ids(const Integer* ptr, Index n) noexcept {
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

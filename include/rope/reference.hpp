@@ -14,9 +14,9 @@
 #include "frequencies.hpp"
 #include "types.hpp"
 
-#include "detail/eigen_core.hpp"
+#include "detail/base/eigen_core.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -178,4 +178,4 @@ ROPE_ABI inline Eigen::VectorXd rotate_cos_sin(const Eigen::VectorXd& x, const C
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

@@ -14,9 +14,9 @@
 #include "tensor_view.hpp"
 #include "types.hpp"
 
-#include "detail/apply_impl.hpp"
+#include "detail/call/apply_impl.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 // Layout, tensors and executor are those of apply.hpp, and so are memory, threads and errors. Keys may be any view: a
 // slice of a fused cache, heads first, with features that do not turn on either side. Data in double takes
@@ -128,4 +128,4 @@ ROPE_ABI inline void reposition(Layout layout, Args&&... args) {
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

@@ -26,7 +26,7 @@
 #include "schedule.hpp"
 #include "types.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -387,4 +387,4 @@ ROPE_ABI void RotaryEmbedding<T>::reposition(Index layer, K&& k, Args&&... args)
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

@@ -9,9 +9,9 @@
 #include "errors.hpp"
 #include "types.hpp"
 
-#include "detail/containers.hpp"
+#include "detail/base/containers.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -268,4 +268,4 @@ using ElementOf = std::remove_reference_t<decltype(*std::declval<View&>().data)>
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

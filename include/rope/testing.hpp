@@ -23,7 +23,7 @@
 #include "frequencies.hpp"
 #include "types.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -131,7 +131,7 @@ struct Report {
     Measurement alone;
 
     /// Name of the classic mistake that explains every wrong value of `dense` or `outside`, one of those in
-    /// <rope/detail/testing_hypotheses.hpp>, or "none of the known mistakes", or "not finite". Empty when
+    /// <rope/detail/testing/hypotheses.hpp>, or "none of the known mistakes", or "not finite". Empty when
     /// both are right.
     std::string mistake;
     /// The same as a sentence.
@@ -172,7 +172,7 @@ ROPE_ABI inline std::string to_string(const Report& report);
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"
 
-#include "detail/testing_measure.hpp"
-#include "detail/testing_report.hpp"
+#include "detail/testing/measure.hpp"
+#include "detail/testing/report.hpp"

@@ -6,7 +6,7 @@
 #    error "rope needs C++17: -std=c++17"
 #endif
 
-#include "detail/machine.hpp"
+#include "detail/base/machine.hpp"
 
 #define ROPE_VERSION_MAJOR 0
 #define ROPE_VERSION_MINOR 1

@@ -12,7 +12,7 @@
 #include "errors.hpp"
 #include "types.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -156,4 +156,4 @@ ROPE_ABI inline void permute_rows_copy(const void* in, void* out, const HeadRows
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

@@ -13,9 +13,9 @@
 #include "fwd.hpp"
 #include "types.hpp"
 
-#include "detail/arithmetic.hpp"
+#include "detail/base/arithmetic.hpp"
 
-#include "detail/hide_macros.hpp"
+#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -200,4 +200,4 @@ ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/restore_macros.hpp"
+#include "detail/base/restore_macros.hpp"

@@ -37,7 +37,7 @@ namespace detail {
     ROPE_TEST_ADD(isa, half, float)        \
     ROPE_TEST_ADD(isa, bfloat16, float)    \
     ROPE_TEST_ADD(isa, double, double)
-#include <rope/detail/isa_list.hpp>
+#include <rope/detail/simd/isa_list.hpp>
 
 #define ROPE_TEST_WALK(elsewhere, In, Out, T) \
     ROPE_TEST_TEMPLATE void turn_all<elsewhere, In, Out, T>(const RotateTask<In, Out, T>&, Index, Index) noexcept;

@@ -20,7 +20,7 @@
 #include "../../config.hpp"
 #include "../../errors.hpp"
 #include "../../model_config.hpp"
-#include "../bits.hpp"
+#include "../base/bits.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "../../../frequencies.hpp"
-#include "../../schedule_formulas.hpp"
+#include "../../angles/schedule_formulas.hpp"
 #include "layers.hpp"
 
 namespace rope {

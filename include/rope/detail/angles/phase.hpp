@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// Angles as fractions of a turn, in 128-bit fixed point. Reduction modulo one turn is then what integers do by
+// themselves when they overflow: exact, at every position, whatever the floating-point flags.
+#pragma once
+
+#include <cstdint>
+
+#include "../base/bits.hpp"
+#include "double_double.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// (hi * 2^64 + lo) / 2^128 of a turn. Negative angles are the two's complement.
+struct ROPE_ABI Turns {
+    std::uint64_t hi = 0;
+    std::uint64_t lo = 0;
+};
+
+ROPE_ABI inline Turns operator+(Turns a, Turns b) noexcept {
+    const std::uint64_t lo = a.lo + b.lo;
+    return {a.hi + b.hi + (lo < a.lo ? 1 : 0), lo};
+}
+
+ROPE_ABI inline Turns operator-(Turns a) noexcept { return {~a.hi + (a.lo == 0 ? 1 : 0), ~a.lo + 1}; }
+
+/// The full product of two 64-bit numbers, from 32-bit halves: no compiler extension.
+ROPE_ABI inline Turns wide_product(std::uint64_t a, std::uint64_t b) noexcept {
+    const std::uint64_t mask = 0xffffffffu;
+    const std::uint64_t low = (a & mask) * (b & mask);
+    const std::uint64_t cross1 = (a >> 32) * (b & mask) + (low >> 32);
+    const std::uint64_t cross2 = (a & mask) * (b >> 32) + (cross1 & mask);
+    return {(a >> 32) * (b >> 32) + (cross1 >> 32) + (cross2 >> 32), cross2 << 32 | (low & mask)};
+}
+
+/// count whole steps of an angle, modulo one turn.
+ROPE_ABI inline Turns operator*(Turns step, std::int64_t count) noexcept {
+    const std::uint64_t n = count < 0 ? 0 - static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
+    Turns product = wide_product(step.lo, n);
+    product.hi += step.hi * n;
+    return count < 0 ? -product : product;
+}
+
+/// radians / (2 pi), modulo one turn, for |radians| < 2^96. Error below 2^-127 turns: the double is taken as exact and
+/// multiplied by 320 bits of 1/(2 pi).
+ROPE_ABI inline Turns turns_from_radians(double radians) noexcept {
+    const std::uint64_t bits = bit_cast<std::uint64_t>(radians);
+    const int biased = static_cast<int>(bits >> 52 & 0x7ff);
+    if (biased == 0) return {};  // zero, or a subnormal: below 2^-1022 of a radian
+    const std::uint64_t mantissa = (bits & ((std::uint64_t(1) << 52) - 1)) | std::uint64_t(1) << 52;
+
+    // product = mantissa * floor(2^320 / (2 pi)), least significant word first
+    constexpr std::uint64_t inverse_two_pi[] = {0x6dc91b8e909374b8, 0x7f9458eaf7aef158, 0x36d8a5664f10e410,
+                                                0x7f09d5f47d4d3770, 0x28be60db9391054a};
+    std::uint64_t product[9] = {};  // three words of zeros above, for shifts past the end
+    for (int i = 0; i < 5; ++i) {
+        const Turns word = wide_product(mantissa, inverse_two_pi[i]);
+        const Turns sum = Turns{word.hi, word.lo} + Turns{0, product[i]};
+        product[i] = sum.lo;
+        product[i + 1] = sum.hi;
+    }
+    // radians = +-mantissa * 2^(biased - 1075), so the 128 fraction bits start at bit 192 - (biased - 1075).
+    const int shift = 192 - (biased - 1075);
+    if (shift >= 384) return {};
+    const int word = shift / 64;
+    const int bit = shift % 64;
+    const auto at = [&](int i) { return bit == 0 ? product[i] : product[i] >> bit | product[i + 1] << (64 - bit); };
+    const Turns turns = {at(word + 1), at(word)};
+    return radians < 0.0 ? -turns : turns;
+}
+
+/// The angle that a frequency of hi + lo radians per position adds per position.
+ROPE_ABI inline Turns turns_from_radians(DoubleDouble radians) noexcept {
+    return turns_from_radians(radians.hi) + turns_from_radians(radians.lo);
+}
+
+/// cos and sin of one angle. T is double or DoubleDouble.
+template <class T>
+struct ROPE_ABI CosSin {
+    T cos;
+    T sin;
+};
+
+/// cos and sin of an angle, absolute error below 2^-100.
+ROPE_ABI inline CosSin<DoubleDouble> cos_sin(Turns angle) noexcept {
+    // The nearest quarter turn, and the signed rest in [-1/8, 1/8] of a turn.
+    const std::uint64_t quarter = (angle.hi + (std::uint64_t(1) << 61)) >> 62;
+    Turns rest = angle;
+    rest.hi -= quarter << 62;
+    const bool negative = rest.hi >> 63 != 0;
+    if (negative) rest = -rest;
+
+    const double scale = 0x1p-32;
+    const double w3 = static_cast<double>(rest.hi >> 32) * scale;
+    const double w2 = static_cast<double>(rest.hi & 0xffffffffu) * scale * scale;
+    const double w1 = static_cast<double>(rest.lo >> 32) * scale * scale * scale;
+    const double w0 = static_cast<double>(rest.lo & 0xffffffffu) * scale * scale * scale * scale;
+    const DoubleDouble fraction = quick_two_sum(w3, w2) + quick_two_sum(w1, w0);
+    const DoubleDouble x = kTwoPi * fraction;  // |x| <= pi/4: 28 terms reach 2^-105
+    const DoubleDouble minus_x2 = -(x * x);
+
+    const DoubleDouble c = factorial_series(minus_x2, 0, 2);
+    const DoubleDouble odd = x * factorial_series(minus_x2, 1, 2);
+    const DoubleDouble s = negative ? -odd : odd;
+    switch (quarter & 3) {
+        case 0: return {c, s};
+        case 1: return {-s, c};
+        case 2: return {-c, -s};
+        default: return {s, -c};
+    }
+}
+
+/// cos and sin of the sum of two angles.
+ROPE_ABI inline CosSin<DoubleDouble> operator*(CosSin<DoubleDouble> a, CosSin<DoubleDouble> b) noexcept {
+    return {a.cos * b.cos - a.sin * b.sin, a.sin * b.cos + a.cos * b.sin};
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// The formulas of the schedules, in double-double. What they mean is said in schedule.hpp.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "../../list.hpp"
+#include "../../schedule.hpp"
+#include "../../types.hpp"
+#include "double_double.hpp"
+#include "schedule_checks.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// What a schedule makes: frequencies, their common magnitude, and, for xPos, the logarithm of each pair's growth per
+/// position.
+struct ROPE_ABI Scheduled {
+    std::vector<DoubleDouble> inv_freq;
+    DoubleDouble attention_factor = {1.0, 0.0};
+    std::vector<DoubleDouble> log_growth = {};
+    double centre = 0.0;
+};
+
+ROPE_ABI inline DoubleDouble exact(double x) noexcept { return {x, 0.0}; }
+ROPE_ABI inline DoubleDouble exact(Index x) noexcept {  // beyond 2^53, the nearest double
+    return {static_cast<double>(x), 0.0};
+}
+
+/// f: given, or the ratio of the lengths.
+template <class S>
+ROPE_ABI inline DoubleDouble factor_of(const S& s) noexcept {
+    if (!uses_lengths(s)) return exact(*s.factor);
+    return exact(s.max_position_embeddings) / exact(s.original_max_position_embeddings);
+}
+
+/// One call per schedule, which must have passed its check. `d` is rotary_dim.
+struct ROPE_ABI MakeSchedule {
+    Index d;
+    double base;
+    Index seq_len;
+
+    /// e^(-2i/n * log_base) for i = 0 .. n/2 - 1
+    ROPE_ABI static std::vector<DoubleDouble> powers(DoubleDouble log_base, Index n) {
+        std::vector<DoubleDouble> w(static_cast<std::size_t>(n / 2));
+        for (std::size_t i = 0; i < w.size(); ++i) w[i] = exp(exact(-static_cast<double>(i)) / exact(n / 2) * log_base);
+        return w;
+    }
+    ROPE_ABI std::vector<DoubleDouble> powers() const { return powers(log(exact(base)), d); }
+    /// With the base times factor^(d / (d - 2)).
+    ROPE_ABI std::vector<DoubleDouble> powers_with_base_times(DoubleDouble factor) const {
+        return powers(log(exact(base)) + exact(d) / exact(d - 2) * log(factor), d);
+    }
+    ROPE_ABI std::vector<DoubleDouble> powers_divided_by(const List<double>& divisors) const {
+        std::vector<DoubleDouble> w = powers();
+        for (std::size_t i = 0; i < w.size(); ++i) w[i] = w[i] / exact(divisors[i]);
+        return w;
+    }
+
+    ROPE_ABI Scheduled operator()(const schedule::Default&) const { return {powers()}; }
+    ROPE_ABI Scheduled operator()(const schedule::Ntk& s) const { return {powers_with_base_times(exact(s.factor))}; }
+    ROPE_ABI Scheduled operator()(const schedule::DynamicNtk& s) const {
+        // factor * L / max - (factor - 1), and exactly 1 for L = max
+        const Index beyond = longest_sequence(s, seq_len) - s.max_position_embeddings;
+        const DoubleDouble growth = exact(s.factor) * (exact(beyond) / exact(s.max_position_embeddings));
+        return {powers_with_base_times(exact(1.0) + growth)};
+    }
+    ROPE_ABI Scheduled operator()(const schedule::Llama3& s) const {
+        Scheduled result = {powers()};
+        const DoubleDouble original = exact(s.original_max_position_embeddings);
+        const DoubleDouble low = exact(s.low_freq_factor), high = exact(s.high_freq_factor);
+        for (DoubleDouble& w : result.inv_freq) {
+            const DoubleDouble turns = original * w / kTwoPi;  // within the original context
+            const double above_low = (turns - low).hi, above_high = (turns - high).hi;
+            if (above_high > 0.0) continue;
+            const DoubleDouble slow = w / exact(s.factor);
+            if (above_low < 0.0) {
+                w = slow;
+            } else if (s.high_freq_factor > s.low_freq_factor) {
+                const DoubleDouble smooth = (turns - low) / (high - low);
+                w = (exact(1.0) - smooth) * slow + smooth * w;
+            }
+        }
+        return result;
+    }
+    ROPE_ABI Scheduled operator()(const schedule::LongRope& s) const {
+        const bool is_long = seq_len > s.original_max_position_embeddings;
+        const std::optional<double>& own = is_long ? s.long_mscale : s.short_mscale;
+        Scheduled result = {powers_divided_by(is_long ? s.long_factor : s.short_factor)};
+        if (s.attention_factor || own) {
+            result.attention_factor = exact(s.attention_factor ? *s.attention_factor : *own);
+        } else if (const DoubleDouble f = factor_of(s); f.hi > 1.0) {
+            const DoubleDouble square = exact(1.0) + log(f) / log(exact(s.original_max_position_embeddings));
+            result.attention_factor = exp(exact(0.5) * log(square));
+        }
+        return result;
+    }
+    ROPE_ABI Scheduled operator()(const schedule::Proportional& s) const {
+        Scheduled result = {powers()};
+        const double turning = std::floor(s.partial_rotary_factor * static_cast<double>(d) / 2.0);
+        for (std::size_t i = 0; i < result.inv_freq.size(); ++i)
+            result.inv_freq[i] =
+                static_cast<double>(i) < turning ? result.inv_freq[i] / exact(s.factor) : DoubleDouble();
+        return result;
+    }
+    ROPE_ABI Scheduled operator()(const schedule::Axial& s) const {
+        const std::vector<DoubleDouble> axis = powers(log(exact(base)), d / s.axes);
+        Scheduled result;
+        for (Index i = 0; i < s.axes; ++i)
+            for (const DoubleDouble& w : axis) result.inv_freq.push_back(w);
+        return result;
+    }
+    ROPE_ABI Scheduled operator()(const schedule::Xpos& s) const {
+        Scheduled result = {powers()};
+        result.centre = s.centre;
+        const double side = s.side == schedule::Xpos::Side::query ? 1.0 : -1.0;
+        for (Index i = 0; i < d / 2; ++i) {
+            // (2i + 0.4 d) / (1.4 d), without the rounding of 0.4 and 1.4
+            const DoubleDouble zeta = exact(10 * i + 2 * d) / exact(7 * d);
+            result.log_growth.push_back(log(zeta) / exact(side * s.scale_base));
+        }
+        return result;
+    }
+    ROPE_ABI Scheduled operator()(const schedule::FreqFactors& s) const { return {powers_divided_by(s.freq_factors)}; }
+    ROPE_ABI Scheduled operator()(const schedule::Custom& s) const {
+        Scheduled result;
+        for (std::size_t i = 0; i < s.inv_freq.size(); ++i)
+            result.inv_freq.push_back(two_sum(s.inv_freq[i], s.inv_freq_low.empty() ? 0.0 : s.inv_freq_low[i]));
+        return result;
+    }
+    ROPE_ABI Scheduled operator()(const schedule::Yarn& s) const;
+
+ private:
+    /// The pair that turns r times within the original context.
+    ROPE_ABI DoubleDouble corr(const schedule::Yarn& s, double r) const noexcept {
+        const DoubleDouble turns = exact(s.original_max_position_embeddings) / (kTwoPi * exact(r));
+        return exact(d) * log(turns) / (exact(2.0) * log(exact(base)));
+    }
+};
+
+/// The largest whole number that is not above x.
+ROPE_ABI inline DoubleDouble floor(DoubleDouble x) noexcept {
+    const double hi = std::floor(x.hi);
+    return hi == x.hi ? quick_two_sum(hi, std::floor(x.lo)) : exact(hi);
+}
+
+/// 1 + coefficient * k ln f for f > 1, else 1.
+ROPE_ABI inline DoubleDouble yarn_magnitude(const schedule::Yarn& s, DoubleDouble f, double k) noexcept {
+    if (f.hi <= 1.0) return exact(1.0);
+    return exact(s.log_coefficient) * exact(k) * log(f) + exact(1.0);
+}
+
+/// What DeepSeek multiplies softmax's scale by, outside the rotation: g(mscale_all_dim)^2.
+ROPE_ABI inline double yarn_softmax_factor(const schedule::Yarn& s) noexcept {
+    const DoubleDouble g = yarn_magnitude(s, factor_of(s), s.mscale_all_dim.value_or(0.0));
+    return (g * g).hi;
+}
+
+/// See schedule::YarnMagnitude.
+ROPE_ABI inline DoubleDouble yarn_attention_factor(const schedule::Yarn& s, DoubleDouble f) noexcept {
+    DoubleDouble m = exact(1.0);
+    if (s.attention_factor) {
+        m = exact(*s.attention_factor);
+    } else if (s.magnitude == schedule::YarnMagnitude::deepseek) {
+        m = yarn_magnitude(s, f, s.mscale.value_or(1.0)) / yarn_magnitude(s, f, s.mscale_all_dim.value_or(0.0));
+    } else if (s.magnitude == schedule::YarnMagnitude::standard) {
+        const double mscale = s.mscale.value_or(0.0), all_dim = s.mscale_all_dim.value_or(0.0);
+        m = mscale != 0.0 && all_dim != 0.0 ? yarn_magnitude(s, f, mscale) / yarn_magnitude(s, f, all_dim)
+                                            : yarn_magnitude(s, f, 1.0);
+    }
+    return m * exact(s.attn_factor);
+}
+
+ROPE_ABI inline Scheduled MakeSchedule::operator()(const schedule::Yarn& s) const {
+    Scheduled result = {powers()};
+    const DoubleDouble f = factor_of(s);
+    DoubleDouble low = corr(s, s.beta_fast), high = corr(s, s.beta_slow);
+    if (s.truncate) {
+        low = floor(low);
+        high = -floor(-high);
+    }
+    if (low.hi < 0.0) low = exact(0.0);
+    if ((exact(d - 1) - high).hi < 0.0) high = exact(d - 1);
+    if ((high - low).hi == 0.0) high = high + exact(1.0) / exact(1000.0);  // as published: no division by zero
+    for (std::size_t i = 0; i < result.inv_freq.size(); ++i) {
+        DoubleDouble& w = result.inv_freq[i];
+        DoubleDouble ramp = (exact(static_cast<double>(i)) - low) / (high - low);
+        if (ramp.hi < 0.0) ramp = exact(0.0);
+        if (ramp.hi > 1.0) ramp = exact(1.0);
+        const DoubleDouble keep = exact(s.extrapolation_factor) * (exact(1.0) - ramp);
+        w = w / f * (exact(1.0) - keep) + w * keep;
+    }
+    result.attention_factor = yarn_attention_factor(s, f);
+    return result;
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// Load and store of one element with their rounding spelled out, and what compilers must be told.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "../../types.hpp"
+#include "bits.hpp"
+
+// Iterations of the loop that follows do not read what others write, though pointers may be equal. clang takes that for
+// a demand: where it cannot vectorise the loop (on machines without vectors, with -Oz, under sanitizers) it warns in
+// every unit that calls a kernel, even of a system header. ROPE_LOOPS_BEGIN silences that warning. It stands before the
+// first declaration of a function with such a loop, because clang names that where it knows no line, and the function
+// is ROPE_NOINLINE, because clang would name the function that it is inlined into.
+#if defined(__clang__)
+#    define ROPE_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
+#    define ROPE_LOOPS_BEGIN _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
+#    define ROPE_LOOPS_END _Pragma("clang diagnostic pop")
+#elif defined(__GNUC__)
+#    define ROPE_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
+#    define ROPE_LOOPS_BEGIN
+#    define ROPE_LOOPS_END
+#else
+#    define ROPE_INDEPENDENT_ITERATIONS
+#    define ROPE_LOOPS_BEGIN
+#    define ROPE_LOOPS_END
+#endif
+
+// Whether a compiler reads this unit for a device (HIP, CUDA, OpenMP offload, SYCL). It then has the host's macros, but
+// not its instructions, and compiles nothing of the host's code: the portable loops are all that it needs to see.
+#if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__) || defined(__AMDGCN__) || defined(__NVPTX__) || \
+    defined(__SPIR__) || defined(__SPIRV__) || defined(__SYCL_DEVICE_ONLY__)
+#    define ROPE_FOR_DEVICE 1
+#else
+#    define ROPE_FOR_DEVICE 0
+#endif
+
+// Whether this unit is compiled for a machine with fused multiply-add. For the portable loops it decides between the
+// two classes of bits. g++ says so by __FP_FAST_FMAF. clang does not, so there it is known by the machine: those of 32
+// bits are ARM with VFPv4, PowerPC, RISC-V and Hexagon. tests/other_machines.cmake compares this with what clang does.
+#if defined(__FMA__) || defined(__FMA4__) || defined(__FP_FAST_FMAF) || defined(__aarch64__) || defined(_M_ARM64) || \
+    defined(__ARM_FEATURE_FMA) || defined(__s390x__) || defined(__riscv_flen) || defined(__loongarch_hard_float) ||  \
+    defined(__hexagon__) || (defined(__powerpc__) && !defined(_SOFT_FLOAT) && !defined(__NO_FPRS__))
+#    define ROPE_HAS_FMA 1
+#else
+#    define ROPE_HAS_FMA 0
+#endif
+
+// Whether the compiler finds room on the stack for vectors of 32 and 64 bytes where they are aligned. g++ for Windows
+// does not: it writes them there by instructions that fault at other addresses, and the stack is aligned to 16 bytes
+// (GCC's bug 54412, https://gcc.gnu.org/bugzilla/show_bug.cgi?id=54412; some builds are patched, Debian's among them,
+// but no header can tell). Which vectors it writes there is its own choice, so the sets that have such vectors are not
+// offered; clang for Windows has them all.
+#if defined(__GNUC__) && !defined(__clang__) && (defined(_WIN64) || defined(__CYGWIN__))
+#    define ROPE_WIDE_VECTORS_ON_STACK 0
+#else
+#    define ROPE_WIDE_VECTORS_ON_STACK 1
+#endif
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// x, but the compiler no longer knows how it was computed. Error-free transformations such as (a + b) - a - b are
+/// zero to a compiler under -ffast-math; with every rounded intermediate opaque there is nothing to simplify.
+ROPE_ABI inline double opaque(double x) noexcept {
+#if defined(__GNUC__) && defined(__SSE2__)
+    __asm__("" : "+x"(x));
+    return x;
+#elif defined(__GNUC__) && defined(__aarch64__)
+    __asm__("" : "+w"(x));
+    return x;
+#else
+    volatile double v = x;
+    return v;
+#endif
+}
+
+/// a / b and a * b, each the nearest float. In double they are right to more bits than decide the rounding of a float;
+/// `opaque` keeps -ffast-math from noticing that and computing in float, by a reciprocal.
+ROPE_ABI inline float nearest_quotient(float a, float b) noexcept {
+    return static_cast<float>(opaque(static_cast<double>(a) / static_cast<double>(b)));
+}
+ROPE_ABI inline float nearest_product(float a, float b) noexcept {
+    return static_cast<float>(opaque(static_cast<double>(a) * static_cast<double>(b)));
+}
+
+/// x, in a register of its own. A caller has just written the fields of its view one by one, and g++ would read two of
+/// them at once, which has to wait until both have left the store buffer: half of the time that a small call takes.
+ROPE_INLINE Index alone(Index x) noexcept {
+#if defined(__GNUC__)
+    __asm__("" : "+r"(x));
+#endif
+    return x;
+}
+
+/// The compiler moves nothing that reads or writes memory over this.
+ROPE_INLINE void keep_order() noexcept {
+#if defined(__GNUC__)
+    __asm__ volatile("" ::: "memory");
+#endif
+}
+
+// ---- 16-bit elements, without branches so that loops over them vectorise ----
+
+/// Exact.
+ROPE_ABI inline float float_from(bfloat16 x) noexcept {
+    return bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+}
+
+/// Exact. Subnormal halves are made by one exact subtraction of normal floats, so flush-to-zero does not lose them.
+ROPE_ABI inline float float_from(half x) noexcept {
+    const std::uint32_t magnitude = (std::uint32_t(x.bits) & 0x7fffu) << 13;
+    const std::uint32_t exponent = magnitude & 0x0f800000u;
+    const std::uint32_t normal = magnitude + (112u << 23) + (exponent == 0x0f800000u ? 112u << 23 : 0u);
+    const float subnormal = bit_cast<float>(magnitude + (113u << 23)) - bit_cast<float>(113u << 23);
+    const std::uint32_t bits = exponent == 0 ? bit_cast<std::uint32_t>(subnormal) : normal;
+    return bit_cast<float>(bits | (std::uint32_t(x.bits) & 0x8000u) << 16);
+}
+
+/// Nearest, ties to even; overflow to infinity; NaN stays NaN, quiet, with its sign and upper payload.
+ROPE_ABI inline bfloat16 bfloat16_from(float x) noexcept {
+    const std::uint32_t bits = bit_cast<std::uint32_t>(x);
+    const std::uint32_t nearest = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    const std::uint32_t quiet = bits >> 16 | 0x40u;
+    const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    return {static_cast<std::uint16_t>(nan ? quiet : nearest)};
+}
+
+/// Nearest, ties to even; from 65520 on infinity; NaN stays NaN, quiet, with its sign and upper payload.
+ROPE_ABI inline half half_from(float x) noexcept {
+    const std::uint32_t bits = bit_cast<std::uint32_t>(x);
+    const std::uint32_t magnitude = bits & 0x7fffffffu;
+    // Normal halves: drop 13 bits, nearest even, and move the exponent's bias. A carry may reach infinity.
+    const std::uint32_t normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+    // Below 2^-14: adding 0.5 aligns the last bit of the float with the last bit of a subnormal half, so the addition
+    // itself rounds to nearest even.
+    const std::uint32_t subnormal = bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+    const std::uint32_t nan = 0x7e00u | (magnitude >> 13 & 0x3ffu);
+    const std::uint32_t finite = magnitude < (113u << 23) ? subnormal : normal;
+    const std::uint32_t large = magnitude > 0x7f800000u ? nan : 0x7c00u;
+    const std::uint32_t result = magnitude >= 0x477ff000u ? large : finite;
+    return {static_cast<std::uint16_t>(result | (bits >> 16 & 0x8000u))};
+}
+
+// ---- load and store: the only places that know how an element lies in memory ----
+// 16-bit elements are read and written as bytes, so an array of any type with these bits may be passed. float and double
+// are these types themselves.
+
+template <class Compute, class Storage>
+struct ROPE_ABI Element {
+    ROPE_ABI static Compute load(const Storage* p) noexcept {
+        if constexpr (std::is_same_v<Compute, Storage>) {
+            return *p;
+        } else {
+            Storage x;
+            std::memcpy(&x, p, sizeof(x));
+            return float_from(x);
+        }
+    }
+    ROPE_ABI static void store(Storage* p, Compute value) noexcept {
+        if constexpr (std::is_same_v<Compute, Storage>) {
+            *p = value;
+        } else if constexpr (std::is_same_v<Storage, half>) {
+            const half x = half_from(value);
+            std::memcpy(p, &x, sizeof(x));
+        } else {
+            const bfloat16 x = bfloat16_from(value);
+            std::memcpy(p, &x, sizeof(x));
+        }
+    }
+};
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

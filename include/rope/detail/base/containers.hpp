@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// What a contiguous container is, whether it owns its elements, and how clang is told of what refers to them.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "../../types.hpp"
+#include "../../version.hpp"
+
+// Marks an argument that the result refers to (behind a member function: its object), so that clang warns where the
+// result outlives it.
+#define ROPE_LIFETIMEBOUND
+#if defined(__clang__) && defined(__has_cpp_attribute)
+#    if __has_cpp_attribute(clang::lifetimebound)
+#        undef ROPE_LIFETIMEBOUND
+#        define ROPE_LIFETIMEBOUND [[clang::lifetimebound]]
+#    endif
+#endif
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// T without reference and const (std::remove_cvref_t of C++20).
+template <class T>
+using Plain = std::remove_cv_t<std::remove_reference_t<T>>;
+
+/// False of every type, for static_assert in what is only chosen to say why an argument is refused.
+template <class>
+inline constexpr bool never = false;
+
+/// The elements of a contiguous container, const where they cannot be written through a C, or void. Contiguous
+/// containers have data() and size(), and Eigen's vectors innerStride(), too.
+template <class C, class = void>
+struct ContainerElement {
+    using type = void;
+};
+template <class C>
+struct ContainerElement<C, std::void_t<decltype(*std::declval<C&>().data()), decltype(std::declval<C&>().size())>> {
+    using type = std::remove_reference_t<decltype(*std::declval<C&>().data())>;
+};
+template <class C>
+using ContainerValue = std::remove_cv_t<typename ContainerElement<const C>::type>;
+
+template <class C>
+inline constexpr bool is_container = !std::is_void_v<ContainerValue<C>>;
+
+/// Eigen's matrices and tensors have data() and size() too, but only their vectors are lists.
+template <class C, class = void>
+inline constexpr bool is_list = true;
+template <class C>
+inline constexpr bool is_list<C, std::enable_if_t<(C::NumDimensions > 1)>> = false;
+
+template <class C, class = void>
+struct HasInnerStride : std::false_type {};
+template <class C>
+struct HasInnerStride<C, std::void_t<decltype(std::declval<const C&>().innerStride())>> : std::true_type {};
+
+template <class C>
+ROPE_ABI constexpr Index inner_stride(const C& c) noexcept {
+    if constexpr (HasInnerStride<C>::value) return static_cast<Index>(c.innerStride());
+    return 1;
+}
+
+/// Whether the elements of a container outlive it, because it only refers to them: std::span and those of other
+/// libraries, which all name an element_type and can be copied as bytes.
+template <class C, class = void>
+inline constexpr bool is_span = false;
+template <class C>
+inline constexpr bool is_span<C, std::void_t<typename C::element_type>> = std::is_trivially_copyable_v<C>;
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// Everything that is checked before a byte is written. Views come here with their types erased, so this is compiled
+// once per program, not once per element type; and only calls that quick_checks.hpp is not sure of come here.
+#pragma once
+
+#include "../../cos_sin_rows.hpp"
+#include "../../errors.hpp"
+#include "../../isa.hpp"
+#include "../../positions.hpp"
+#include "../../tensor_view.hpp"
+#include "../../types.hpp"
+#include "../positions/positions_in_table.hpp"
+#include "../views/any_view.hpp"
+#include "../views/view_checks.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+template <class T>
+ROPE_INLINE TableShape shape_of(const CosSinRows<T>& r) noexcept {
+    const int other_layout = !r.layout() ? 0 : *r.layout() == Layout::interleaved ? kHalfSplit : kInterleaved;
+    return {r.head_dim(),
+            RowsAccess::source(r).first,
+            RowsAccess::count(r),
+            RowsAccess::name(r),
+            static_cast<Uses>(other_layout | (r.magnitude_grows() ? kInverse : 0)),
+            RowsAccess::batch(r)};
+}
+
+/// Tests that show of two views that they share no element.
+struct ROPE_ABI DisjointTests {
+    bool (*plainly)(const AnyView&, const AnyView&) noexcept;  // quick
+    bool (*at_all)(const AnyView&, const AnyView&) noexcept;   // whatever can be shown
+};
+
+/// One tensor of a call: where it is read, where it is written, and its table.
+struct ROPE_ABI CheckedTensor {
+    const AnyView& in;
+    const AnyView& out;
+    TableShape table;
+    const DisjointTests* disjoint;  // of in and out; null in place, where a unit need not compile them
+
+    ROPE_INLINE bool in_place() const noexcept { return disjoint == nullptr; }
+};
+
+/// The table is made for what the call does.
+ROPE_COLD Status check_uses(const AnyView& v, const TableShape& table, Uses uses) noexcept {
+    const int refused = table.refused & uses;
+    if ((refused & (kInterleaved | kHalfSplit)) != 0)
+        return invalid("layout is {}; the {} of {} was made from a Config whose layout is {}.",
+                       {(refused & kInterleaved) != 0 ? "interleaved" : "half_split", table.name, v.name,
+                        (refused & kInterleaved) != 0 ? "half_split" : "interleaved"});
+    if (refused != 0)
+        return invalid(
+            "the {} of {} has a magnitude that grows with the position (xPos); its inverse is apply_transpose with the "
+            "table of the other side, queries or keys.",
+            {table.name, v.name});
+    return Status();
+}
+
+/// All checks of one tensor of a call, whose first tensor is read at `first`.
+ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Uses uses) noexcept {
+    if (const Status s = check_uses(t.out, t.table, uses); !s.ok()) return s;
+    if (const Status s = check_extents(t.in); !s.ok()) return s;
+    if (const Status s = t.in_place() ? Status() : check_extents(t.out); !s.ok()) return s;
+    if (t.in.extents[3] != t.table.head_dim)
+        return invalid("{}.head_dim is {}; its {} was made for a head_dim of {}.",
+                       {t.in.name, t.in.extents[3], t.table.name, t.table.head_dim});
+    if (t.table.batch != 0 && t.table.batch != t.in.extents[0])
+        return invalid("{}.batch is {}; its {} was made for the tokens of {} batch entries.",
+                       {t.in.name, t.in.extents[0], t.table.name, t.table.batch});
+    if (const Status s = check_equal_extents(t.out, t.in, 4); !s.ok()) return s;
+    if (const Status s = check_equal_extents(t.in, first, 2); !s.ok()) return s;
+    if (const Status s = check_no_self_overlap(t.out); !s.ok()) return s;
+    if (!t.in_place() && !is_same_view(t.in, t.out) && !t.disjoint->at_all(t.in, t.out))
+        return invalid(
+            "{} and {} are different views that may share elements; they must be the same view (pointer, type, extents "
+            "and strides) or be shown to share none by their strides.",
+            {t.in.name, t.out.name});
+    return Status();
+}
+
+/// All checks of a call on one tensor or two, in the order in which a reader would want to hear of them.
+ROPE_COLD Status check_call(const Positions& positions, Uses uses, const CheckedTensor& x) noexcept {
+    if (const Status s = check_tensor(x, x.in, uses); !s.ok()) return s;
+    const Status s = check_positions(positions, x.in.extents[0], x.in.extents[1], x.table);
+    return !s.ok() || isa_is_chosen() ? s : choose_isa();
+}
+ROPE_COLD Status check_call(const Positions& positions, Uses uses, const CheckedTensor& q,
+                            const CheckedTensor& k) noexcept {
+    if (const Status s = check_tensor(q, q.in, uses); !s.ok()) return s;
+    if (const Status s = check_tensor(k, q.in, uses); !s.ok()) return s;
+    if (!is_disjoint(q.out, k.out))
+        return invalid(
+            "{} and {} may share elements, which would turn twice; two views that are written must be shown to share "
+            "none by their strides.",
+            {q.out.name, k.out.name});
+    if (const Status s = check_positions(positions, q.in.extents[0], q.in.extents[1], q.table); !s.ok()) return s;
+    const Status s = check_positions(positions, q.in.extents[0], q.in.extents[1], k.table);
+    return !s.ok() || isa_is_chosen() ? s : choose_isa();
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

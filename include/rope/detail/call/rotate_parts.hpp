@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// The parts that a rotation is cut into, and the rows of the table that belong to their tokens.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+#include "../../positions.hpp"
+#include "../../types.hpp"
+#include "../views/any_view.hpp"
+#include "rotate_task.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// `most`, but at most as many as fit, and at least one.
+ROPE_INLINE Index limited(Index most, Index room, Index of_one) noexcept {
+    const Index fit = of_one < room ? room / of_one : 1;
+    return fit < most ? fit : most;
+}
+
+/// Where a part begins; T is the tensor's storage type.
+template <class T>
+ROPE_INLINE T* start_of(const AnyView& v, const Part& part) noexcept {
+    return v.elements<T>() + part.b * v.strides[kBatchAxis] + part.s * v.strides[kSeqAxis] +
+           part.first * v.strides[kHeadAxis];
+}
+
+/// Steps from token to token and from head to head; zero where there is but one, whose stride may be anything.
+ROPE_INLINE Index token_step(const AnyView& v, const Part& part) noexcept {
+    return part.tokens == 1 ? 0 : v.strides[part.along_batch ? kBatchAxis : kSeqAxis];
+}
+ROPE_INLINE Index head_step(const AnyView& v, Index heads) noexcept { return heads == 1 ? 0 : v.strides[kHeadAxis]; }
+
+// ---- Rows ----
+
+/// Which row of the table is that of token t.
+template <class In, class Out, class T>
+ROPE_NOINLINE Index row_number(const RotateTask<In, Out, T>& task, const Part& part, Index t) noexcept {
+    const Index b = part.along_batch ? part.b + t : part.b;
+    const Index s = part.along_batch ? part.s : part.s + t;
+    return task.positions.at(b, s, task.in.extents[kSeqAxis]) - task.rows.first + b * task.rows.entry;
+}
+
+/// Rows first, first + step, ...
+struct ROPE_ABI RowNumbers {
+    Index first, step, count;
+};
+
+/// Those of token t and of those after it, at most `most`, that lie at equal steps; in a table of rows of two, within
+/// one coarse row.
+template <class In, class Out, class T>
+ROPE_INLINE RowNumbers row_numbers(const RotateTask<In, Out, T>& task, const Part& part, Index t, Index most) noexcept {
+    RowNumbers rows = {row_number(task, part, t), 0, 1};
+    if (most == 1) return rows;
+    rows.step = row_number(task, part, t + 1) - rows.first;
+    if (task.rows.fine != nullptr && rows.step != 0) {
+        const Index of_block = Index(1) << task.rows.fine_bits, below = rows.first & (of_block - 1);
+        const Index here = (rows.step > 0 ? (of_block - 1 - below) / rows.step : below / -rows.step) + 1;
+        if (here < most) most = here;
+    }
+    const Positions::Kind kind = task.positions.kind();
+    if (kind == Positions::Kind::ids || (kind == Positions::Kind::start_per_entry && part.along_batch)) {
+        while (rows.count < most && row_number(task, part, t + rows.count) == rows.first + rows.count * rows.step)
+            ++rows.count;
+    } else {
+        rows.count = most;
+    }
+    return rows;
+}
+
+/// Row k as the table has it.
+template <class In, class Out, class T>
+ROPE_INLINE Row<T> row_at(const RotateTask<In, Out, T>& task, Index k) noexcept {
+    const RowSource<T>& rows = task.rows;
+    const Index coarse = k >> rows.fine_bits;
+    const T* fine = rows.fine;
+    if (fine != nullptr) fine += (k - (coarse << rows.fine_bits)) * rows.stride;
+    const T* const cos = rows.cos + coarse * rows.stride;
+    const T* const sin = rows.sin + coarse * rows.stride;
+    return {cos, sin, fine, task.pairs};
+}
+
+template <class In, class Out, class T>
+ROPE_INLINE bool is_scaled(const RotateTask<In, Out, T>& task) noexcept {
+    return task.sin_scale != T(1);
+}
+
+/// Pairs begin .. begin + count - 1 of row k as they multiply: `cos` and `sin` take those of a row of two and what is
+/// scaled.
+template <class In, class Out, class T>
+ROPE_NOINLINE Row<T> pairs_of(const RotateTask<In, Out, T>& task, Index k, Index begin, Index count, T* cos,
+                              T* sin) noexcept {
+    Row<T> row = row_at(task, k);
+    row.cos += begin;
+    row.sin += begin;
+    if (row.fine == nullptr && !is_scaled(task)) return row;
+    if (row.fine != nullptr) row.fine += begin;
+    task.kernels.write_row(row, count, task.cos_scale, task.sin_scale, cos, sin);
+    return {cos, sin, nullptr, count};
+}
+
+// ---- Features that do not turn, out of place ----
+
+template <class X>
+ROPE_ABI void copy_bits(const X* x, Index x_stride, X* y, Index y_stride, Index count) noexcept {
+    if (x_stride == 1 && y_stride == 1) {
+        std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(X));
+        return;
+    }
+    for (Index i = 0; i < count; ++i) std::memcpy(y + i * y_stride, x + i * x_stride, sizeof(X));
+}
+
+template <class In, class Out, class T>
+ROPE_INLINE void copy_features(const RotateTask<In, Out, T>& task, const In* x, Index x_stride, Out* y, Index y_stride,
+                               Index count) noexcept {
+    if constexpr (std::is_same_v<In, Out>)
+        copy_bits(x, x_stride, y, y_stride, count);
+    else
+        task.kernels.copy(x, x_stride, y, y_stride, count);
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

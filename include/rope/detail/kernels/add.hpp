@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// The addition of rows for every instruction set of this unit, and the one to call.
+#pragma once
+
+#include "../../isa.hpp"
+#include "../../positions.hpp"
+#include "../../types.hpp"
+#include "../base/arithmetic.hpp"
+#include "../simd/tail_mask.hpp"
+#include "../views/any_view.hpp"
+#include "../views/loop_order.hpp"
+#include "interface.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// The addition of the rows of a table [positions, heads * head_dim] to one tensor.
+template <class X, class T>
+struct ROPE_ABI AddTask {
+    const AnyView& out;
+    const T* table;
+    const Positions& positions;
+    Order order;
+};
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+ROPE_LOOPS_BEGIN
+
+#define ROPE_FOR_EACH_ISA "../../kernels/add_kernels.hpp"
+#include "../simd/isa_list.hpp"
+
+ROPE_LOOPS_END
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+template <class X, class T>
+ROPE_INLINE Kernel<AddTask<X, T>> add_kernel(IsaId isa) noexcept {
+#define ROPE_ISA_ENTRY(name) \
+    if (isa == isa_id(#name)) return &name::add<X, T>;
+#include "../simd/isa_list.hpp"
+    return &portable::add<X, T>;
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// What is checked of the positions that rows are built for.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "../../axis_map.hpp"
+#include "../../axis_positions.hpp"
+#include "../../config.hpp"
+#include "../../errors.hpp"
+#include "../../frequencies.hpp"
+#include "../../list.hpp"
+#include "../../positions.hpp"
+#include "../../types.hpp"
+#include "../base/message.hpp"
+#include "positions_in_table.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// The last position that a schedule's numbers for seq_len are meant for.
+ROPE_ABI inline Index last_position(const Config& config, Index seq_len) noexcept {
+    return std::min(kFarthest, longest_sequence(config, seq_len) - 1);
+}
+
+ROPE_ABI inline Status check_map_of_config(const AxisMap& map) noexcept {
+    if (!map.is_mixed) return Status();
+    return invalid("map is mixed; frequencies of mixed axes are numbers: give Frequencies.");
+}
+
+/// A map goes with as many frequencies, and growths (xPos).
+ROPE_ABI inline Status check_map(const AxisMap& map, std::size_t entries, std::size_t growing) noexcept {
+    if (const Status s = check(map, static_cast<Index>(entries)); !s.ok() || !map.is_mixed || growing == 0) return s;
+    return invalid("log_growth has {} entries; with mixed axes it must be empty.", {growing});
+}
+
+/// Rows that were made, and how many are asked for.
+ROPE_ABI inline Status check_tokens(Index pairs, Index seq, Index batch) noexcept {
+    constexpr Index most = Index(1) << 40;
+    if (pairs == 0) return invalid("frequencies have 0 entries; they were refused when these rows were made.");
+    if (seq < 0 || seq > most) return invalid("seq is {}; it must be from 0 to 2^40.", {seq});
+    if (batch < 0 || batch > most / std::max<Index>(seq, 1))
+        return invalid("batch is {}; it must not be negative, and batch * seq at most 2^40.", {batch});
+    return Status();
+}
+
+/// For positions beyond what a schedule's numbers are meant for.
+ROPE_ABI inline const char* advice(Index last) noexcept {
+    return last < kFarthest ? " (Name the longest sequence as seq_len.)" : "";
+}
+
+/// Positions as apply takes them, up to the last that the frequencies are for; `prefix` says which they are.
+ROPE_ABI inline Status check_positions(const char* prefix, const Positions& p, Index axes, Index seq, Index batch,
+                                       Index last) noexcept {
+    const TableShape shape = {0, -kFarthest, last + kFarthest + 1, "schedule"};
+    const Status s = check_positions(p, batch, seq, shape);
+    if (s.ok()) return s;
+    if (axes > 1 && p.kind() == Positions::Kind::ids && p.count() == axes * batch * seq)
+        return invalid("{}{} (Positions on {} axes are AxisPositions.)", {prefix, s.message(), axes});
+    return Status(s.code(),
+                  Message("{}{}{}", {prefix, s.message(), s.code() == StatusCode::out_of_range ? advice(last) : ""}));
+}
+
+/// Positions on as many axes as the map has.
+ROPE_ABI inline Status check_axes(const char* name, const AxisPositions& p, Index axes, Index tokens,
+                                  Index last) noexcept {
+    if (p.axes() != axes) return invalid("{} has {} axes; the map has {}.", {name, p.axes(), axes});
+    if (p.tokens() != tokens)
+        return invalid("{} has {} tokens; there must be batch * seq ({}) of them.", {name, p.tokens(), tokens});
+    if (p.data() == nullptr && tokens > 0)
+        return invalid("{} is a null pointer; it must point to {} * {} numbers.", {name, axes, tokens});
+    for (Index axis = 0; axis < axes; ++axis)
+        for (Index token = 0; token < tokens; ++token)
+            if (!p.is_in_range(axis, token) || p.as_double(axis, token) > static_cast<double>(last))
+                return out_of_range("{}[{}][{}] is {}; it must be from -2^52 to {}.{}",
+                                    {name, axis, token, p.as_double(axis, token),
+                                     last == kFarthest ? "2^52" : Message("{}", {last}).text(), advice(last)});
+    return Status();
+}
+
+/// A magnitude that grows (xPos) changes by e to the power of this at most.
+inline constexpr double kMostGrowth = 64.0;
+
+/// Magnitudes that grow stay numbers, over so many positions by each.
+ROPE_ABI inline Status check_growth(const List<double>& of_new, double new_farthest, const List<double>& of_old,
+                                    double old_farthest, const AxisOrder& order) noexcept {
+    for (std::size_t i = 0; i < std::max(of_new.size(), of_old.size()); ++i) {
+        const double change = (of_new.empty() ? 0.0 : std::fabs(of_new[i]) * new_farthest) +
+                              (of_old.empty() ? 0.0 : std::fabs(of_old[i]) * old_farthest);
+        if (change > kMostGrowth)
+            return out_of_range(
+                "the magnitude of pair {} would change by up to e^{} (xPos); it must stay within e^-64 .. e^64.",
+                {order.pair(static_cast<Index>(i)), change});
+    }
+    return Status();
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// The positions of a call are as many as its tokens, and each of them is in the table.
+#pragma once
+
+#include <limits>
+
+#include "../../errors.hpp"
+#include "../../positions.hpp"
+#include "../../types.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// What a call may do with a table, as bits.
+using Uses = unsigned char;
+inline constexpr Uses kInterleaved = 1, kHalfSplit = 2, kInverse = 4;
+
+/// What a call needs to know of a table.
+struct ROPE_ABI TableShape {
+    Index head_dim, first_position, max_positions;
+    const char* name = "cache";  // as messages call it
+    Uses refused = 0;            // what it is not made for
+    Index batch = 0;             // entries that a call must have; 0: any
+};
+
+/// Unsigned positions beyond the largest Index come as the largest Index.
+ROPE_ABI inline const char* or_more(Index position) noexcept {
+    return position == std::numeric_limits<Index>::max() ? " or more" : "";
+}
+
+/// The number of positions fits the call, and each of them is in the table.
+ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, const TableShape& table) noexcept {
+    const Index low = table.first_position;
+    const Index high = low + table.max_positions - 1;
+    const Index tokens = clamped_product(batch, seq);
+    if (table.max_positions == 0 && tokens > 0)
+        return out_of_range("positions are those of {} tokens; this {} holds none (yet).", {seq, table.name});
+    if (p.kind() == Positions::Kind::start) {
+        if (tokens == 0) return Status();
+        if (p.start() < low || p.start() > high || seq - 1 > high - p.start())
+            return out_of_range("positions start at {}{} and seq is {}; this {} holds positions {} to {}.",
+                                {p.start(), or_more(p.start()), seq, table.name, low, high});
+        return Status();
+    }
+    const bool starts = p.kind() == Positions::Kind::start_per_entry;
+    if (starts && p.count() != batch)
+        return invalid("positions has {} starts; there must be one per batch entry ({}).", {p.count(), batch});
+    if (!starts && p.count() != seq && p.count() != tokens)
+        return invalid("positions has {} ids; there must be seq ({}) or batch * seq ({}) of them.",
+                       {p.count(), seq, tokens});
+    if (p.count() == 0 || seq == 0) return Status();
+    if (p.data() == nullptr) return invalid("positions is a null pointer; it must point to {} integers.", {p.count()});
+    // The last start that leaves room for seq tokens; below `low` when none does.
+    const Index last = !starts ? high : seq > table.max_positions ? low - 1 : high - (seq - 1);
+    const Index outside = p.find_outside(low, last);
+    if (outside == p.count()) return Status();
+    const Index position = p[outside];
+    const char* const more = or_more(position);
+    if (starts)
+        return out_of_range("positions[{}] is {}{}, the start of {} tokens; this {} holds positions {} to {}.",
+                            {outside, position, more, seq, table.name, low, high});
+    return out_of_range("positions[{}] is {}{}; this {} holds positions {} to {}.",
+                        {outside, position, more, table.name, low, high});
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

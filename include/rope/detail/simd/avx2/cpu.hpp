@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Whether the machine runs this set. Compiled for the unit's own machine, so that it can be asked anywhere.
+#pragma once
+
+#include <cpuid.h>
+
+#include "../../../version.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+namespace avx2 {
+
+inline constexpr bool kHasFma = true;
+
+ROPE_ABI inline bool is_available() noexcept {
+    __builtin_cpu_init();  // for calls from initialisers that run before the compiler's library has done it
+    // The compiler's own test includes whether the system saves the wide registers. clang 14 does not know "f16c".
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return false;
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
+}  // namespace avx2
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// The coarse rows that a step needs, kept from one step to the next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+
+#include "../../types.hpp"
+#include "angle_addition.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// Rows by their block, in a hash table of a fixed size: a row lies in one of kProbes places, and those that are in use
+/// stay there until release().
+template <class Work>
+class ROPE_ABI CoarseRows {
+ public:
+    static constexpr Index kPlaces = 256;  // 256 KiB for 64 pairs in float; a power of two
+    static constexpr Index kProbes = 8;    // at least as many as a token has axes, so that those of one always fit
+
+    /// False when there is no memory.
+    ROPE_ABI bool prepare(Index pairs) {
+        pairs_ = pairs;
+        rows_.reset(new (std::nothrow) Work[static_cast<std::size_t>(2 * pairs * kPlaces)]);
+        places_.reset(new (std::nothrow) Place[static_cast<std::size_t>(kPlaces)]);
+        return rows_ && places_;
+    }
+
+    /// Sees to it that the row of a block is there, by make(block, row) if it is not; false when there is no room.
+    template <class Make>
+    ROPE_ABI bool provide(Index block, const Make& make) {
+        Index free = -1;
+        for (Index probe = 0; probe < kProbes; ++probe) {
+            Place& place = place_of(block, probe);
+            if (place.block == block) {
+                place.user = user_;
+                return true;
+            }
+            if (free < 0 && place.user != user_) free = probe;
+        }
+        if (free < 0) return false;
+        Place& place = place_of(block, free);
+        place = {block, user_};
+        make(block, row(place));
+        return true;
+    }
+
+    /// The row of a block that was provided since the last release.
+    ROPE_ABI WorkingRow<Work> find(Index block) const noexcept {
+        Index probe = 0;
+        while (probe < kProbes - 1 && place_of(block, probe).block != block) ++probe;
+        return row(place_of(block, probe));
+    }
+
+    /// No row is in use any more. Those that are there may be found again.
+    ROPE_ABI void release() noexcept { ++user_; }
+
+ private:
+    struct Place {
+        Index block = std::numeric_limits<Index>::max();  // none
+        std::uint64_t user = 0;
+    };
+
+    ROPE_ABI Place& place_of(Index block, Index probe) const noexcept {
+        return places_[static_cast<std::size_t>((block + probe) & (kPlaces - 1))];
+    }
+    ROPE_ABI WorkingRow<Work> row(const Place& place) const noexcept {
+        Work* const at = &rows_[static_cast<std::size_t>((&place - places_.get()) * 2 * pairs_)];
+        return {at, at + pairs_};
+    }
+
+    Index pairs_ = 0;
+    std::unique_ptr<Work[]> rows_;
+    std::unique_ptr<Place[]> places_;
+    std::uint64_t user_ = 1;
+};
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Filling tables of cos and sin: exactly, by angle addition, and the way float32 frameworks do.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <new>
+
+#include "../../config.hpp"
+#include "../../frequencies.hpp"
+#include "../../types.hpp"
+#include "../angles/double_double.hpp"
+#include "../angles/phase.hpp"
+#include "../base/arithmetic.hpp"
+#include "angle_addition.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// Writes rows first, first + 1, ..., first + count - 1 to out: per row `pairs` cosines, then `pairs` sines, each
+/// multiplied by the attention factor, and by its pair's growth, and rounded once. False when the working memory (at
+/// most about kFineRows rows in Work and half as many in double-double) cannot be had.
+template <class T>
+ROPE_ABI bool fill_cos_sin_table(const Frequencies& f, Index first, Index count, T* out) {
+    using Angles = AngleRows<T>;
+    using Work = typename Angles::Work;
+    constexpr Index kRows = Angles::kFineRows, kBlocks = Angles::kAnchorBlocks;
+    const WriteRow<T, Work> write = write_row(T());
+    const Index pairs = static_cast<Index>(f.inv_freq.size());
+    const Index end = first + count;
+    const Index first_block = floor_divide(first, kRows);
+    const Index last_block = floor_divide(end - 1, kRows);
+    const Index last_anchor = floor_divide(last_block, kBlocks);
+    const bool has_one_anchor = floor_divide(first_block, kBlocks) == last_anchor;
+    Angles angles;
+    if (!angles.prepare(f, first_block == last_block ? end - first_block * kRows : kRows,
+                        has_one_anchor ? last_block - last_anchor * kBlocks + 1 : kBlocks))
+        return false;
+    const std::unique_ptr<Work[]> coarse_row(new (std::nothrow) Work[static_cast<std::size_t>(2 * pairs)]);
+    if (!coarse_row) return false;
+    const WorkingRow<Work> coarse = {&coarse_row[0], &coarse_row[static_cast<std::size_t>(pairs)]};
+    for (Index block = first_block; block <= last_block; ++block) {
+        angles.make_coarse(f, block, coarse);
+        const Index begin_row = block == first_block ? first - block * kRows : 0;
+        const Index end_row = block == last_block ? end - block * kRows : kRows;
+        for (Index j = begin_row; j < end_row; ++j) {
+            T* const to = out + 2 * pairs * (block * kRows + j - first);
+            write(coarse, angles.fine(j), pairs, to, to + pairs);
+        }
+    }
+    return true;
+}
+
+/// cos and sin of a float angle, each the nearest float.
+ROPE_ABI inline CosSin<float> cos_sin_nearest(float angle) noexcept {
+    // The C library's double result decides unless it lies within 2^-44 of a tie between two floats; then the
+    // double-double result does. Either way the answer is the nearest float, so it is the same everywhere.
+    const double c = std::cos(static_cast<double>(angle));
+    const double s = std::sin(static_cast<double>(angle));
+    const double margin = 0x1p-44;
+    const CosSin<float> low = {static_cast<float>(c - c * margin), static_cast<float>(s - s * margin)};
+    const CosSin<float> high = {static_cast<float>(c + c * margin), static_cast<float>(s + s * margin)};
+    if (low.cos == high.cos && low.sin == high.sin) return low;
+    const CosSin<DoubleDouble> exact = cos_sin(turns_from_radians(static_cast<double>(angle)));
+    return {round_to_float(exact.cos), round_to_float(exact.sin)};
+}
+
+/// The frequency of a pair of the default schedule as eager frameworks compute it in float32, every step rounded: e =
+/// 2i/d, base^e, its reciprocal, / factor.
+ROPE_ABI inline float float32_frequency(const Config& config, Index pair) noexcept {
+    const float base = static_cast<float>(config.base);
+    const float e = nearest_quotient(static_cast<float>(2 * pair), static_cast<float>(rotary_dim(config)));
+    const float power = round_to_float(pow({static_cast<double>(base), 0.0}, {static_cast<double>(e), 0.0}));
+    return nearest_quotient(nearest_quotient(1.0f, power), static_cast<float>(config.interpolation_factor));
+}
+
+/// The frequencies of the float32 chain, or why there are none: a Config that is right in double may be zero or
+/// infinite in float.
+ROPE_ABI inline Status make_float32_frequencies(const Config& config, Index seq_len, Frequencies& result) {
+    if (const Status s = make_frequencies(config, seq_len, result); !s.ok()) return s;
+    const auto in_float = [](double x) { return is_positive(static_cast<double>(static_cast<float>(x))); };
+    if (!in_float(config.base))
+        return invalid("base is {}; rounded to float it must be finite and above 0.", {config.base});
+    if (!in_float(config.interpolation_factor))
+        return invalid("interpolation_factor is {}; rounded to float it must be finite and above 0.",
+                       {config.interpolation_factor});
+    if (!result.log_growth.empty())
+        return invalid("schedule is xPos; the float32 chain has no magnitude that changes with the position.");
+    const bool is_default = std::holds_alternative<schedule::Default>(config.schedule) && config.log_scale.empty();
+    for (std::size_t i = 0; i < result.inv_freq.size(); ++i) {
+        double& w = result.inv_freq[i];
+        const float chain = is_default ? float32_frequency(config, static_cast<Index>(i)) : 0.0f;
+        w = static_cast<double>(!is_default          ? round_to_float(DoubleDouble{w, result.inv_freq_low[i]})
+                                : config.is_reversed ? -chain
+                                                     : chain);
+        if (const Status s = check_inv_freq("inv_freq", &w, 1); !s.ok())
+            return invalid(
+                "inv_freq[{}] is {} in float; a frequency must be finite and of magnitude at most 2^32 radians per "
+                "position.",
+                {i, w});
+    }
+    result.inv_freq_low.clear();
+    result.attention_factor = static_cast<double>(static_cast<float>(result.attention_factor));
+    return Status();
+}
+
+/// As fill_cos_sin_table, but with every step rounded to float32: float(position) * frequency, cos and sin, *
+/// attention factor. The frequencies must come from make_float32_frequencies.
+ROPE_ABI inline void fill_float32_chain(const Frequencies& f, Index first, Index count, float* out) noexcept {
+    const Index pairs = static_cast<Index>(f.inv_freq.size());
+    const float magnitude = static_cast<float>(f.attention_factor);
+    for (Index i = 0; i < pairs; ++i) {
+        const float frequency = static_cast<float>(f.inv_freq[static_cast<std::size_t>(i)]);
+        for (Index j = 0; j < count; ++j) {
+            const float angle = nearest_product(static_cast<float>(first + j), frequency);
+            const CosSin<float> entry = cos_sin_nearest(angle);
+            out[2 * pairs * j + i] = nearest_product(entry.cos, magnitude);
+            out[2 * pairs * j + pairs + i] = nearest_product(entry.sin, magnitude);
+        }
+    }
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

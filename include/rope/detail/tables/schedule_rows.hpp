@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// A schedule with the working rows that its angles are added from, and what moves from one to another are made of.
+#pragma once
+
+#include "../../axis_map.hpp"
+#include "../../axis_positions.hpp"
+#include "../../frequencies.hpp"
+#include "../../types.hpp"
+#include "../angles/phase.hpp"
+#include "angle_addition.hpp"
+#include "coarse_rows.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// From where to where a token moves on one axis.
+struct ROPE_ABI Move {
+    Place from, to;
+};
+ROPE_ABI inline bool operator==(const Move& a, const Move& b) noexcept {
+    return a.from.whole == b.from.whole && a.from.part == b.from.part && a.to.whole == b.to.whole &&
+           a.to.part == b.to.part;
+}
+
+ROPE_ABI inline void add_angles(const WorkingRow<DoubleDouble>& a, const WorkingRow<DoubleDouble>& b, Index pairs,
+                                DoubleDouble* cos, DoubleDouble* sin) noexcept {
+    for (Index i = 0; i < pairs; ++i) {
+        const CosSin<DoubleDouble> sum =
+            CosSin<DoubleDouble>{a.cos[i], a.sin[i]} * CosSin<DoubleDouble>{b.cos[i], b.sin[i]};
+        cos[i] = sum.cos;
+        sin[i] = sum.sin;
+    }
+}
+
+/// As write_row, but the sums stay working numbers.
+ROPE_ABI inline WriteRow<double, double> add_working_rows(double) noexcept {
+    if (!isa_is_chosen() && !choose_isa().ok()) return &portable::add_angles<double, double>;
+    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+#define ROPE_ISA_ENTRY(name) \
+    if (isa == isa_id(#name)) return &name::add_angles<double, double>;
+#include "../simd/isa_list.hpp"
+    return &portable::add_angles<double, double>;
+}
+ROPE_ABI inline WriteRow<DoubleDouble, DoubleDouble> add_working_rows(DoubleDouble) noexcept { return &add_angles; }
+
+template <class T>
+struct ROPE_ABI ScheduleRows {
+    using Angles = AngleRows<T>;
+    using Work = typename Angles::Work;
+    using Row = WorkingRow<Work>;
+
+    Frequencies f;
+    Index last = kFarthest;  // position that the frequencies are for
+    Angles angles;
+    CoarseRows<Work> coarse;
+
+    /// Puts the frequencies in order and makes the rows, or, for mixed axes, only what angles are made from. False when
+    /// there is no memory.
+    ROPE_ABI bool prepare(const AxisOrder& order, bool is_mixed) {
+        if (!order.pair_at.empty()) f = in_order(f, order.pair_at);
+        if (is_mixed) return angles.prepare(f, 1, 1);
+        return angles.prepare(f, Angles::kFineRows, Angles::kAnchorBlocks) &&
+               coarse.prepare(static_cast<Index>(f.inv_freq.size()));
+    }
+    /// Sees to it that the coarse row of a position is there; false when there is no room left for one.
+    ROPE_ABI bool provide(Index position) {
+        return coarse.provide(block_of(position), [this](Index block, Row row) { angles.make_coarse(f, block, row); });
+    }
+    /// The two rows whose angles add up to those of a position, from pair i on.
+    ROPE_ABI Row coarse_row(Index position, Index i) const noexcept { return from(coarse.find(block_of(position)), i); }
+    ROPE_ABI Row fine_row(Index position, Index i) const noexcept {
+        return from(angles.fine(position - block_of(position) * Angles::kFineRows), i);
+    }
+
+    ROPE_ABI Turns turns(Index i, Place p) const noexcept { return angles.turns(f, i, p.whole, p.part); }
+    /// cos and sin of an angle, times the magnitude of pair i at a position.
+    ROPE_ABI CosSin<DoubleDouble> grown(Index i, Turns angle, Place p) const noexcept {
+        return angles.grown(f, i, angle, p.whole, p.part);
+    }
+
+ private:
+    ROPE_ABI static Index block_of(Index position) noexcept { return floor_divide(position, Angles::kFineRows); }
+    ROPE_ABI static Row from(Row row, Index i) noexcept { return {row.cos + i, row.sin + i}; }
+};
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+// TokenRows: one row per token of a step, how they are kept and written. What Rows and Moves are made of.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "../../axis_map.hpp"
+#include "../../axis_positions.hpp"
+#include "../../cos_sin_rows.hpp"
+#include "../../errors.hpp"
+#include "../../frequencies.hpp"
+#include "../../list.hpp"
+#include "../../types.hpp"
+#include "../base/containers.hpp"
+#include "../base/executor.hpp"
+#include "../positions/position_checks.hpp"
+#include "schedule_rows.hpp"
+#include "table_memory.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// A row of cosines and sines for each token: of the angle from one place to another, which for Rows is 0.
+template <class T>
+class ROPE_ABI TokenRows : public CosSinRows<T> {
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
+                  "Rows and moves are float (they serve float, half and bfloat16 data) or double.");
+
+ public:
+    TokenRows(const TokenRows&) = delete;
+    TokenRows& operator=(const TokenRows&) = delete;
+
+    /// Builds into the caller's memory from now on, which holds `rows` rows of rotary_dim numbers, cosines then sines,
+    /// and must live as long as they are used; into memory of its own again when it is null. The rows there were are
+    /// forgotten.
+    ROPE_ABI void use_memory(T* memory, Index rows) noexcept {
+        memory_ = memory;
+        room_ = memory != nullptr ? rows : 0;
+        own_.reset();
+        forget();
+    }
+
+    /// Rows there are now.
+    ROPE_ABI Index rows() const noexcept { return rows_; }
+    /// The cosines and the sines of a row. Throws std::out_of_range when there is no such row.
+    ROPE_ABI const T* cos_row(Index row) const ROPE_LIFETIMEBOUND { return find(row); }
+    ROPE_ABI const T* sin_row(Index row) const ROPE_LIFETIMEBOUND {
+        const T* const cos = find(row);
+        return cos != nullptr ? cos + this->pairs_ : nullptr;
+    }
+    ROPE_ABI const AxisMap& map() const noexcept ROPE_LIFETIMEBOUND { return map_; }
+
+ protected:
+    ROPE_ABI explicit TokenRows(const char* name, bool has_two = false) noexcept : has_two_(has_two) {
+        this->name_ = name;
+    }
+
+    /// Makes what rows are built from, for frequencies and a map that are checked.
+    ROPE_ABI bool make(AxisMap map, HeadSlice slice) {
+        const Index entries = static_cast<Index>(new_.f.inv_freq.size());
+        const Index pairs = map.is_mixed ? entries / map.axes : entries;
+        if (slice.head_dim == 0) slice.head_dim = 2 * pairs;
+        if (!proceed(check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return false;
+        if (!map.is_mixed) order_ = axis_order(map, pairs);
+        if (!new_.prepare(order_, map.is_mixed) || (has_two_ && !old_.prepare(order_, map.is_mixed)))
+            return proceed(
+                out_of_memory("There is no memory for what rows of {} entries are built from.", {2 * pairs}));
+        map_ = std::move(map);
+        this->pairs_ = pairs;
+        this->head_dim_ = slice.head_dim;
+        this->rotary_offset_ = slice.rotary_offset;
+        this->attention_factor_ = new_.f.attention_factor;
+        this->grows_ = !new_.f.log_growth.empty() || !old_.f.log_growth.empty();
+        return true;
+    }
+
+    /// Builds with move_of(axis, token), whose positions are checked, and says whether it has. is_slow: most entries
+    /// are computed one by one.
+    template <class Executor, class MoveOf>
+    ROPE_ABI bool build_rows(Index seq, Index batch, bool is_slow, Executor& executor, const MoveOf& move_of) {
+        const Index tokens = batch * seq;
+        if (!proceed(check_growth_of(tokens, move_of)) || !make_room(tokens)) return false;
+        T* const to = memory_ != nullptr ? memory_ : own_.get();
+        forget();
+        release();
+        // Coarse rows that tokens need are made first, by this thread; there is room for a number of them at a time.
+        Index begin = 0;
+        for (Index t = 0; t < tokens; ++t) {
+            if (map_.is_mixed || provide(t, move_of)) continue;
+            write_rows(to, begin, t, is_slow, executor, move_of);
+            begin = t;
+            release();
+            provide(t, move_of);
+        }
+        write_rows(to, begin, tokens, is_slow, executor, move_of);
+        const Index entry = batch > 1 ? seq : 0;
+        if (tokens > 0) this->source_ = {to, to + this->pairs_, 2 * this->pairs_, 0, entry, nullptr, 0};
+        this->count_ = batch > 0 ? seq : 0;
+        this->batch_ = batch > 1 ? batch : 0;
+        rows_ = tokens;
+        return true;
+    }
+
+    // The angle of a token is q * w_new - p * w_old, where it goes from p to q, and its magnitude that of new_ at q
+    // times that of old_ at -p; with one schedule, it is the row of new_ at q - p.
+    ScheduleRows<T> new_, old_;
+    const bool has_two_;
+    AxisMap map_;
+
+ private:
+    using Work = typename WorkingType<T>::type;
+    using Row = WorkingRow<Work>;
+    using Run = AxisOrder::Run;
+
+    ROPE_ABI void forget() noexcept {
+        this->source_ = {};
+        this->count_ = this->batch_ = rows_ = 0;
+    }
+
+    ROPE_ABI const T* find(Index row) const {
+        if (row >= 0 && row < rows_) return this->source_.cos + row * this->source_.stride;
+        proceed(out_of_range("row is {}; there are {} rows, the first of which is 0.", {row, rows_}));
+        return nullptr;
+    }
+
+    /// A magnitude that grows stays a number.
+    template <class MoveOf>
+    ROPE_ABI Status check_growth_of(Index tokens, const MoveOf& move_of) const noexcept {
+        if (!this->grows_) return Status();
+        const auto largest = [](const List<double>& growth) {
+            double most = 0.0;
+            for (const double g : growth) most = std::max(most, std::fabs(g));
+            return most;
+        };
+        const double new_most = largest(new_.f.log_growth), old_most = largest(old_.f.log_growth);
+        const auto at = [](Place p) { return static_cast<double>(p.whole) + p.part; };
+        for (Index axis = 0; axis < map_.axes; ++axis)
+            for (Index token = 0; token < tokens; ++token) {
+                const Move m = move_of(axis, token);
+                const double begin = new_.f.centre + (has_two_ ? 0.0 : at(m.from));
+                const double by_new = std::fabs(at(m.to) - begin), by_old = std::fabs(at(m.from) + old_.f.centre);
+                if (new_most * by_new + old_most * by_old <= kMostGrowth) continue;
+                const Status s = check_growth(new_.f.log_growth, by_new, old_.f.log_growth, by_old, order_);
+                if (!s.ok()) return s;
+            }
+        return Status();
+    }
+
+    /// Memory for so many rows; false when there is none.
+    ROPE_ABI bool make_room(Index rows) {
+        if (rows <= room_) return true;
+        if (memory_ != nullptr)
+            return proceed(invalid("batch * seq is {}; the memory given to use_memory holds {} rows.", {rows, room_}));
+        if (!proceed(check_table_size("batch * seq", rows, rows, 2 * this->pairs_, sizeof(T)))) return false;
+        Index room = std::max(rows, 2 * room_);
+        std::shared_ptr<T[]> memory;
+        if (table_can_be(room, 2 * this->pairs_, sizeof(T))) memory = table_memory<T>(room, 2 * this->pairs_);
+        if (memory == nullptr) memory = table_memory<T>(room = rows, 2 * this->pairs_);
+        if (memory == nullptr) return proceed(no_memory(rows, 2 * this->pairs_, sizeof(T)));
+        own_ = std::move(memory);
+        room_ = room;
+        return true;
+    }
+
+    /// Whether the rows of a move are there to be added. (A fraction that both positions have is no distance.)
+    ROPE_ABI bool is_whole(const Move& m) const noexcept {
+        return has_two_ ? m.from.part == 0.0 && m.to.part == 0.0 : m.from.part == m.to.part;
+    }
+
+    /// The coarse rows of a token; false when there is no room left for one.
+    template <class MoveOf>
+    ROPE_ABI bool provide(Index token, const MoveOf& move_of) {
+        for (Index axis = 0; axis < map_.axes; ++axis) {
+            const Move m = move_of(axis, token);
+            if (!is_whole(m)) continue;
+            if (!new_.provide(has_two_ ? m.to.whole : m.to.whole - m.from.whole)) return false;
+            if (has_two_ && !old_.provide(-m.from.whole)) return false;
+        }
+        return true;
+    }
+    ROPE_ABI void release() noexcept {
+        new_.coarse.release();
+        old_.coarse.release();
+    }
+
+    /// Rows begin .. end - 1, by the executor if they are worth it, which counts pieces that are.
+    template <class Executor, class MoveOf>
+    ROPE_ABI void write_rows(T* to, Index begin, Index end, bool is_slow, Executor& executor,
+                             const MoveOf& move_of) const {
+        constexpr Index slow = 256,
+                        unit_bytes = 16384;  // how many times as long an entry takes
+        const Index weight = 2 * this->pairs_ * static_cast<Index>(sizeof(T)) * (is_slow ? slow : 1);
+        const Index unit = unit_bytes / weight + 1;
+        const Index units = (end - begin + unit - 1) / unit;
+        const auto write = [&](Index from, Index until) {  // an executor may count beyond the ends
+            if (from < 0) from = 0;
+            if (until > units) until = units;
+            const Index last = std::min(end, begin + until * unit);
+            for (Index t = from < until ? begin + from * unit : last; t < last; ++t)
+                write_token(to + t * 2 * this->pairs_, t, move_of);
+        };
+        if ((end - begin) * weight < kSplitBytes)
+            write(0, units);
+        else
+            executor(units, write);
+    }
+
+    template <class MoveOf>
+    ROPE_ABI void write_token(T* to, Index token, const MoveOf& move_of) const {
+        Move moves[kMostAxes];
+        bool all_equal = !map_.is_mixed;
+        for (Index axis = 0; axis < map_.axes; ++axis) {
+            moves[axis] = move_of(axis, token);
+            all_equal = all_equal && moves[axis] == moves[0];
+        }
+        if (all_equal) return write_run(to, {0, 0, this->pairs_}, moves[0]);
+        for (const Run& run : order_.runs) write_run(to, run, moves[run.axis]);
+        for (Index i = 0; map_.is_mixed && i < this->pairs_; ++i) {
+            Turns angle;
+            for (Index axis = 0; axis < map_.axes; ++axis)
+                angle = angle + angle_of(axis * this->pairs_ + i, moves[axis]);
+            put(new_.grown(i, angle, {0, 0.0}), to + i, to + this->pairs_ + i);
+        }
+    }
+
+    ROPE_ABI void write_run(T* to, const Run& run, const Move& m) const {
+        if (!has_two_ && order_.pair_at.empty())
+            return write_entries(run.begin, run.end, m, to + run.begin, to + this->pairs_ + run.begin);
+        T cos[kChunk], sin[kChunk];
+        for (Index begin = run.begin; begin < run.end; begin += kChunk) {
+            const Index end = std::min(begin + kChunk, run.end);
+            write_entries(begin, end, m, cos, sin);
+            for (Index i = begin; i < end; ++i) {
+                to[order_.pair(i)] = cos[i - begin];
+                to[this->pairs_ + order_.pair(i)] = sin[i - begin];
+            }
+        }
+    }
+
+    /// Of places begin .. end - 1; with two schedules at most kChunk.
+    ROPE_ABI void write_entries(Index begin, Index end, const Move& m, T* cos, T* sin) const {
+        const Index count = end - begin;
+        if (!is_whole(m)) {
+            for (Index i = 0; i < count; ++i) put(at_fraction(begin + i, m), cos + i, sin + i);
+            return;
+        }
+        const Index position = has_two_ ? m.to.whole : m.to.whole - m.from.whole;
+        const Row coarse = new_.coarse_row(position, begin), fine = new_.fine_row(position, begin);
+        if (!has_two_) return write_(coarse, fine, count, cos, sin);
+        Work a[2 * kChunk], b[2 * kChunk];
+        add_(coarse, fine, count, a, a + kChunk);
+        add_(old_.coarse_row(-m.from.whole, begin), old_.fine_row(-m.from.whole, begin), count, b, b + kChunk);
+        write_({a, a + kChunk}, {b, b + kChunk}, count, cos, sin);
+    }
+
+    ROPE_ABI Turns angle_of(Index i, const Move& m) const noexcept {
+        return new_.turns(i, m.to) + -(has_two_ ? old_ : new_).turns(i, m.from);
+    }
+    ROPE_ABI CosSin<DoubleDouble> at_fraction(Index i, const Move& m) const noexcept {
+        const Turns angle = angle_of(i, m);
+        if (!has_two_) return new_.grown(i, angle, {m.to.whole - m.from.whole, m.to.part - m.from.part});
+        const DoubleDouble reciprocal = old_.grown(i, {}, {-m.from.whole, -m.from.part}).cos;
+        const CosSin<DoubleDouble> entry = new_.grown(i, angle, m.to);
+        return {entry.cos * reciprocal, entry.sin * reciprocal};
+    }
+
+    ROPE_ABI static void put(CosSin<DoubleDouble> entry, T* cos, T* sin) noexcept {
+        if constexpr (std::is_same_v<T, float>) {
+            *cos = round_to_float(entry.cos);
+            *sin = round_to_float(entry.sin);
+        } else {
+            *cos = entry.cos.hi;
+            *sin = entry.sin.hi;
+        }
+    }
+
+    static constexpr Index kChunk = 64;
+
+    AxisOrder order_;  // of the frequencies, if axes are not mixed
+    WriteRow<T, Work> write_ = write_row(T());
+    WriteRow<Work, Work> add_ = add_working_rows(Work());
+    std::shared_ptr<T[]> own_;
+    T* memory_ = nullptr;        // the caller's, if any
+    Index room_ = 0, rows_ = 0;  // rows that fit, rows there are
+};
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// The search for the mistake that explains a wrong result. For <rope/testing.hpp>.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "../../config.hpp"
+#include "../../reference.hpp"
+#include "../../types.hpp"
+#include "../base/eigen_core.hpp"
+#include "hypotheses.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace testing {
+namespace detail_testing {
+
+/// The angle by which a pair of a token has turned more than the angle of the given cos and sin, as its heads show it
+/// together; from -pi to pi.
+ROPE_ABI inline double angle_beyond(const Rule& rule, const Sample& sample, Index token, Index pair,
+                                    PairOfDoubles given) {
+    const Index pairs = static_cast<Index>(rule.frequencies.inv_freq.size());
+    const reference::PairIndex at = reference::pair_index(rule.layout, pair, pairs);
+    double dot = 0.0;
+    double cross = 0.0;
+    const Eigen::Index a = eigen_index(rule.slice.rotary_offset + at.a);
+    const Eigen::Index b = eigen_index(rule.slice.rotary_offset + at.b);
+    for (Index h = 0; h < sample.heads; ++h) {
+        const Eigen::Index column = eigen_index(token * sample.heads + h);
+        const auto before = sample.before.col(column);
+        const auto after = sample.after.col(column);
+        const PairOfDoubles by_rule = rule.turn({before[a], before[b]}, given.a, given.b);
+        dot += by_rule.a * after[a] + by_rule.b * after[b];
+        cross += by_rule.a * after[b] - by_rule.b * after[a];
+    }
+    return std::atan2(cross, dot);
+}
+
+/// By how much an angle of the rule may be off; 0 where the rule leaves no slack.
+ROPE_ABI inline double freedom_of(const Rule& rule, Index pair, Index position) {
+    const double more = rule.frequency_slack.empty() ? 0.0 : rule.frequency_slack[static_cast<std::size_t>(pair)];
+    return rule.angle_slack * angle_size(rule.frequencies, pair, position) +
+           more * std::fabs(static_cast<double>(position));
+}
+
+/// cos and sin of a pair of a token, times m: those of the rule or, where the rule leaves slack, of the
+/// nearest angle that the heads of the result show together.
+ROPE_ABI inline PairOfDoubles cos_sin_of(const Rule& rule, const Sample& sample, Index token, Index pair) {
+    const Index position = rule.position(sample, token);
+    const reference::Turn turn = reference::turn(rule.frequencies, pair, position);
+    const PairOfDoubles given = {static_cast<double>(turn.cos), static_cast<double>(turn.sin)};
+    if (!(rule.angle_slack > 0.0)) return given;
+    const double most = freedom_of(rule, pair, position);
+    const double more = std::clamp(angle_beyond(rule, sample, token, pair, given), -most, most);
+    return turned(given, std::cos(more), std::sin(more));
+}
+
+/// Replaces the frequencies of the rule by those that the result shows. An angle shows itself only but for whole
+/// turns. So the smallest distance between two positions (0 is one, where nothing turns) tells a frequency of less than
+/// half a turn in that distance; each longer one tells it more exactly, as long as what is known by then leaves the
+/// whole turns in no doubt. False when no frequency fits, or when less than two distances tell one: a single distance
+/// fits any angle.
+ROPE_ABI inline bool read_frequencies(Rule& rule, const Sample& sample, const Limits& limits) {
+    constexpr double kPi = 3.14159265358979323846;
+    constexpr Index kOrigin = -1;
+    const auto position = [&](Index token) { return token == kOrigin ? Index(0) : rule.position(sample, token); };
+    std::vector<Index> tokens = {kOrigin};
+    for (Index t = 0; t < static_cast<Index>(sample.positions.size()); ++t) tokens.push_back(t);
+    // Not stable_sort, for which clang 19 warns of something deprecated inside the standard library.
+    const auto place = [&](Index token) { return std::pair(position(token), token); };
+    std::sort(tokens.begin(), tokens.end(), [&](Index a, Index b) { return place(a) < place(b); });
+    tokens.erase(
+        std::unique(tokens.begin(), tokens.end(), [&](Index a, Index b) { return position(a) == position(b); }),
+        tokens.end());
+    if (tokens.size() < 3) return false;
+    std::size_t nearest = 0;  // of two neighbours, the first
+    for (std::size_t i = 1; i + 1 < tokens.size(); ++i)
+        if (position(tokens[i + 1]) - position(tokens[i]) < position(tokens[nearest + 1]) - position(tokens[nearest]))
+            nearest = i;
+    const Index from = tokens[nearest];
+    const auto distance = [&](Index token) { return position(token) - position(from); };
+    const auto away = [&](Index token) { return std::pair(std::abs(distance(token)), position(token)); };
+    std::sort(tokens.begin(), tokens.end(), [&](Index a, Index b) { return away(a) < away(b); });
+
+    const Index pairs = static_cast<Index>(rule.frequencies.inv_freq.size());
+    rule.frequencies.inv_freq_low.clear();
+    rule.frequency_slack.resize(static_cast<std::size_t>(pairs));
+    for (Index i = 0; i < pairs; ++i) {
+        const auto angle = [&](Index token) {
+            return token == kOrigin ? 0.0 : angle_beyond(rule, sample, token, i, {1.0, 0.0});
+        };
+        const double start = angle(from);
+        double& w = rule.frequencies.inv_freq[static_cast<std::size_t>(i)];
+        double& slack = rule.frequency_slack[static_cast<std::size_t>(i)];
+        w = 0.0;
+        Index told_by = 0;
+        for (std::size_t k = 1; k < tokens.size(); ++k) {
+            const double d = static_cast<double>(distance(tokens[k]));
+            const double more = std::remainder(angle(tokens[k]) - start - d * w, 2 * kPi);
+            // Two angles are wrong by at most twice `relative` each, and as much is left to a mistaken computation.
+            const double reading = 8 * limits.relative(std::fabs(d * w));
+            const double room = told_by > 0 ? reading + std::fabs(d) * (slack + rule.angle_slack * std::fabs(w)) : kPi;
+            if (told_by > 0 && room > 1.0) continue;
+            if (std::fabs(more) > room) return false;
+            w += more / d;
+            slack = reading / std::fabs(d);
+            ++told_by;
+        }
+        if (told_by < 2) return false;
+    }
+    return true;
+}
+
+/// How well a rule explains the features that are wrong.
+struct ROPE_ABI Explanation {
+    double squares_right = 0.0;  // of what they differ from the right ones
+    double squares_rule = 0.0;   // of what they differ from the rule's
+    Index places = 0;            // tokens and features that are wrong and that the rule could have failed to explain
+
+    /// `freedom` is how far the angle of the feature was free to move.
+    ROPE_ABI void add(const Sample& sample, const Eigen::MatrixXd& expected, Eigen::Index feature, Index token,
+                      double freedom) {
+        bool wrong = false;
+        for (Eigen::Index h = 0; h < expected.cols(); ++h) {
+            const Eigen::Index column = eigen_index(token * sample.heads) + h;
+            const double from_right = sample.after(feature, column) - sample.right(feature, column);
+            if (std::fabs(from_right) <= sample.allowed(feature, column)) continue;
+            const double from_rule = sample.after(feature, column) - expected(feature, h);
+            squares_right += from_right * from_right;
+            squares_rule += from_rule * from_rule;
+            wrong = true;
+        }
+        places += wrong && freedom < 1.0 ? 1 : 0;
+    }
+};
+
+/// Whether every feature of the sample is what the rule gives, and the wrong ones are closer to that
+/// than to what is right. Twice the bound is allowed, and, unless angles are what is in question, angles in
+/// plain double: a mistaken computation has its own roundings.
+ROPE_ABI inline bool fits(const Rule& rule, const Sample& sample, const Limits& limits) {
+    const Index pairs = static_cast<Index>(rule.frequencies.inv_freq.size());
+    const double m = rule.frequencies.attention_factor;
+    const Eigen::Index heads = eigen_index(sample.heads);
+    Explanation explanation;
+    Eigen::MatrixXd expected, room;
+    Eigen::VectorXd freedom;
+    for (Index token = 0; token < static_cast<Index>(sample.positions.size()); ++token) {
+        const Eigen::Index first = eigen_index(token * sample.heads);
+        expected = sample.before.middleCols(first, heads);
+        room = Eigen::MatrixXd::Zero(expected.rows(), heads);
+        freedom = Eigen::VectorXd::Zero(expected.rows());
+        const Index position = rule.position(sample, token);
+        for (Index i = 0; i < pairs; ++i) {
+            const reference::PairIndex at = reference::pair_index(rule.layout, i, pairs);
+            const Eigen::Index a = eigen_index(rule.slice.rotary_offset + at.a);
+            const Eigen::Index b = eigen_index(rule.slice.rotary_offset + at.b);
+            const PairOfDoubles turn = cos_sin_of(rule, sample, token, i);
+            freedom[a] = freedom[b] = freedom_of(rule, i, position);
+            const double t = angle_size(rule.frequencies, i, position);
+            const double angle_error = rule.angle_slack > 0.0 ? 0.0 : 0x1p-48 * t;
+            const double relative = 2 * limits.relative(t) + limits.of_reference(t) + angle_error;
+            for (Eigen::Index h = 0; h < heads; ++h) {
+                const PairOfDoubles x = {expected(a, h), expected(b, h)};
+                const PairOfDoubles y = rule.turn(x, turn.a, turn.b);
+                expected(a, h) = y.a;
+                expected(b, h) = y.b;
+                room(a, h) = room(b, h) =
+                    relative * std::max(m, 1.0) * (std::fabs(x.a) + std::fabs(x.b)) + 2 * limits.tiny;
+            }
+        }
+        const auto after = sample.after.middleCols(first, heads);
+        if (((after - expected).cwiseAbs().array() > room.array()).any()) return false;
+        for (Eigen::Index f = 0; f < expected.rows(); ++f) explanation.add(sample, expected, f, token, freedom[f]);
+    }
+    // An angle that is read off the result explains any one pair, so it must explain several.
+    const Index places_needed = rule.angle_slack > 0.0 ? 3 : 1;
+    return explanation.places >= places_needed && explanation.squares_rule <= 0.5 * explanation.squares_right;
+}
+
+/// The mistake that fits a wrong sample, or null. The sample's numbers are finite.
+ROPE_ABI inline const Hypothesis* find_mistake(Rule right, const Config* config, const Sample& sample,
+                                               const Limits& limits) {
+    right.position = [](const Sample& s, Index token) { return s.positions[static_cast<std::size_t>(token)]; };
+    right.turn = [](PairOfDoubles x, double c, double s) { return turned(x, c, s); };
+    for (const Hypothesis& hypothesis : hypotheses()) {
+        Rule rule = right;
+        if (!hypothesis.make(rule, config)) continue;
+        if (rule.reads_frequencies && !read_frequencies(rule, sample, limits)) continue;
+        if (fits(rule, sample, limits)) return &hypothesis;
+    }
+    return nullptr;
+}
+
+}  // namespace detail_testing
+}  // namespace testing
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

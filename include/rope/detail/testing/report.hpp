@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// What <rope/testing.hpp> says: why it refuses its arguments, and a report as text.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "../../config.hpp"
+#include "../../errors.hpp"
+#include "../../frequencies.hpp"
+#include "../../testing.hpp"
+#include "../base/digits.hpp"
+#include "calls.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace testing {
+
+ROPE_ABI inline Model::Model(const Config& c, Index length)
+    : slice{c.head_dim, c.rotary_offset}, config(c), seq_len(length), has_config(true) {
+    unusable = rope::detail::make_frequencies(c, length, frequencies);
+}
+
+ROPE_ABI inline Status check(const Model& model, const Options& options) noexcept {
+    using rope::detail::invalid;
+    using rope::detail::is_finite;
+    constexpr Index kMost = 4096;
+    constexpr Index kMostPosition = 2147483647;
+    if (!model.unusable.ok()) return model.unusable;
+    if (const Status s = rope::check(model.frequencies); !s.ok()) return s;
+    if (!model.frequencies.log_growth.empty())
+        return invalid(
+            "log_growth has {} entries; a measured rotation must have one magnitude (none that grows with the "
+            "position).",
+            {model.frequencies.log_growth.size()});
+    const HeadSlice& slice = model.slice;
+    const Index rotary_dim = 2 * static_cast<Index>(model.frequencies.inv_freq.size());
+    if (const Status s = rope::detail::check_slice(slice.head_dim, rotary_dim, slice.rotary_offset); !s.ok()) return s;
+    if (slice.head_dim > kMost)
+        return invalid(
+            "head_dim is {}; a measured rotation must have at most {}, because the dense matrix has head_dim^2 "
+            "entries.",
+            {slice.head_dim, kMost});
+    if (options.heads < 1 || options.heads > kMost)
+        return invalid("options.heads is {}; it must be from 1 to {}.", {options.heads, kMost});
+    if (options.positions.empty() && (options.seq < 1 || options.seq > kMost))
+        return invalid("options.seq is {}; it must be from 1 to {}.", {options.seq, kMost});
+    if (options.positions.size() > static_cast<std::size_t>(kMost))
+        return invalid("options.positions has {} entries; it must have at most {}.", {options.positions.size(), kMost});
+    if (options.max_position < 1 || options.max_position > kMostPosition)
+        return invalid("options.max_position is {}; it must be from 1 to {}.", {options.max_position, kMostPosition});
+    for (std::size_t i = 0; i < options.positions.size(); ++i)
+        if (options.positions[i] < 0 || options.positions[i] > options.max_position)
+            return invalid("options.positions[{}] is {}; it must be from 0 to options.max_position ({}).",
+                           {i, options.positions[i], options.max_position});
+    for (std::size_t i = 0; i < options.shifts.size(); ++i)
+        if (options.shifts[i] < 1)
+            return invalid("options.shifts[{}] is {}; it must be at least 1.", {i, options.shifts[i]});
+    if (!rope::detail::is_positive(options.tolerance) || options.tolerance > 0x1p24)
+        return invalid("options.tolerance is {}; it must be above 0 and at most 2^24 units of rounding.",
+                       {options.tolerance});
+    if (!is_finite(options.angle_epsilon) || options.angle_epsilon < 0.0 || options.angle_epsilon > 1.0)
+        return invalid("options.angle_epsilon is {}; it must be from 0 to 1.", {options.angle_epsilon});
+    return Status();
+}
+
+namespace detail_testing {
+
+template <class T>
+ROPE_ABI inline void append(std::string& text, const T& part) {
+    if constexpr (std::is_same_v<T, double>) {
+        char digits[32] = "not finite";
+        if (rope::detail::is_finite(part)) rope::detail::write_number(part, 6, digits);
+        text += digits;
+    } else if constexpr (std::is_integral_v<T>) {
+        text += std::to_string(part);
+    } else {
+        text += part;
+    }
+}
+template <class... Parts>
+ROPE_ABI inline std::string text_of(const Parts&... parts) {
+    std::string text;
+    (append(text, parts), ...);
+    return text;
+}
+
+ROPE_ABI inline std::string line_of(const char* name, const Measurement& m) {
+    if (!m.measured) return text_of("  ", name, "not measured\n");
+    std::string text = text_of("  ", name, m.ok() ? "ok      " : "FAILED  ");
+    text += m.value < kNotFinite / 2 ? text_of(m.value) : "not finite";
+    text += text_of(" (at most ", m.bound, ")");
+    if (m.value <= 0.0) return text + "\n";
+    text += " at";
+    const bool around = m.where.head < 0;  // only elements outside the buffer belong to no head
+    if (around) text += m.where.token < 0 ? " before the buffer" : " after the buffer";
+    const std::pair<const char*, Index> parts[] = {{" token ", m.where.token},       {" key token ", m.where.key_token},
+                                                   {" position ", m.where.position}, {" shift ", m.where.shift},
+                                                   {" head ", m.where.head},         {" feature ", m.where.feature},
+                                                   {" pair ", m.where.pair}};
+    for (const auto& [name_of_part, index] : parts)
+        if (!around && index >= 0) text += text_of(name_of_part, index);
+    return text + text_of(": expected ", m.expected, ", got ", m.got, "\n");
+}
+
+}  // namespace detail_testing
+
+ROPE_ABI inline std::string to_string(const Report& report) {
+    using detail_testing::line_of;
+    using detail_testing::text_of;
+    if (!report.complete) return "nothing was measured: the arguments were refused\n";
+    std::string text = text_of(report.subject, report.ok() ? ": ok\n" : ": FAILED\n");
+    text += line_of("dense matrix  ", report.dense);
+    if (report.dense.measured)
+        text += text_of("                        ", report.dense.epsilons,
+                        " epsilons of m (|a| + |b|); largest difference anywhere ", report.dense.largest, "\n");
+    text += line_of("score shift   ", report.scores);
+    text += line_of("norm          ", report.norms);
+    text += line_of("inverse       ", report.inverse);
+    text += line_of("outside       ", report.outside);
+    text += line_of("token alone   ", report.alone);
+    if (!report.diagnosis.empty()) text += text_of("  ", report.diagnosis, "\n");
+    return text;
+}
+
+}  // namespace testing
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// A view as data: what checks and the ways through a tensor need of it, whatever its elements are.
+#pragma once
+
+#include <type_traits>
+
+#include "../../tensor_view.hpp"
+#include "../../types.hpp"
+#include "../base/arithmetic.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+enum Axis : unsigned char { kBatchAxis, kSeqAxis, kHeadAxis, kFeatureAxis };
+
+inline constexpr const char* kAxisNames[4] = {"batch", "seq", "heads", "head_dim"};
+
+/// A view without its element type. One is made per view of a call; checks and tasks refer to it.
+struct ROPE_ABI AnyView {
+    const char* name;  // as the caller knows it: "x", "q", "k", "in", "out"
+    void* data;        // const if the view is of const data
+    Index element_size;
+    const void* type;  // the same for the same storage type
+    Index extents[4];  // by Axis
+    Index strides[4];
+
+    template <class Storage>
+    ROPE_INLINE Storage* elements() const noexcept {
+        return static_cast<Storage*>(data);
+    }
+};
+
+template <class Storage>
+inline constexpr char kTypeTag = 0;
+
+template <class T>
+ROPE_INLINE AnyView erased(const char* name, const TensorView<T>& v) noexcept {
+    using Storage = typename ElementTraits<std::remove_const_t<T>>::storage;
+    return {name,
+            const_cast<std::remove_const_t<T>*>(v.data),
+            static_cast<Index>(sizeof(T)),
+            &kTypeTag<Storage>,
+            {alone(v.batch), alone(v.seq), alone(v.heads), alone(v.head_dim)},
+            {alone(v.batch_stride), alone(v.seq_stride), alone(v.head_stride), alone(v.feature_stride)}};
+}
+
+/// The stride that is taken: an axis of one element may name any, and never takes it.
+ROPE_INLINE Index stride_of(const AnyView& v, int axis) noexcept { return v.extents[axis] < 2 ? 0 : v.strides[axis]; }
+
+ROPE_INLINE bool is_empty(const AnyView& v) noexcept {
+    return v.extents[0] == 0 || v.extents[1] == 0 || v.extents[2] == 0 || v.extents[3] == 0;
+}
+
+/// Of all tokens. An extent beside a zero may be anything.
+ROPE_INLINE Index count_heads(const AnyView& v) noexcept {
+    return is_empty(v) ? 0 : v.extents[kBatchAxis] * v.extents[kSeqAxis] * v.extents[kHeadAxis];
+}
+ROPE_INLINE Index bytes_of(const AnyView& v, Index heads) noexcept {
+    return heads == 0 ? 0 : heads * v.extents[kFeatureAxis] * v.element_size;
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

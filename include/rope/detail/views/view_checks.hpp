@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Checks of views: extents that memory can hold, elements with distinct addresses, memory that two views share.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "../../errors.hpp"
+#include "../../types.hpp"
+#include "any_view.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+/// The bytes that a view touches, as offsets [begin, end) from its data pointer, over the axes whose stride in bytes
+/// is below `limit`. Valid once check_extents has passed.
+struct ROPE_ABI Span {
+    Index begin, end;
+};
+ROPE_ABI inline Span span_below(const AnyView& v, Index limit) noexcept {
+    Span span = {0, v.element_size};
+    for (int axis = 0; axis < 4; ++axis) {
+        const Index stride = stride_of(v, axis) * v.element_size;
+        if (stride == 0 || magnitude(stride) >= limit) continue;
+        (stride < 0 ? span.begin : span.end) += stride * (v.extents[axis] - 1);
+    }
+    return span;
+}
+
+/// Extents are not negative, and neither their product nor the bytes spanned overflow.
+ROPE_COLD Status check_extents(const AnyView& v) noexcept {
+    constexpr Index most = kMemoryBytes;
+    for (int axis = 0; axis < 4; ++axis)
+        if (v.extents[axis] < 0)
+            return invalid("{}.{} is {}; it must not be negative.", {v.name, kAxisNames[axis], v.extents[axis]});
+    if (is_empty(v)) return Status();
+    Index elements = 1;
+    Index reach = 0;  // largest offset, in elements
+    for (int axis = 0; axis < 4; ++axis) {
+        const Index extent = v.extents[axis];
+        const Index stride = v.strides[axis];
+        const Index room = most / v.element_size - 1 - reach;
+        const bool product_fits = extent <= most / v.element_size / elements;
+        const bool reach_fits =
+            extent == 1 || (stride >= -room && stride <= room && magnitude(stride) <= room / (extent - 1));
+        if (!product_fits || !reach_fits)
+            return invalid(
+                "{} has extents [{}, {}, {}, {}] and strides [{}, {}, {}, {}]; together they must not exceed what "
+                "memory can hold ({} bytes).",
+                {v.name, v.extents[0], v.extents[1], v.extents[2], v.extents[3], v.strides[0], v.strides[1],
+                 v.strides[2], v.strides[3], most});
+        elements *= extent;
+        if (extent > 1) reach += magnitude(stride) * (extent - 1);
+    }
+    if (v.data == nullptr)
+        return invalid("{}.data is null; a view of {} elements needs memory to point to.", {v.name, elements});
+    return Status();
+}
+
+/// Distinct elements have distinct addresses: taken by ascending stride, each axis steps over all that the smaller
+/// ones reach. (Interleavings that are injective without being nested so do not occur and are refused.)
+ROPE_COLD Status check_no_self_overlap(const AnyView& v) noexcept {
+    if (is_empty(v)) return Status();
+    bool done[4] = {};
+    Index reach = 0;
+    for (int round = 0; round < 4; ++round) {
+        int next = -1;
+        for (int axis = 0; axis < 4; ++axis)
+            if (!done[axis] && (next < 0 || magnitude(stride_of(v, axis)) < magnitude(stride_of(v, next)))) next = axis;
+        done[next] = true;
+        if (v.extents[next] < 2) continue;
+        const Index stride = magnitude(stride_of(v, next));
+        if (stride <= reach)
+            return invalid(
+                "{} overlaps itself: {} has stride {}; in a view that is written, its magnitude must be at least {}, "
+                "which is what the axes inside it span.",
+                {v.name, kAxisNames[next], v.strides[next], reach + 1});
+        reach += stride * (v.extents[next] - 1);
+    }
+    return Status();
+}
+
+ROPE_ABI inline bool is_same_view(const AnyView& a, const AnyView& b) noexcept {
+    if (a.data != b.data || a.type != b.type || a.element_size != b.element_size) return false;
+    for (int axis = 0; axis < 4; ++axis)
+        if (a.extents[axis] != b.extents[axis] || (a.extents[axis] > 1 && a.strides[axis] != b.strides[axis]))
+            return false;
+    return true;
+}
+
+/// Whether two views can be shown to share no byte: either their spans do not meet, or both repeat with a common
+/// stride (the row of a fused QKV buffer, the head that two feature slices share) and lie apart within it.
+ROPE_COLD bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
+    if (is_empty(a) || is_empty(b)) return true;
+    constexpr Index everything = std::numeric_limits<Index>::max();
+    // Unsigned, where a negative distance is a large one and nothing overflows, whatever the pointers; and with the bits
+    // of an Index, so that the distance is negative as an Index, too.
+    const std::uint64_t at_a = reinterpret_cast<std::uintptr_t>(a.data);
+    const std::uint64_t at_b = reinterpret_cast<std::uintptr_t>(b.data);
+    const Index distance = static_cast<Index>(at_b - at_a);
+    const Span whole_a = span_below(a, everything);
+    const Span whole_b = span_below(b, everything);
+    const std::uint64_t from_a = at_b - at_a + static_cast<std::uint64_t>(whole_b.begin - whole_a.begin);
+    if (from_a >= static_cast<std::uint64_t>(whole_a.end - whole_a.begin) &&
+        0 - from_a >= static_cast<std::uint64_t>(whole_b.end - whole_b.begin))
+        return true;
+
+    const AnyView* const views[2] = {&a, &b};
+    for (const AnyView* candidate : views) {
+        for (int axis = 0; axis < 4; ++axis) {
+            const Index period = magnitude(stride_of(*candidate, axis) * candidate->element_size);
+            if (period == 0) continue;
+            bool common = true;
+            for (const AnyView* v : views)
+                for (int other = 0; other < 4; ++other) {
+                    const Index stride = magnitude(stride_of(*v, other) * v->element_size);
+                    if (stride >= period && stride % period != 0) common = false;
+                }
+            if (!common) continue;
+            const Span in_a = span_below(a, period);
+            const Span in_b = span_below(b, period);
+            const Index size_a = in_a.end - in_a.begin;
+            const Index size_b = in_b.end - in_b.begin;
+            Index start = (distance % period + (in_b.begin - in_a.begin) % period) % period;
+            if (start < 0) start += period;
+            if (start >= size_a && start + size_b <= period) return true;
+        }
+    }
+    return false;
+}
+
+/// The first axes of two views are equally long.
+ROPE_COLD Status check_equal_extents(const AnyView& v, const AnyView& other, int axes) noexcept {
+    for (int axis = 0; axis < axes; ++axis)
+        if (v.extents[axis] != other.extents[axis])
+            return invalid("{}.{} is {}; it must be that of {} ({}).",
+                           {v.name, kAxisNames[axis], v.extents[axis], other.name, other.extents[axis]});
+    return Status();
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"
