@@ -212,14 +212,15 @@ void add_decode(Suite& suite, const Data& data) {
     const Index position = start_of(1);
     Section& section = suite.section("4. One decode step in one call / scale of the same 40 heads, float",
                                      kMicroseconds, {"scale, us", "half_split", "interleaved"});
-    for (const bool is_apart : {false, true}) {
-        float* const behind = x + kToken + (is_apart ? gap : 0);
+    for (const bool is_strided : {false, true}) {
+        float* const behind = x + kToken + (is_strided ? gap : 0);
         const auto k = rope::view(behind, 1, kv_heads, kHeadDim);
-        Contest& contest = suite.contest(is_apart ? "the same, apart in memory" : "q [1, 32, 128], k [1, 8, 128]", 100);
+        Contest& contest =
+            suite.contest(is_strided ? "the same, apart in memory" : "q [1, 32, 128], k [1, 8, 128]", 100);
         contest.before([=] { bench::fill(x, (kHeads + kv_heads) * kHeadDim + gap); });
         contest.add("scale", [=] {
-            bench::scale(x, is_apart ? kToken : kToken + kv_heads * kHeadDim);
-            if (is_apart) bench::scale(behind, kv_heads * kHeadDim);
+            bench::scale(x, is_strided ? kToken : kToken + kv_heads * kHeadDim);
+            if (is_strided) bench::scale(behind, kv_heads * kHeadDim);
         });
         contest.add("half_split", [=] { rope::apply<Layout::half_split>(q, k, table, rope::start_at(position)); });
         contest.add("interleaved", [=] { rope::apply<Layout::interleaved>(q, k, table, rope::start_at(position)); });

@@ -147,7 +147,8 @@ TEMPLATE_TEST_CASE("add rounds once, for every element type and every stride", "
             const auto v = view(cut);
             const rope::Positions positions = ids;
             const rope::detail::AnyView out = rope::detail::erased("x", v);
-            const rope::detail::AddTask<TestType, T> task = {out, embedding.row(0), positions, rope::detail::Order()};
+            const rope::detail::AddTask<TestType, T> task = {out, embedding.row(0), positions,
+                                                             rope::detail::LoopOrder()};
             const auto kernel = rope::detail::add_kernel<TestType, T>(rope::detail::isa_id(isa));
             for (Index begin = 0; begin < batch * seq * heads; begin += 4)
                 kernel(task, begin, std::min(begin + 4, batch * seq * heads));

@@ -53,9 +53,9 @@ std::vector<Kernel> kernels() {
     bool is_inside = false;
     for (std::string line; std::getline(all, line);) {
         if (line.empty()) is_inside = false;
-        const bool one_group = line.find("avx512::turn_one_group") != std::string::npos;
+        const bool one_group = line.find("avx512::rotate_fixed_size") != std::string::npos;
         if (line.find(">:") != std::string::npos &&
-            (one_group || line.find("avx512::turn_by_blocks") != std::string::npos)) {
+            (one_group || line.find("avx512::rotate_by_blocks") != std::string::npos)) {
             found.push_back({line, {}, one_group});
             is_inside = true;
         } else if (is_inside && line.find(':') != std::string::npos) {
@@ -133,7 +133,7 @@ TEST_CASE("AVX-512 kernels that ask for memory ahead ask for each line of a head
     constexpr long distance = static_cast<long>(rope::detail::kNearPrefetchDistance);
     std::size_t asking = 0;
     for (const Kernel& kernel : kernels()) {
-        if (kernel.name.find("AskNear") == std::string::npos) continue;
+        if (kernel.name.find("PrefetchNear") == std::string::npos) continue;
         CAPTURE(kernel.name);
         ++asking;
         const std::vector<std::vector<Line>> loops = inner_loops(kernel);

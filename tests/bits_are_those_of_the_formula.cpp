@@ -30,7 +30,7 @@ constexpr Layout kLayouts[] = {Layout::interleaved, Layout::half_split};
 constexpr Operation kOperations[] = {Operation::apply, Operation::inverse, Operation::transpose};
 
 /// Four of the widest vectors that any set may have (16 floats, or 32 bfloat16 as even and odd ones), and three more.
-constexpr Index kMostPairs = 4 * 16 + 6;
+constexpr Index kMaxPairs = 4 * 16 + 6;
 /// More than any set turns at once.
 constexpr Index kMorePairs = 8 * 16 + 5;
 
@@ -65,7 +65,7 @@ void check_all_pairs() {
     const std::vector<int> ids = {5, -1};
     unsigned round = 0;
     Index classes_differ = 0;
-    for (Index pairs = 1; pairs <= kMorePairs; pairs = pairs == kMostPairs ? kMorePairs : pairs + 1)
+    for (Index pairs = 1; pairs <= kMorePairs; pairs = pairs == kMaxPairs ? kMorePairs : pairs + 1)
         for (const Slice slice : kSlices) {
             const rope::CosSinCache<T>& cache = small_cache<T>(pairs, slice);
             for (const Layout layout : kLayouts) {
@@ -137,7 +137,7 @@ TEMPLATE_TEST_CASE("whole heads, by kernels that ask for memory where a set has 
                 support::for_each_isa([&](const char* isa) {
                     std::vector<TestType> y = x;
                     const auto run = [](auto job) {
-                        job.task.order.asks_near = true;
+                        job.task.order.prefetches_near = true;
                         job.kernel(job.task, 0, job.heads);
                     };
                     if (layout == Layout::interleaved)
@@ -213,7 +213,7 @@ TEMPLATE_TEST_CASE("no float NaN is lost on the way to 16 bits, turned or passed
 
 TEMPLATE_TEST_CASE("what passes by keeps its bits, even those of a NaN", "", float, double, half, bfloat16) {
     support::for_each_isa([&](const char* isa) {
-        for (Index pairs = 1; pairs <= kMostPairs; ++pairs)
+        for (Index pairs = 1; pairs <= kMaxPairs; ++pairs)
             for (const Slice slice : kSlices) {
                 const auto& cache = small_cache<support::TableOf<TestType>>(pairs, slice);
                 const Index d = cache.head_dim();

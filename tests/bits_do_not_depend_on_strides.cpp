@@ -195,7 +195,7 @@ void check_many_pairs() {
 template <class In, class Out, class MakeIn, class MakeOut>
 void check_large(Layout layout, Index batch, const MakeIn& view_in, const MakeOut& view_out) {
     const Index heads = 5, d = 78;
-    const Index seq = rope::detail::kCachedBytes / (batch * heads * d * static_cast<Index>(sizeof(Out))) + 9;
+    const Index seq = rope::detail::kStreamingBytes / (batch * heads * d * static_cast<Index>(sizeof(Out))) + 9;
     const rope::CosSinCache<support::TableOf<In>> cache(config_of(35, 3, 5), seq);
     std::vector<In> x(size(batch * seq * heads * d));
     for (std::size_t i = 0; i < x.size(); ++i)

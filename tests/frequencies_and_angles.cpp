@@ -19,7 +19,7 @@ namespace {
 
 using rope::Index;
 using rope::detail::DoubleDouble;
-using rope::detail::Turns;
+using rope::detail::Phase;
 using support::power_of_two;
 using support::Real;
 
@@ -27,7 +27,7 @@ using support::Real;
 Real real(DoubleDouble x) { return Real(x.hi) + Real(x.lo); }
 
 /// The fixed-point number, exactly; in [0, 1).
-Real real(Turns t) { return scaled(Real::unsigned_integer(t.hi), -64) + scaled(Real::unsigned_integer(t.lo), -128); }
+Real real(Phase t) { return scaled(Real::unsigned_integer(t.hi), -64) + scaled(Real::unsigned_integer(t.lo), -128); }
 
 /// The distance of two angles in turns, around the circle.
 Real turns_apart(const Real& a, const Real& b) {
@@ -148,7 +148,7 @@ TEST_CASE("radians become turns to 2^-127, up to 2^96 radians") {
     RandomDoubles random(1);
     Largest usual, enormous;
     const auto error = [](double x) {
-        return turns_apart(real(rope::detail::turns_from_radians(x)), Real(x) / Real::two_pi());
+        return turns_apart(real(rope::detail::phase_from_radians(x)), Real(x) / Real::two_pi());
     };
     for (int n = 0; n < 40000; ++n) {
         usual.add(error(random(-200, 32)));
@@ -157,7 +157,7 @@ TEST_CASE("radians become turns to 2^-127, up to 2^96 radians") {
     for (const double x : {0x1p32, -0x1p32, 1.0, -1.0, 0x1.fffffffffffffp31, 0x1.921fb54442d18p+2, 0.0, -0.0, 0x1p-126,
                            0x1p-1022, 0x1p-1074, -0x1p-1074})
         usual.add(error(x));
-    usual.print("turns_from_radians, up to 2^32");
+    usual.print("phase_from_radians, up to 2^32");
     enormous.print("the same, from 2^32 to 2^96");
     CHECK(usual.below(-127));
     CHECK(enormous.below(-127));
@@ -168,7 +168,7 @@ TEST_CASE("turns of a double-double are the turns of the sum") {
     Largest largest;
     for (int n = 0; n < 20000; ++n) {
         const DoubleDouble x = random.pair(-60, 32);
-        largest.add(turns_apart(real(rope::detail::turns_from_radians(x)), real(x) / Real::two_pi()));
+        largest.add(turns_apart(real(rope::detail::phase_from_radians(x)), real(x) / Real::two_pi()));
     }
     CHECK(largest.below(-126));
 }
@@ -185,12 +185,12 @@ TEST_CASE("turns add, negate and multiply exactly, modulo one turn") {
                                    std::uint64_t(1) << 32};
     const auto word = [&] { return random.bits() % 4 == 0 ? edges[random.bits() % 8] : random.bits(); };
     int wrong = 0;
-    const auto expect = [&](Turns result, const Real& exact) {
+    const auto expect = [&](Phase result, const Real& exact) {
         if (!(real(result) == exact - floor(exact))) ++wrong;
     };
     for (int n = 0; n < 20000; ++n) {
-        const Turns a = {word(), word()};
-        const Turns b = {word(), word()};
+        const Phase a = {word(), word()};
+        const Phase b = {word(), word()};
         expect(a + b, real(a) + real(b));
         expect(-a, Real(0.0) - real(a));
         const std::uint64_t x = word();
@@ -207,7 +207,7 @@ TEST_CASE("turns add, negate and multiply exactly, modulo one turn") {
 TEST_CASE("cos and sin of turns are right to 2^-100") {
     RandomDoubles random(4);
     Largest largest;
-    const auto add = [&](Turns angle) {
+    const auto add = [&](Phase angle) {
         const auto result = rope::detail::cos_sin(angle);
         const support::RealCosSin exact = support::cos_sin(real(angle) * Real::two_pi());
         largest.add(abs(real(result.cos) - exact.cos));
@@ -217,9 +217,9 @@ TEST_CASE("cos and sin of turns are right to 2^-100") {
         add({random.bits(), random.bits()});
         // Close to an eighth of a turn and its multiples: where the quadrant changes, and where one of the
         // two is nearly zero.
-        const Turns edge = {static_cast<std::uint64_t>(n % 8) << 61, 0};
-        const Turns little = {random.bits() >> (1 + random.bits() % 63), random.bits()};
-        const Turns tiny = {0, random.bits() >> (random.bits() % 64)};
+        const Phase edge = {static_cast<std::uint64_t>(n % 8) << 61, 0};
+        const Phase little = {random.bits() >> (1 + random.bits() % 63), random.bits()};
+        const Phase tiny = {0, random.bits() >> (random.bits() % 64)};
         add(edge + little);
         add(edge + -little);
         add(edge + tiny);
@@ -233,7 +233,7 @@ TEST_CASE("cos and sin of turns are right to 2^-100") {
 TEST_CASE("cos and sin of whole quarter turns are exact") {
     const double cosines[] = {1.0, 0.0, -1.0, 0.0};
     for (int quarter = 0; quarter < 4; ++quarter) {
-        const auto result = rope::detail::cos_sin(Turns{static_cast<std::uint64_t>(quarter) << 62, 0});
+        const auto result = rope::detail::cos_sin(Phase{static_cast<std::uint64_t>(quarter) << 62, 0});
         CHECK(real(result.cos) == Real(cosines[quarter]));
         CHECK(real(result.sin) == Real(cosines[(quarter + 3) % 4]));
     }

@@ -154,7 +154,7 @@ TEST_CASE("a hundred megabytes are refused at once") {
 }
 
 TEST_CASE("so are texts of just the size that is read, in at most 50 times the memory") {
-    const std::size_t most = rope::kMostConfigBytes;
+    const std::size_t most = rope::kMaxConfigBytes;
     const auto filled = [&](const std::string& before, const std::string& piece, const std::string& after) {
         return before + repeated(piece, (most - before.size() - after.size()) / piece.size()) + after;
     };

@@ -29,7 +29,7 @@ namespace {
 
 constexpr Guard kGuards[] = {Guard::before, Guard::after};
 constexpr Layout kLayouts[] = {Layout::interleaved, Layout::half_split};
-constexpr Index kMostPairs = 4 * 16 + 3;  // 16: floats in the widest vector of any set
+constexpr Index kMaxPairs = 4 * 16 + 3;  // 16: floats in the widest vector of any set
 
 template <class T>
 rope::CosSinCache<T> cache_of(Index pairs, Index before, Index after) {
@@ -66,11 +66,11 @@ rope::TensorView<T> view_at(T* data, const Place& p, Index heads, Index d) {
 /// Calls with every operand at a guard. What they compute is compared with calls on ordinary memory.
 template <class In, class Out, class T = support::TableOf<In>>
 void check_guards() {
-    const std::size_t room = size(kBatch * kSeq * 3 * (2 * kMostPairs + 12)) * sizeof(T);
+    const std::size_t room = size(kBatch * kSeq * 3 * (2 * kMaxPairs + 12)) * sizeof(T);
     GuardedMemory x_memory(room), y_memory(room), k_memory(room), id_memory(4096), table_memory(1 << 16);
     const std::vector<std::int16_t> ids = {5, 0, 19, 7, 7, 1};
     unsigned round = 0;
-    for (Index pairs = 1; pairs <= kMostPairs; ++pairs) {
+    for (Index pairs = 1; pairs <= kMaxPairs; ++pairs) {
         const Index before = round % 3 == 1 ? 5 : 0, after = round % 4 > 1 ? 6 : 0, heads = 1 + round % 3;
         ++round;
         const rope::CosSinCache<T> cache = cache_of<T>(pairs, before, after);
@@ -171,7 +171,7 @@ TEMPLATE_TEST_CASE("many neighbours, and heads that stream", "", float, double, 
 
 TEMPLATE_TEST_CASE("additions", "", float, double, half, bfloat16) {
     using T = support::TableOf<TestType>;
-    const Index longest = 2 * kMostPairs;
+    const Index longest = 2 * kMaxPairs;
     const std::size_t room = size(kBatch * kSeq * longest) * sizeof(T);
     GuardedMemory memory(room), id_memory(4096), table_memory(1 << 16);
     const std::vector<std::uint32_t> ids = {5, 0, 19, 7, 7, 1};
@@ -202,7 +202,7 @@ TEMPLATE_TEST_CASE("additions", "", float, double, half, bfloat16) {
                     memory.put(x, guard);
                     const rope::detail::AnyView v = rope::detail::erased("x", view_at(p, place, heads, d));
                     const rope::detail::AddTask<TestType, T> task = {v, table_memory.put(weights, guard), positions,
-                                                                     rope::detail::Order()};
+                                                                     rope::detail::LoopOrder()};
                     rope::detail::add_kernel<TestType, T>(rope::detail::isa_id(isa))(task, 0, kBatch * kSeq * heads);
                     REQUIRE(std::memcmp(p, want.data(), want.size() * sizeof(TestType)) == 0);
                 });
@@ -214,7 +214,7 @@ TEMPLATE_TEST_CASE("what lies between the elements is not written", "", float, d
     // Two buffers with different bytes outside the view: a byte that is written with anything but its own value shows
     // in one of them at least.
     const Index heads = 2, seq = 3;
-    for (Index pairs = 1; pairs <= kMostPairs; ++pairs)
+    for (Index pairs = 1; pairs <= kMaxPairs; ++pairs)
         for (const Index before : {0, 3}) {
             const auto cache = cache_of<support::TableOf<TestType>>(pairs, before, pairs % 2 == 0 ? 0 : 3);
             const Index d = cache.head_dim(), gap = 1 + pairs % 7;

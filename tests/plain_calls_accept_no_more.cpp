@@ -16,10 +16,10 @@ using rope::Positions;
 using rope::detail::AnyView;
 using rope::detail::are_one_view;
 using rope::detail::are_plain_together;
+using rope::detail::Capabilities;
 using rope::detail::CheckedTensor;
 using rope::detail::is_plain_call;
 using rope::detail::PlainCall;
-using rope::detail::Uses;
 using support::address;
 using support::Draw;
 
@@ -36,8 +36,8 @@ class NoRows : public rope::CosSinRows<float> {
         this->batch_ = shape.batch;
         this->pairs_ = shape.head_dim / 2;
         this->head_dim_ = shape.head_dim;
-        if ((shape.refused & rope::detail::kInterleaved) != 0) this->layout_ = rope::Layout::half_split;
-        if ((shape.refused & rope::detail::kHalfSplit) != 0) this->layout_ = rope::Layout::interleaved;
+        if ((shape.unsupported & rope::detail::kInterleaved) != 0) this->layout_ = rope::Layout::half_split;
+        if ((shape.unsupported & rope::detail::kHalfSplit) != 0) this->layout_ = rope::Layout::interleaved;
     }
 
  private:
@@ -87,7 +87,8 @@ TEST_CASE("what is taken for a plain call, the checks accept, and the run is wit
         std::vector<Index> list;
         const Positions positions = draw.positions(shape, first.extents[0], first.extents[1], list);
         const rope::Layout layout = draw.one_in(2) ? rope::Layout::half_split : rope::Layout::interleaved;
-        const Uses uses = layout == rope::Layout::half_split ? rope::detail::kHalfSplit : rope::detail::kInterleaved;
+        const Capabilities uses =
+            layout == rope::Layout::half_split ? rope::detail::kHalfSplit : rope::detail::kInterleaved;
 
         const rope::TensorView<float> x = typed<float>(first), y = typed<float>(second);
         PlainCall<float, float> call, call_2;
@@ -122,12 +123,12 @@ TEST_CASE("what is taken for a plain call, the checks accept, and the run is wit
         together += both_plain;
         in_full += one;
         if (!one_plain) continue;
-        const Index far = (call.tokens - 1) * call.token + (call.heads - 1) * call.shape.y_head;
+        const Index far = (call.tokens - 1) * call.token + (call.heads - 1) * call.shape.y_head_stride;
         const auto end = static_cast<std::uintptr_t>(far + x.head_dim) * sizeof(float);
         if (call.tokens != x.seq || call.heads != x.heads || call.x != x.data || x.batch != 1 ||
             x.feature_stride != 1 || (x.seq > 1 && call.token != x.seq_stride) ||
-            (x.heads > 1 && call.shape.y_head != x.head_stride) || call.shape.x_head != call.shape.y_head ||
-            call.end - call.begin != end)
+            (x.heads > 1 && call.shape.y_head_stride != x.head_stride) ||
+            call.shape.x_head_stride != call.shape.y_head_stride || call.end - call.begin != end)
             FAIL("the call is not the view");
     }
     CAPTURE(plain, in_full, together, as_one);

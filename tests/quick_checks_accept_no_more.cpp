@@ -14,15 +14,16 @@
 using rope::Index;
 using rope::Positions;
 using rope::detail::AnyView;
+using rope::detail::Capabilities;
 using rope::detail::CheckedTensor;
-using rope::detail::Uses;
 using support::address;
 using support::Draw;
 
 namespace {
 
 /// What apply_inverse<Layout::half_split> does with a table.
-constexpr Uses kUses = rope::detail::uses_of<rope::Layout::half_split>(rope::detail::Direction::inverse);
+constexpr Capabilities kUses =
+    rope::detail::capabilities_of<rope::Layout::half_split>(rope::detail::Direction::inverse);
 
 template <class T>
 bool is_fine(const Positions& positions, const rope::TensorView<T>& x, const rope::CosSinCache<float>& cache) {
@@ -72,7 +73,7 @@ TEST_CASE("what the quick test accepts, the checks accept") {
         const Positions positions =
             draw.positions(tensors[draw.below(2)].table, first.extents[0], first.extents[1], list);
 
-        const Uses uses = static_cast<Uses>(draw.of({1, 2, 5, 6}));
+        const Capabilities uses = static_cast<Capabilities>(draw.of({1, 2, 5, 6}));
         const bool one_quick = is_plainly_fine(positions, uses, tensors[0]);
         const bool one = check_call(positions, uses, tensors[0]).ok();
         const bool both_quick = is_plainly_fine(positions, uses, tensors[0], tensors[1]);

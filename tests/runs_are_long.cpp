@@ -18,7 +18,7 @@ using support::size;
 
 namespace {
 
-using Run = rope::detail::Run<float, float, float>;
+using Run = rope::detail::TokenRun<float, float, float>;
 
 std::vector<Index> runs;  // the tokens of each
 Index heads_left;         // of the last one that has several heads to a token
@@ -116,7 +116,7 @@ TEST_CASE("a cut call has a run more for each token that is cut, and for what is
 TEST_CASE("what is larger than L2, and not much, is turned by the kernel that asks for memory, if there is one") {
     const rope::CosSinCache<float> table(config_of(128), 2100);
     const Index token = 8 * 128 * static_cast<Index>(sizeof(float));  // bytes
-    const Index l2 = rope::detail::kLeastAskedNear / token, l3 = rope::detail::kMostAskedNear / token;
+    const Index l2 = rope::detail::kMinPrefetchNearBytes / token, l3 = rope::detail::kMaxPrefetchNearBytes / token;
     std::vector<float> x(size((l3 + 2) * 8 * 128)), y(x.size());
     const auto in_place = [&](Index tokens, bool has_asking) {
         support::with_job_in_place<Layout::half_split>(rope::view(x.data(), 2, tokens / 2, 8, 128), table, {},

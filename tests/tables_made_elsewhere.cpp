@@ -284,10 +284,10 @@ TEMPLATE_TEST_CASE("the inverse divides by the magnitude that is named", "", flo
 }
 
 TEMPLATE_TEST_CASE("no number beside those of the view is read", "", float, double) {
-    constexpr Index kMostPairs = 4 * 16 + 3, kRows = 3;  // 16: floats in the widest vector of any set
-    GuardedMemory cos_memory(size(kRows * 2 * kMostPairs) * sizeof(TestType)),
-        sin_memory(size(kRows * 2 * kMostPairs) * sizeof(TestType));
-    for (Index pairs = 1; pairs <= kMostPairs; ++pairs) {
+    constexpr Index kMaxPairs = 4 * 16 + 3, kRows = 3;  // 16: floats in the widest vector of any set
+    GuardedMemory cos_memory(size(kRows * 2 * kMaxPairs) * sizeof(TestType)),
+        sin_memory(size(kRows * 2 * kMaxPairs) * sizeof(TestType));
+    for (Index pairs = 1; pairs <= kMaxPairs; ++pairs) {
         const CosSinCache<TestType> cache = cache_of<TestType>(pairs);
         const std::vector<TestType> x = support::normal<TestType>(kRows * 2 * 2 * pairs, 5);
         // As they are; halves repeated, of which the last one is not even there; neighbours repeated, likewise.

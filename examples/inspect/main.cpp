@@ -77,7 +77,7 @@ Options parse_options(int argc, const char* const* argv) {
 std::string read_file(const std::string& name) {
     std::ifstream file(name, std::ios::binary);
     // One byte more than may be: read_hf_config says that it is too much, and nothing larger comes into memory.
-    std::string text(rope::kMostConfigBytes + 1, '\0');
+    std::string text(rope::kMaxConfigBytes + 1, '\0');
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     // One that ends before is not bad; a folder is.
     if (!file.is_open() || file.bad()) throw std::runtime_error("The file \"" + name + "\" cannot be read.");

@@ -100,7 +100,7 @@ class AdditiveEmbedding {
         const auto v = embedding(x);
         if constexpr (!detail::is_refused<decltype(v)>) {
             const detail::AnyView out = detail::erased("x", v);
-            if (!detail::proceed(check_view(out, positions))) return;
+            if (!detail::ok_or_raise(check_view(out, positions))) return;
             using Storage = detail::StorageOf<decltype(v)>;
             const Index heads = detail::count_heads(out);
             const Index bytes = detail::bytes_of(out, heads);
@@ -127,8 +127,8 @@ class AdditiveEmbedding {
     /// does not hold the position.
     ROPE_ABI const T* row(Index position) const ROPE_LIFETIMEBOUND {
         if (position >= 0 && position < max_positions_) return table_.get() + position * d_model_;
-        detail::proceed(detail::out_of_range("position is {}; this embedding holds positions 0 to {}.",
-                                             {position, max_positions_ - 1}));
+        detail::ok_or_raise(detail::out_of_range("position is {}; this embedding holds positions 0 to {}.",
+                                                 {position, max_positions_ - 1}));
         return nullptr;
     }
 
@@ -149,11 +149,11 @@ class AdditiveEmbedding {
     /// Checks the shape and gets the memory, uninitialised; false when refused and the handler returned.
     ROPE_ABI bool allocate(Index max_positions, Index d_model) {
         if (d_model < 1 || d_model > detail::kMaxHeadDim)
-            return detail::proceed(
+            return detail::ok_or_raise(
                 detail::invalid("d_model is {}; it must be from 1 to {}.", {d_model, detail::kMaxHeadDim}));
         if (max_positions < 1)
-            return detail::proceed(detail::invalid("max_positions is {}; it must be at least 1.", {max_positions}));
-        if (!detail::proceed(
+            return detail::ok_or_raise(detail::invalid("max_positions is {}; it must be at least 1.", {max_positions}));
+        if (!detail::ok_or_raise(
                 detail::check_table_size("max_positions", max_positions, max_positions, d_model, sizeof(T))))
             return false;
         table_ = detail::table_memory<T>(max_positions, d_model);
@@ -165,7 +165,7 @@ class AdditiveEmbedding {
 
     ROPE_ABI bool refuse_memory(Index max_positions, Index d_model) {
         *this = AdditiveEmbedding();
-        return detail::proceed(detail::no_memory(max_positions, d_model, sizeof(T)));
+        return detail::ok_or_raise(detail::no_memory(max_positions, d_model, sizeof(T)));
     }
 
     ROPE_ABI T* table() const noexcept { return table_.get(); }
@@ -256,7 +256,7 @@ class SinusoidalEmbedding : public AdditiveEmbedding<T> {
     ROPE_ABI SinusoidalEmbedding(Index d_model, Index max_positions, Variant variant = Variant::interleaved,
                                  double base = 10000.0) {
         if (d_model < 2 || d_model % 2 != 0 || d_model > detail::kMaxHeadDim) {
-            detail::proceed(
+            detail::ok_or_raise(
                 detail::invalid("d_model is {}; it must be even and from 2 to {}.", {d_model, detail::kMaxHeadDim}));
             return;
         }
@@ -295,7 +295,7 @@ class LearnedEmbedding : public AdditiveEmbedding<T> {
     /// there is no memory.
     ROPE_ABI LearnedEmbedding(const T* weights, Index max_positions, Index d_model) {
         if (weights == nullptr) {
-            detail::proceed(detail::invalid(
+            detail::ok_or_raise(detail::invalid(
                 "weights is a null pointer; it must point to max_positions * d_model ({} * {}) numbers.",
                 {max_positions, d_model}));
             return;

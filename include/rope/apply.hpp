@@ -154,39 +154,40 @@ ROPE_ABI inline void apply_transpose_copy(In&& in, Out&& out, const CosSinRows<T
 template <Layout... layout, class X, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                              Executor&& = {}) noexcept {
-    return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::in_place("x", x, cache));
+    return detail::check_tensors(positions, detail::capabilities_of_any<layout...>(), detail::in_place("x", x, cache));
 }
 
 template <Layout... layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                              Executor&& = {}) noexcept {
-    return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::in_place("q", q, cache),
+    return detail::check_tensors(positions, detail::capabilities_of_any<layout...>(), detail::in_place("q", q, cache),
                                  detail::in_place("k", k, cache));
 }
 
 template <Layout... layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
                              PositionsArgument&& positions = {}, Executor&& = {}) noexcept {
-    return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::in_place("q", q, q_cache),
+    return detail::check_tensors(positions, detail::capabilities_of_any<layout...>(), detail::in_place("q", q, q_cache),
                                  detail::in_place("k", k, k_cache));
 }
 
 template <Layout... layout, class In, class Out, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check_copy(In&& in, Out&& out, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                   Executor&& = {}) noexcept {
-    return detail::check_tensors(positions, detail::uses_of_any<layout...>(), detail::out_of_place(in, out, cache));
+    return detail::check_tensors(positions, detail::capabilities_of_any<layout...>(),
+                                 detail::out_of_place(in, out, cache));
 }
 
 // ---- The layout as a first argument, when it is known only at run time. ----
 
-#define ROPE_WITH_RUN_TIME_LAYOUT(name)                             \
-    template <class... Args>                                        \
-    ROPE_ABI inline void name(Layout layout, Args&&... args) {      \
-        if (!detail::proceed(detail::check_layout(layout))) return; \
-        if (layout == Layout::interleaved)                          \
-            name<Layout::interleaved>(std::forward<Args>(args)...); \
-        else                                                        \
-            name<Layout::half_split>(std::forward<Args>(args)...);  \
+#define ROPE_WITH_RUN_TIME_LAYOUT(name)                                 \
+    template <class... Args>                                            \
+    ROPE_ABI inline void name(Layout layout, Args&&... args) {          \
+        if (!detail::ok_or_raise(detail::check_layout(layout))) return; \
+        if (layout == Layout::interleaved)                              \
+            name<Layout::interleaved>(std::forward<Args>(args)...);     \
+        else                                                            \
+            name<Layout::half_split>(std::forward<Args>(args)...);      \
     }
 ROPE_WITH_RUN_TIME_LAYOUT(apply)
 ROPE_WITH_RUN_TIME_LAYOUT(apply_copy)

@@ -82,12 +82,12 @@ ROPE_ABI inline Frequencies dealt_out(const Frequencies& frequencies, Index axes
 
 namespace detail {
 
-inline constexpr Index kMostAxes = 8;
-inline constexpr Index kMostPairs = kMaxHeadDim / 2;
+inline constexpr Index kMaxAxes = 8;
+inline constexpr Index kMaxPairs = kMaxHeadDim / 2;
 
 ROPE_ABI inline Status check_axis_count(Index axes) noexcept {
-    if (axes >= 1 && axes <= kMostAxes) return Status();
-    return invalid("axes is {}; it must be from 1 to {}.", {axes, kMostAxes});
+    if (axes >= 1 && axes <= kMaxAxes) return Status();
+    return invalid("axes is {}; it must be from 1 to {}.", {axes, kMaxAxes});
 }
 
 ROPE_ABI inline Status check_sections(const List<Index>& sections, std::size_t least, std::size_t most) noexcept {
@@ -99,9 +99,9 @@ ROPE_ABI inline Status check_sections(const List<Index>& sections, std::size_t l
                        {sections.size(), least, most});
     Index sum = 0;
     for (std::size_t i = 0; i < sections.size(); ++i) {
-        if (sections[i] < 0 || sections[i] > kMostPairs - sum)
+        if (sections[i] < 0 || sections[i] > kMaxPairs - sum)
             return invalid("sections[{}] is {}; sections must not be negative, and there are at most {} pairs in all.",
-                           {i, sections[i], kMostPairs});
+                           {i, sections[i], kMaxPairs});
         sum += sections[i];
     }
     return sum > 0 ? Status() : invalid("sections are all 0; there must be at least one pair.");
@@ -152,7 +152,8 @@ ROPE_ABI inline AxisOrder axis_order(const AxisMap& map, Index pairs) {
 }  // namespace detail
 
 ROPE_ABI inline AxisMap mrope_sections(const List<Index>& sections) {
-    if (!detail::proceed(detail::check_sections(sections, 1, static_cast<std::size_t>(detail::kMostAxes)))) return {0};
+    if (!detail::ok_or_raise(detail::check_sections(sections, 1, static_cast<std::size_t>(detail::kMaxAxes))))
+        return {0};
     AxisMap map = {static_cast<Index>(sections.size())};
     for (std::size_t axis = 0; axis < sections.size(); ++axis)
         map.axis_of.insert(map.axis_of.end(), static_cast<std::size_t>(sections[axis]),
@@ -161,7 +162,7 @@ ROPE_ABI inline AxisMap mrope_sections(const List<Index>& sections) {
 }
 
 ROPE_ABI inline AxisMap mrope_interleaved(const List<Index>& sections, LeftOver left_over) {
-    if (!detail::proceed(detail::check_sections(sections, 3, 3))) return {0};
+    if (!detail::ok_or_raise(detail::check_sections(sections, 3, 3))) return {0};
     const Index other = left_over == LeftOver::fourth_axis ? 3 : 0;
     AxisMap map = {other == 3 ? 4 : 3};
     const Index pairs = sections[0] + sections[1] + sections[2];
@@ -174,10 +175,10 @@ ROPE_ABI inline AxisMap mrope_interleaved(const List<Index>& sections, LeftOver 
 }
 
 ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections) {
-    if (!detail::proceed(detail::check_sections(sections, 3, 3))) return {0};
+    if (!detail::ok_or_raise(detail::check_sections(sections, 3, 3))) return {0};
     if (sections[0] != sections[1]) {
-        detail::proceed(detail::invalid("sections[1] is {}; h and w alternate, so it must be sections[0] ({}).",
-                                        {sections[1], sections[0]}));
+        detail::ok_or_raise(detail::invalid("sections[1] is {}; h and w alternate, so it must be sections[0] ({}).",
+                                            {sections[1], sections[0]}));
         return {0};
     }
     AxisMap map = {3};
@@ -187,7 +188,7 @@ ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections) {
 }
 
 ROPE_ABI inline AxisMap mixed_axes(Index axes) {
-    if (!detail::proceed(detail::check_axis_count(axes))) return {0};
+    if (!detail::ok_or_raise(detail::check_axis_count(axes))) return {0};
     return {axes, {}, true};
 }
 
@@ -213,7 +214,8 @@ ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept {
 }
 
 ROPE_ABI inline Frequencies dealt_out(const Frequencies& frequencies, Index axes) {
-    if (!detail::proceed(check(frequencies)) || !detail::proceed(detail::check_axis_count(axes))) return Frequencies();
+    if (!detail::ok_or_raise(check(frequencies)) || !detail::ok_or_raise(detail::check_axis_count(axes)))
+        return Frequencies();
     List<Index> order;
     for (Index axis = 0; axis < axes; ++axis)
         for (Index i = axis; i < static_cast<Index>(frequencies.inv_freq.size()); i += axes) order.push_back(i);

@@ -38,7 +38,7 @@ struct ROPE_ABI Place {
 };
 
 /// Positions of Rows are from -2^52 to 2^52.
-inline constexpr Index kFarthest = Index(1) << 52;
+inline constexpr Index kMaxPosition = Index(1) << 52;
 
 }  // namespace detail
 
@@ -89,11 +89,11 @@ class AxisPositions {
     ROPE_ABI bool is_in_range(Index axis, Index token) const noexcept {
         if (kind_ == kFraction) {
             const double x = fraction(axis, token);
-            const double most = static_cast<double>(detail::kFarthest);
+            const double most = static_cast<double>(detail::kMaxPosition);
             return detail::is_finite(x) && x >= -most && x <= most;
         }
         const Index x = whole(axis, token);
-        return x >= -detail::kFarthest && x <= detail::kFarthest;
+        return x >= -detail::kMaxPosition && x <= detail::kMaxPosition;
     }
     /// The number as a double, for messages.
     ROPE_ABI double as_double(Index axis, Index token) const noexcept {
@@ -119,7 +119,7 @@ class AxisPositions {
             const Index count = static_cast<Index>(list.size());
             *this = AxisPositions(list.data(), axes, axes > 0 ? count / axes : 0);
             if (axes > 0 && count % axes == 0) return;
-            detail::proceed(detail::invalid(
+            detail::ok_or_raise(detail::invalid(
                 "The list has {} positions; there must be as many for each of {} axes, of which there is at least one.",
                 {count, axes}));
             tokens_ = 0;

@@ -58,8 +58,8 @@ class CompactCosSinCache : public CosSinRows<T> {
     ROPE_ABI CompactCosSinCache(const Config& config, Index max_positions, Index first_position = 0,
                                 Index seq_len = 0) {
         Frequencies f;
-        if (!detail::proceed(detail::make_frequencies(config, seq_len, f))) return;
-        if (!detail::proceed(detail::check_last_position(config, max_positions, first_position, seq_len))) return;
+        if (!detail::ok_or_raise(detail::make_frequencies(config, seq_len, f))) return;
+        if (!detail::ok_or_raise(detail::check_last_position(config, max_positions, first_position, seq_len))) return;
         build(f, max_positions, {config.head_dim, config.rotary_offset}, first_position);
         this->layout_ = config.layout;
     }
@@ -68,7 +68,7 @@ class CompactCosSinCache : public CosSinRows<T> {
     /// inv_freq.size() rotated features lie; by default they are the head. Throws as above, for check(frequencies).
     ROPE_ABI CompactCosSinCache(const Frequencies& frequencies, Index max_positions, HeadSlice slice = {},
                                 Index first_position = 0) {
-        if (detail::proceed(check(frequencies))) build(frequencies, max_positions, slice, first_position);
+        if (detail::ok_or_raise(check(frequencies))) build(frequencies, max_positions, slice, first_position);
     }
 
     // Copying is cheap and there is no moving, so that no cache is ever left empty.
@@ -82,7 +82,7 @@ class CompactCosSinCache : public CosSinRows<T> {
     ROPE_ABI void row(Index position, T* cos, T* sin) const {
         const Index first = first_position(), last = first + max_positions() - 1;
         if (position < first || position > last) {
-            detail::proceed(
+            detail::ok_or_raise(
                 detail::out_of_range("position is {}; this cache holds positions {} to {}.", {position, first, last}));
             return;
         }
@@ -110,12 +110,12 @@ class CompactCosSinCache : public CosSinRows<T> {
     ROPE_ABI void build(const Frequencies& f, Index max_positions, HeadSlice slice, Index first_position) {
         const Index pairs = static_cast<Index>(f.inv_freq.size());
         if (slice.head_dim == 0) slice.head_dim = 2 * pairs;
-        if (!detail::proceed(check_table(f, max_positions, slice, first_position))) return;
+        if (!detail::ok_or_raise(check_table(f, max_positions, slice, first_position))) return;
         int bits = 0;
         while (max_positions >> bits >> bits > 3) ++bits;
         const Index fine = Index(1) << bits;
         const Index coarse = ((max_positions - 1) >> bits) + 1;
-        if (!detail::proceed(
+        if (!detail::ok_or_raise(
                 detail::check_table_size("max_positions", max_positions, fine + coarse, 2 * pairs, sizeof(T))))
             return;
         // A position is a multiple of 2^bits, and what is left. Coarse rows are for the multiples, and contain m; fine
@@ -128,7 +128,7 @@ class CompactCosSinCache : public CosSinRows<T> {
         T* const to = memory.get();
         if (memory == nullptr || !detail::fill_cos_sin_table(of_fine, first_position, fine, to) ||
             !detail::fill_cos_sin_table(of_coarse, 0, coarse, to + fine * 2 * pairs)) {
-            detail::proceed(detail::no_memory(fine + coarse, 2 * pairs, sizeof(T)));
+            detail::ok_or_raise(detail::no_memory(fine + coarse, 2 * pairs, sizeof(T)));
             return;
         }
         table_ = std::move(memory);
@@ -146,9 +146,9 @@ class CompactCosSinCache : public CosSinRows<T> {
                                        Index first_position) noexcept {
         const Index pairs = static_cast<Index>(f.inv_freq.size());
         if (const Status s = detail::check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset); !s.ok()) return s;
-        if (pairs > detail::kMostJoinedPairs)
+        if (pairs > detail::kMaxCombinedPairs)
             return detail::invalid("inv_freq has {} entries; a compact table has at most {} pairs.",
-                                   {pairs, detail::kMostJoinedPairs});
+                                   {pairs, detail::kMaxCombinedPairs});
         if (!f.log_growth.empty())
             return detail::invalid(
                 "log_growth has {} entries; a compact table has no magnitude that grows with the position (xPos), so "

@@ -90,8 +90,8 @@ class CosSinCache : public CosSinRows<T> {
     /// memory.
     ROPE_ABI CosSinCache(const Config& config, Index max_positions, Index first_position = 0, Index seq_len = 0) {
         Frequencies f;
-        if (!detail::proceed(detail::make_frequencies(config, seq_len, f))) return;
-        if (!detail::proceed(detail::check_last_position(config, max_positions, first_position, seq_len))) return;
+        if (!detail::ok_or_raise(detail::make_frequencies(config, seq_len, f))) return;
+        if (!detail::ok_or_raise(detail::check_last_position(config, max_positions, first_position, seq_len))) return;
         build(f, max_positions, {config.head_dim, config.rotary_offset}, first_position);
         layout_ = config.layout;
         longest_ = detail::longest_sequence(config, seq_len);
@@ -101,7 +101,7 @@ class CosSinCache : public CosSinRows<T> {
     /// inv_freq.size() rotated features lie; by default they are the head. Throws as above, for check(frequencies).
     ROPE_ABI CosSinCache(const Frequencies& frequencies, Index max_positions, HeadSlice slice = {},
                          Index first_position = 0) {
-        if (detail::proceed(check(frequencies))) build(frequencies, max_positions, slice, first_position);
+        if (detail::ok_or_raise(check(frequencies))) build(frequencies, max_positions, slice, first_position);
     }
 
     /// The table that eager float32 frameworks compute, for comparing with their models: 2i/d, its power of base, the
@@ -115,8 +115,9 @@ class CosSinCache : public CosSinRows<T> {
         static_assert(std::is_same_v<T, float>, "The float32 chain makes a float table.");
         CosSinCache cache;
         Frequencies f;
-        if (!detail::proceed(detail::make_float32_frequencies(config, seq_len, f))) return cache;
-        if (!detail::proceed(detail::check_last_position(config, max_positions, first_position, seq_len))) return cache;
+        if (!detail::ok_or_raise(detail::make_float32_frequencies(config, seq_len, f))) return cache;
+        if (!detail::ok_or_raise(detail::check_last_position(config, max_positions, first_position, seq_len)))
+            return cache;
         if (cache.allocate(detail::rotary_dim(config) / 2, max_positions, {config.head_dim, config.rotary_offset},
                            first_position)) {
             cache.attention_factor_ = f.attention_factor;
@@ -133,24 +134,24 @@ class CosSinCache : public CosSinRows<T> {
     /// above, and std::invalid_argument for a table of the float32 chain and when the first or the last row shows other
     /// frequencies (which a table of position 0 alone cannot).
     ROPE_ABI CosSinCache extended(const Frequencies& frequencies, Index max_positions) const {
-        if (max_positions <= count_ || !detail::proceed(check(frequencies))) return *this;
-        if (!detail::proceed(check_extension(max_positions))) return *this;
+        if (max_positions <= count_ || !detail::ok_or_raise(check(frequencies))) return *this;
+        if (!detail::ok_or_raise(check_extension(max_positions))) return *this;
         const std::size_t row_size = static_cast<std::size_t>(2 * pairs_);
         const std::unique_ptr<T[]> again(new (std::nothrow) T[row_size]);
         for (const Index row : {Index(0), count_ - 1}) {
             const bool has_pairs = 2 * frequencies.inv_freq.size() == row_size;
             if (has_pairs &&
                 (!again || !detail::fill_cos_sin_table(frequencies, source_.first + row, 1, again.get()))) {
-                detail::proceed(detail::no_memory(max_positions, 2 * pairs_, sizeof(T)));
+                detail::ok_or_raise(detail::no_memory(max_positions, 2 * pairs_, sizeof(T)));
                 return *this;
             }
             if (has_pairs && std::memcmp(again.get(), table_.get() + row * 2 * pairs_, row_size * sizeof(T)) == 0)
                 continue;
-            detail::proceed(detail::invalid(
+            detail::ok_or_raise(detail::invalid(
                 "frequencies are not those that this table was made of: row {} would be another.", {row}));
             return *this;
         }
-        if (!detail::proceed(check_growth(frequencies, max_positions, source_.first))) return *this;
+        if (!detail::ok_or_raise(check_growth(frequencies, max_positions, source_.first))) return *this;
         CosSinCache longer;
         if (!longer.allocate(pairs_, max_positions, {head_dim_, rotary_offset_}, source_.first)) return *this;
         longer.attention_factor_ = attention_factor_;
@@ -190,8 +191,8 @@ class CosSinCache : public CosSinRows<T> {
 
     ROPE_ABI const T* row(Index position) const {
         if (position < source_.first || position > source_.first + count_ - 1) {
-            detail::proceed(detail::out_of_range("position is {}; this cache holds positions {} to {}.",
-                                                 {position, source_.first, source_.first + count_ - 1}));
+            detail::ok_or_raise(detail::out_of_range("position is {}; this cache holds positions {} to {}.",
+                                                     {position, source_.first, source_.first + count_ - 1}));
             return nullptr;
         }
         return table_.get() + (position - source_.first) * 2 * pairs_;
@@ -213,7 +214,7 @@ class CosSinCache : public CosSinRows<T> {
     ROPE_ABI void build(const Frequencies& f, Index max_positions, HeadSlice slice, Index first_position) {
         const Index pairs = static_cast<Index>(f.inv_freq.size());
         if (slice.head_dim == 0) slice.head_dim = 2 * pairs;
-        if (!detail::proceed(check_growth(f, max_positions, first_position))) return;
+        if (!detail::ok_or_raise(check_growth(f, max_positions, first_position))) return;
         if (!allocate(pairs, max_positions, slice, first_position)) return;
         attention_factor_ = f.attention_factor;
         grows_ = !f.log_growth.empty();
@@ -226,7 +227,7 @@ class CosSinCache : public CosSinRows<T> {
         if (detail::fill_cos_sin_table(f, source_.first + begin, count_ - begin, to)) return true;
         const Status refusal = detail::no_memory(count_, 2 * pairs_, sizeof(T));
         *this = CosSinCache();
-        return detail::proceed(refusal);
+        return detail::ok_or_raise(refusal);
     }
 
     /// A magnitude that grows stays a number.
@@ -245,14 +246,14 @@ class CosSinCache : public CosSinRows<T> {
 
     /// Checks and sets the shape and gets the memory; false when refused and the handler returned.
     ROPE_ABI bool allocate(Index pairs, Index max_positions, HeadSlice slice, Index first_position) {
-        if (!detail::proceed(detail::check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return false;
-        if (!detail::proceed(detail::check_max_positions(max_positions))) return false;
-        if (!detail::proceed(
+        if (!detail::ok_or_raise(detail::check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return false;
+        if (!detail::ok_or_raise(detail::check_max_positions(max_positions))) return false;
+        if (!detail::ok_or_raise(
                 detail::check_table_size("max_positions", max_positions, max_positions, 2 * pairs, sizeof(T))))
             return false;
-        if (!detail::proceed(detail::check_first_position(max_positions, first_position))) return false;
+        if (!detail::ok_or_raise(detail::check_first_position(max_positions, first_position))) return false;
         std::shared_ptr<T[]> memory = detail::table_memory<T>(max_positions, 2 * pairs);
-        if (memory == nullptr) return detail::proceed(detail::no_memory(max_positions, 2 * pairs, sizeof(T)));
+        if (memory == nullptr) return detail::ok_or_raise(detail::no_memory(max_positions, 2 * pairs, sizeof(T)));
         table_ = std::move(memory);
         source_ = {table_.get(), table_.get() + pairs, 2 * pairs, first_position, 0, nullptr, 0};
         count_ = max_positions;

@@ -25,7 +25,7 @@ struct RowSource {
 };
 
 /// The most pairs of a table whose rows are joined from two, and of those that are written before they are used.
-inline constexpr Index kMostJoinedPairs = 1024;
+inline constexpr Index kMaxCombinedPairs = 1024;
 
 struct ROPE_ABI RowsAccess;
 

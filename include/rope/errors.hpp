@@ -131,7 +131,7 @@ ROPE_COLD bool refuse(const Status& status) {
 }
 
 /// True when the call may go on. Otherwise refuses it.
-ROPE_ABI inline bool proceed(const Status& status) { return status.ok() || refuse(status); }
+ROPE_ABI inline bool ok_or_raise(const Status& status) { return status.ok() || refuse(status); }
 
 /// A refusal with the sentence that says why, where text, integers and doubles stand for each "{}".
 ROPE_INLINE Status invalid(const char* sentence, Pieces pieces = {}) noexcept {

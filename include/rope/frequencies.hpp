@@ -84,7 +84,7 @@ ROPE_ABI inline Status check(const Frequencies& f) noexcept {
                                {f.log_growth_low.size(), f.log_growth.size()});
     if (const Status s = detail::check_growth("log_growth", f.log_growth); !s.ok()) return s;
     if (const Status s = detail::check_growth("log_growth_low", f.log_growth_low); !s.ok()) return s;
-    if (!detail::is_finite(f.centre) || std::fabs(f.centre) > detail::kMostFactor)
+    if (!detail::is_finite(f.centre) || std::fabs(f.centre) > detail::kMaxFactor)
         return detail::invalid("centre is {}; it must be from -2^32 to 2^32.", {f.centre});
     if (f.lacks_log_scale)
         return detail::invalid(
@@ -96,7 +96,7 @@ ROPE_ABI inline Status check(const Frequencies& f) noexcept {
 namespace detail {
 
 ROPE_ABI inline Status check_seq_len(Index seq_len) noexcept {
-    if (seq_len >= 0 && seq_len <= kMostLength) return Status();
+    if (seq_len >= 0 && seq_len <= kMaxLength) return Status();
     return invalid("seq_len is {}; it must be from 0 to 2^40.", {seq_len});
 }
 
@@ -149,7 +149,7 @@ ROPE_ABI inline Status make_frequencies(const Config& config, Index seq_len, Fre
 ROPE_ABI inline Frequencies frequencies(const Config& config, Index seq_len = 0) {
     Frequencies result;
     const Status s = detail::make_frequencies(config, seq_len, result);
-    return result.lacks_log_scale || detail::proceed(s) ? result : Frequencies();
+    return result.lacks_log_scale || detail::ok_or_raise(s) ? result : Frequencies();
 }
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -105,7 +105,7 @@ template <class T = float>
 class LearnedEmbedding;
 
 namespace reference {
-struct Turn;
+struct CosSin;
 struct PairIndex;
 }  // namespace reference
 // NOLINTBEGIN(bugprone-forward-declaration-namespace): other namespaces have classes of these names

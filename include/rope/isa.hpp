@@ -135,7 +135,7 @@ ROPE_ABI inline IsaNames available_isas() noexcept { return detail::find_availab
 /// The set that calls from this unit use. Throws std::invalid_argument when the choice has not been made yet and
 /// ROPE_ISA names none that is available.
 ROPE_ABI inline const char* active_isa() {
-    if (!detail::isa_is_chosen() && !detail::proceed(detail::choose_isa())) return "";
+    if (!detail::isa_is_chosen() && !detail::ok_or_raise(detail::choose_isa())) return "";
     const detail::IsaId isa = detail::chosen_isa.load(std::memory_order_relaxed);
 #define ROPE_ISA_ENTRY(name) \
     if (isa == detail::isa_id(#name)) return #name;
@@ -149,8 +149,8 @@ ROPE_ABI inline const char* active_isa() {
 ROPE_ABI inline void force_isa(const char* name) {
     if (name == nullptr) {
         detail::IsaId isa = 0;
-        if (detail::proceed(detail::find_choice(isa))) detail::chosen_isa.store(isa, std::memory_order_relaxed);
-    } else if (detail::proceed(detail::check_isa("name, the argument of force_isa,", name))) {
+        if (detail::ok_or_raise(detail::find_choice(isa))) detail::chosen_isa.store(isa, std::memory_order_relaxed);
+    } else if (detail::ok_or_raise(detail::check_isa("name, the argument of force_isa,", name))) {
         detail::chosen_isa.store(detail::isa_id(name), std::memory_order_relaxed);
     }
 }

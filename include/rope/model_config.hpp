@@ -99,7 +99,7 @@ struct ModelConfig {
     /// The rotary embedding of layer i, or null where it has none. Throws std::out_of_range when there is no layer i.
     ROPE_ABI const Config* layer(Index i) const {
         if (i < 0 || i >= layers()) {
-            detail::proceed(
+            detail::ok_or_raise(
                 detail::out_of_range("layer is {}; this model has {} layers, counted from 0.", {i, layers()}));
             return nullptr;
         }

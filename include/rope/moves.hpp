@@ -78,8 +78,8 @@ class Moves : public detail::TokenRows<T> {
     /// std::invalid_argument when check of either is not ok, and for mixed axes, whose frequencies no Config has;
     /// std::bad_alloc when there is no memory.
     ROPE_ABI explicit Moves(const Config& config, AxisMap map = {}, Index seq_len = 0) : Moves(false) {
-        if (!detail::proceed(detail::make_frequencies(config, seq_len, this->new_.f)) ||
-            !detail::proceed(detail::check_map_of_config(map)))
+        if (!detail::ok_or_raise(detail::make_frequencies(config, seq_len, this->new_.f)) ||
+            !detail::ok_or_raise(detail::check_map_of_config(map)))
             return;
         this->old_.last = this->new_.last = detail::last_position(config, seq_len);
         this->layout_ = config.layout;
@@ -92,10 +92,10 @@ class Moves : public detail::TokenRows<T> {
     ROPE_ABI Moves(const Config& old_config, Index old_seq_len, const Config& new_config, Index new_seq_len,
                    AxisMap map = {})
         : Moves(true) {
-        if (!detail::proceed(detail::make_frequencies(old_config, old_seq_len, this->old_.f)) ||
-            !detail::proceed(detail::make_frequencies(new_config, new_seq_len, this->new_.f)) ||
-            !detail::proceed(detail::check_features(old_config, new_config)) ||
-            !detail::proceed(detail::check_map_of_config(map)))
+        if (!detail::ok_or_raise(detail::make_frequencies(old_config, old_seq_len, this->old_.f)) ||
+            !detail::ok_or_raise(detail::make_frequencies(new_config, new_seq_len, this->new_.f)) ||
+            !detail::ok_or_raise(detail::check_features(old_config, new_config)) ||
+            !detail::ok_or_raise(detail::check_map_of_config(map)))
             return;
         this->old_.last = detail::last_position(old_config, old_seq_len);
         this->new_.last = detail::last_position(new_config, new_seq_len);
@@ -108,14 +108,14 @@ class Moves : public detail::TokenRows<T> {
     /// log_growth (xPos).
     ROPE_ABI explicit Moves(const Frequencies& frequencies, AxisMap map = {}, HeadSlice slice = {}) : Moves(false) {
         this->new_.f = frequencies;
-        if (detail::proceed(check(this->new_.f))) prepare(std::move(map), slice);
+        if (detail::ok_or_raise(check(this->new_.f))) prepare(std::move(map), slice);
     }
     ROPE_ABI Moves(const Frequencies& old_frequencies, const Frequencies& new_frequencies, AxisMap map = {},
                    HeadSlice slice = {})
         : Moves(true) {
         this->old_.f = old_frequencies;
         this->new_.f = new_frequencies;
-        if (detail::proceed(check(this->old_.f)) && detail::proceed(check(this->new_.f)))
+        if (detail::ok_or_raise(check(this->old_.f)) && detail::ok_or_raise(check(this->new_.f)))
             prepare(std::move(map), slice);
     }
 
@@ -126,8 +126,8 @@ class Moves : public detail::TokenRows<T> {
     /// outside -2^53 .. 2^53 and when the magnitude of xPos would change by more than e^64, and std::invalid_argument
     /// with two schedules, between which a move depends on where a token stands.
     ROPE_ABI bool build(Index delta) {
-        if (!detail::proceed(detail::check_tokens(this->pairs_, 1, 1)) ||
-            !detail::proceed(detail::check_delta(delta, this->has_two_)))
+        if (!detail::ok_or_raise(detail::check_tokens(this->pairs_, 1, 1)) ||
+            !detail::ok_or_raise(detail::check_delta(delta, this->has_two_)))
             return false;
         detail::CallingThread here;
         if (!this->build_rows(1, 1, false, here, [delta](Index, Index) {
@@ -159,10 +159,10 @@ class Moves : public detail::TokenRows<T> {
                         Executor&& executor = {}) {
         const Positions& old_positions = old_given;
         const Positions& new_positions = new_given;
-        if (!detail::proceed(detail::check_tokens(this->pairs_, seq, batch)) ||
-            !detail::proceed(
+        if (!detail::ok_or_raise(detail::check_tokens(this->pairs_, seq, batch)) ||
+            !detail::ok_or_raise(
                 detail::check_positions("old_", old_positions, this->map_.axes, seq, batch, this->old_.last)) ||
-            !detail::proceed(
+            !detail::ok_or_raise(
                 detail::check_positions("new_", new_positions, this->map_.axes, seq, batch, this->new_.last)))
             return false;
         return this->build_rows(seq, batch, this->map_.is_mixed, executor, [&](Index, Index token) {
@@ -175,10 +175,10 @@ class Moves : public detail::TokenRows<T> {
     template <class Executor = detail::CallingThread>
     ROPE_ABI bool build(const AxisPositions& old_positions, const AxisPositions& new_positions, Index seq,
                         Index batch = 1, Executor&& executor = {}) {
-        if (!detail::proceed(detail::check_tokens(this->pairs_, seq, batch)) ||
-            !detail::proceed(
+        if (!detail::ok_or_raise(detail::check_tokens(this->pairs_, seq, batch)) ||
+            !detail::ok_or_raise(
                 detail::check_axes("old_positions", old_positions, this->map_.axes, batch * seq, this->old_.last)) ||
-            !detail::proceed(
+            !detail::ok_or_raise(
                 detail::check_axes("new_positions", new_positions, this->map_.axes, batch * seq, this->new_.last)))
             return false;
         const bool is_slow = this->map_.is_mixed || old_positions.is_fractional() || new_positions.is_fractional();
@@ -193,7 +193,7 @@ class Moves : public detail::TokenRows<T> {
     ROPE_ABI void prepare(AxisMap map, HeadSlice slice) {
         Frequencies& f = this->new_.f;
         Frequencies& from = this->old_.f;
-        if (!detail::proceed(detail::check_moves(f, this->has_two_ ? &from : nullptr, map))) return;
+        if (!detail::ok_or_raise(detail::check_moves(f, this->has_two_ ? &from : nullptr, map))) return;
         // Within one schedule a move is the row of position q - p, whose magnitude begins at 1. Between two it is the
         // product of the new row of position q and the old one of -p, whose magnitude is the reciprocal of that at p.
         const double old_m = this->has_two_ ? from.attention_factor : f.attention_factor;

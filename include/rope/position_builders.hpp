@@ -130,12 +130,12 @@ ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, Posi
 
 namespace detail {
 
-inline constexpr Index kMostTokens = kPointersAreShort ? Index(1) << 26 : Index(1) << 40;  // three positions each
-inline constexpr const char* kMostTokensText = kPointersAreShort ? "2^26" : "2^40";
+inline constexpr Index kMaxTokens = kPointersAreShort ? Index(1) << 26 : Index(1) << 40;  // three positions each
+inline constexpr const char* kMaxTokensText = kPointersAreShort ? "2^26" : "2^40";
 
 /// Whether `count` positions (at most 2^54) from `first` on are from -2^52 to 2^52.
 ROPE_ABI constexpr bool positions_fit(Index first, Index count) noexcept {
-    return first >= -kFarthest && first <= kFarthest && (count < 1 || first <= kFarthest - (count - 1));
+    return first >= -kMaxPosition && first <= kMaxPosition && (count < 1 || first <= kMaxPosition - (count - 1));
 }
 ROPE_ABI inline Status check_first(const char* name, Index first, Index count) noexcept {
     if (positions_fit(first, count)) return Status();
@@ -143,8 +143,8 @@ ROPE_ABI inline Status check_first(const char* name, Index first, Index count) n
 }
 
 ROPE_ABI inline Status check_extent(const char* name, Index extent) noexcept {
-    if (extent >= 1 && extent <= kMostTokens) return Status();
-    return invalid("{} is {}; it must be from 1 to {}.", {name, extent, kMostTokensText});
+    if (extent >= 1 && extent <= kMaxTokens) return Status();
+    return invalid("{} is {}; it must be from 1 to {}.", {name, extent, kMaxTokensText});
 }
 
 ROPE_ABI inline Status check_grid(Index height, Index width, const GridOrder& order) noexcept {
@@ -154,12 +154,12 @@ ROPE_ABI inline Status check_grid(Index height, Index width, const GridOrder& or
         return invalid("block is {}; it must be at least 1 and divide height ({}) and width ({}).",
                        {order.block, height, width});
     for (const Index around : {order.before, order.after})
-        if (around < 0 || around > kMostTokens)
+        if (around < 0 || around > kMaxTokens)
             return invalid("{} is {}; it must be from 0 to {}.",
-                           {around == order.before ? "before" : "after", around, kMostTokensText});
-    if (height > kMostTokens / width || order.before + height * width + order.after > kMostTokens)
+                           {around == order.before ? "before" : "after", around, kMaxTokensText});
+    if (height > kMaxTokens / width || order.before + height * width + order.after > kMaxTokens)
         return invalid("The grid has {} * {} patches, {} tokens before them and {} after; there are at most {} in all.",
-                       {height, width, order.before, order.after, kMostTokensText});
+                       {height, width, order.before, order.after, kMaxTokensText});
     return Status();
 }
 
@@ -210,7 +210,7 @@ ROPE_ABI inline float frame_time(const PromptSpan& span, Index frame) noexcept {
 ROPE_ABI inline Index extent_of(const PromptSpan& span) noexcept {
     if (is_text(span)) return span.text;
     const float last = frame_time(span, span.frames - 1);
-    if (last >= static_cast<float>(kFarthest)) return 3 * kFarthest;
+    if (last >= static_cast<float>(kMaxPosition)) return 3 * kMaxPosition;
     return std::max({static_cast<Index>(last) + 1, span.height, span.width});
 }
 
@@ -231,9 +231,9 @@ ROPE_ABI inline Status measure_prompt(const List<PromptSpan>& spans, Index start
         if (!is_factor(second_per_grid) || !is_factor(tokens_per_second))
             return invalid("spans[{}] has second_per_grid {} and tokens_per_second {}; they must be from 0 to 2^32.",
                            {i, second_per_grid, tokens_per_second});
-        const Index room = kMostTokens - tokens;
+        const Index room = kMaxTokens - tokens;
         if (is_text(spans[i]) ? text > room : frames > room || height > room / frames || width > room / frames / height)
-            return invalid("spans[{}] and those before it have more than {} tokens.", {i, kMostTokensText});
+            return invalid("spans[{}] and those before it have more than {} tokens.", {i, kMaxTokensText});
         const Index extent = extent_of(spans[i]);
         if (!positions_fit(next, extent))
             return out_of_range("spans[{}] begins at position {} and would go beyond 2^52.", {i, next});
@@ -252,9 +252,9 @@ ROPE_ABI inline Status check_cu_seqlens(const Positions& cu_seqlens) noexcept {
     for (Index i = 0, before = 0; i < entries; ++i) {
         const Index entry = cu_seqlens[i];
         if (i == 0 && entry != 0) return invalid("cu_seqlens[0] is {}; it must be 0.", {entry});
-        if (entry < before || entry > kMostTokens)
+        if (entry < before || entry > kMaxTokens)
             return invalid("cu_seqlens[{}] is {}; it must be from cu_seqlens[{}] ({}) to {}.",
-                           {i, entry, i - 1, before, kMostTokensText});
+                           {i, entry, i - 1, before, kMaxTokensText});
         before = entry;
     }
     return Status();
@@ -328,16 +328,16 @@ ROPE_ABI inline void write_shard(Index rank, Index ranks, const Positions& cu_se
 }  // namespace detail
 
 ROPE_ABI inline std::vector<Index> image_grid(Index height, Index width, const GridOrder& order, Index first) {
-    if (!detail::proceed(detail::check_grid(height, width, order))) return {};
-    if (!detail::proceed(detail::check_first("first", first, std::max(height, width)))) return {};
+    if (!detail::ok_or_raise(detail::check_grid(height, width, order))) return {};
+    if (!detail::ok_or_raise(detail::check_first("first", first, std::max(height, width)))) return {};
     return detail::fill_grid<Index>(height, width, order, [first](Index i, Index) { return first + i; });
 }
 
 ROPE_ABI inline std::vector<double> image_grid_centred(Index height, Index width, const GridOrder& order) {
-    if (!detail::proceed(detail::check_grid(height, width, order))) return {};
+    if (!detail::ok_or_raise(detail::check_grid(height, width, order))) return {};
     // 2(i + 0.5)/n - 1 as one quotient, rounded once; `opaque` keeps -ffast-math from taking a reciprocal.
     return detail::fill_grid<double>(height, width, order, [](Index i, Index n) {
-        return static_cast<double>(2 * i + 1 - n) / detail::opaque(static_cast<double>(n));
+        return static_cast<double>(2 * i + 1 - n) / detail::hide_from_optimizer(static_cast<double>(n));
     });
 }
 
@@ -347,12 +347,12 @@ ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index 
     constexpr const char* extent_names[3] = {"frames", "height", "width"};
     constexpr const char* first_names[3] = {"first_frame", "first_row", "first_column"};
     for (int axis = 0; axis < 3; ++axis) {
-        if (!detail::proceed(detail::check_extent(extent_names[axis], extents[axis]))) return {};
-        if (!detail::proceed(detail::check_first(first_names[axis], first[axis], extents[axis]))) return {};
+        if (!detail::ok_or_raise(detail::check_extent(extent_names[axis], extents[axis]))) return {};
+        if (!detail::ok_or_raise(detail::check_first(first_names[axis], first[axis], extents[axis]))) return {};
     }
-    if (height > detail::kMostTokens / frames || width > detail::kMostTokens / frames / height) {
-        detail::proceed(detail::invalid("The grid has {} * {} * {} patches; there are at most {} in all.",
-                                        {frames, height, width, detail::kMostTokensText}));
+    if (height > detail::kMaxTokens / frames || width > detail::kMaxTokens / frames / height) {
+        detail::ok_or_raise(detail::invalid("The grid has {} * {} * {} patches; there are at most {} in all.",
+                                            {frames, height, width, detail::kMaxTokensText}));
         return {};
     }
     const Index tokens = frames * height * width;
@@ -364,7 +364,7 @@ ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index 
 
 ROPE_ABI inline PromptPositions mrope_prompt(const List<PromptSpan>& spans, Index start) {
     Index tokens = 0, next = 0;
-    if (!detail::proceed(detail::measure_prompt(spans, start, tokens, next))) return {};
+    if (!detail::ok_or_raise(detail::measure_prompt(spans, start, tokens, next))) return {};
     PromptPositions result = {std::vector<Index>(static_cast<std::size_t>(3 * tokens)), tokens, next - tokens};
     Index* to = result.positions.data();
     for (const PromptSpan& span : spans) {
@@ -379,28 +379,28 @@ ROPE_ABI inline PromptPositions mrope_prompt(const List<PromptSpan>& spans, Inde
 }
 
 ROPE_ABI inline std::vector<Index> packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts) {
-    if (!detail::proceed(detail::check_packed(cu_seqlens, starts))) return {};
+    if (!detail::ok_or_raise(detail::check_packed(cu_seqlens, starts))) return {};
     std::vector<Index> result(static_cast<std::size_t>(detail::tokens_of(cu_seqlens, 1)));
     detail::write_packed(cu_seqlens, starts, result.data());
     return result;
 }
 ROPE_ABI inline void packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts, Index* to,
                                       Index tokens) {
-    if (!detail::proceed(detail::check_packed(cu_seqlens, starts))) return;
-    if (!detail::proceed(detail::check_memory(to, tokens, detail::tokens_of(cu_seqlens, 1)))) return;
+    if (!detail::ok_or_raise(detail::check_packed(cu_seqlens, starts))) return;
+    if (!detail::ok_or_raise(detail::check_memory(to, tokens, detail::tokens_of(cu_seqlens, 1)))) return;
     detail::write_packed(cu_seqlens, starts, to);
 }
 
 ROPE_ABI inline std::vector<Index> context_parallel_positions(Index rank, Index ranks, PositionsArgument&& cu_seqlens,
                                                               PositionsArgument&& starts) {
-    if (!detail::proceed(detail::check_shard(rank, ranks, cu_seqlens, starts))) return {};
+    if (!detail::ok_or_raise(detail::check_shard(rank, ranks, cu_seqlens, starts))) return {};
     std::vector<Index> result(static_cast<std::size_t>(detail::tokens_of(cu_seqlens, ranks)));
     detail::write_shard(rank, ranks, cu_seqlens, starts, result.data());
     return result;
 }
 ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, PositionsArgument&& cu_seqlens) {
     const Positions& all = cu_seqlens;
-    if (!detail::proceed(detail::check_ranks(ranks, all))) return {};
+    if (!detail::ok_or_raise(detail::check_ranks(ranks, all))) return {};
     std::vector<Index> result(static_cast<std::size_t>(all.count()));
     for (std::size_t i = 0; i < result.size(); ++i) result[i] = all[static_cast<Index>(i)] / ranks;
     return result;

@@ -34,11 +34,11 @@ ROPE_ABI inline long double sin(long double x) {
 }
 
 /// m*cos(t) and m*sin(t) of t = position * w, w = inv_freq + inv_freq_low, for one pair; m is its magnitude there.
-struct Turn {
-    ROPE_CROSSES_AGGREGATE(Turn)
+struct CosSin {
+    ROPE_CROSSES_AGGREGATE(CosSin)
     long double cos, sin;
 };
-ROPE_ABI inline Turn turn(const Frequencies& f, Index pair, Index position) {
+ROPE_ABI inline CosSin cos_sin(const Frequencies& f, Index pair, Index position) {
     const std::size_t i = static_cast<std::size_t>(pair);
     const long double w = static_cast<long double>(f.inv_freq[i]);
     const long double low = f.inv_freq_low.empty() ? 0.0L : static_cast<long double>(f.inv_freq_low[i]);
@@ -86,15 +86,15 @@ ROPE_ABI constexpr Eigen::Index eigen_index(T i) noexcept {
 /// std::invalid_argument when check(frequencies) is not ok or the slice does not fit.
 ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Frequencies& f, Index position,
                                                 HeadSlice slice = {}) {
-    if (!detail::proceed(check(f))) return {};
+    if (!detail::ok_or_raise(check(f))) return {};
     const Index pairs = static_cast<Index>(f.inv_freq.size());
     if (slice.head_dim == 0) slice.head_dim = 2 * pairs;
-    if (!detail::proceed(detail::check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return {};
+    if (!detail::ok_or_raise(detail::check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return {};
 
     using detail_reference::eigen_index;
     Eigen::MatrixXd r = Eigen::MatrixXd::Identity(eigen_index(slice.head_dim), eigen_index(slice.head_dim));
     for (Index i = 0; i < pairs; ++i) {
-        const Turn t = turn(f, i, position);
+        const CosSin t = cos_sin(f, i, position);
         const Eigen::Index a = eigen_index(slice.rotary_offset + pair_index(layout, i, pairs).a);
         const Eigen::Index b = eigen_index(slice.rotary_offset + pair_index(layout, i, pairs).b);
         r(a, a) = static_cast<double>(t.cos);
@@ -122,11 +122,12 @@ namespace detail_reference {
 
 /// One head must have head_dim features. True when it has.
 ROPE_ABI inline bool has_head_dim(const Eigen::VectorXd& x, const Config& config) {
-    return rope::detail::proceed(check(config)) &&
-           rope::detail::proceed(x.size() == config.head_dim
-                                     ? Status()
-                                     : rope::detail::invalid("x has {} features; it must have head_dim ({}) of them.",
-                                                             {x.size(), config.head_dim}));
+    return rope::detail::ok_or_raise(check(config)) &&
+           rope::detail::ok_or_raise(
+               x.size() == config.head_dim
+                   ? Status()
+                   : rope::detail::invalid("x has {} features; it must have head_dim ({}) of them.",
+                                           {x.size(), config.head_dim}));
 }
 
 }  // namespace detail_reference
@@ -142,7 +143,7 @@ ROPE_ABI inline Eigen::VectorXd rotate_complex(const Eigen::VectorXd& x, const C
     for (Index i = 0; i < pairs; ++i) {
         const Index a = config.rotary_offset + pair_index(layout, i, pairs).a;
         const Index b = config.rotary_offset + pair_index(layout, i, pairs).b;
-        const Turn t = turn(f, i, position);
+        const CosSin t = cos_sin(f, i, position);
         const std::complex<long double> z =
             std::complex<long double>(static_cast<long double>(x[a]), static_cast<long double>(x[b])) *
             std::complex<long double>(t.cos, t.sin);
@@ -165,7 +166,7 @@ ROPE_ABI inline Eigen::VectorXd rotate_cos_sin(const Eigen::VectorXd& x, const C
     for (Index i = 0; i < pairs; ++i) {
         const Index a = config.rotary_offset + pair_index(layout, i, pairs).a;
         const Index b = config.rotary_offset + pair_index(layout, i, pairs).b;
-        const Turn t = turn(f, i, position);
+        const CosSin t = cos_sin(f, i, position);
         rotated[a] = -x[b];
         rotated[b] = x[a];
         cos[a] = cos[b] = static_cast<double>(t.cos);

@@ -74,7 +74,7 @@ template <Layout layout, class K, class T, class Executor = detail::CallingThrea
 ROPE_ABI inline void reposition(K&& k, const Moves<T>& moves, Executor&& executor = {}) {
     const auto argument = detail::in_place("k", k, moves);
     if constexpr (!detail::is_refused<decltype(argument)>)
-        if (detail::proceed(detail::check_count(argument.x.seq, argument.x.batch, moves)))
+        if (detail::ok_or_raise(detail::check_count(argument.x.seq, argument.x.batch, moves)))
             detail::run<layout>(detail::Direction::forward, Positions(), executor, argument);
 }
 
@@ -118,7 +118,7 @@ ROPE_ABI inline void reposition(K&& k, const Config& old_config, PositionsArgume
 /// The layout as a first argument, when it is known only at run time.
 template <class... Args>
 ROPE_ABI inline void reposition(Layout layout, Args&&... args) {
-    if (!detail::proceed(detail::check_layout(layout))) return;
+    if (!detail::ok_or_raise(detail::check_layout(layout))) return;
     if (layout == Layout::interleaved)
         reposition<Layout::interleaved>(std::forward<Args>(args)...);
     else

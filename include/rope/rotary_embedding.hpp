@@ -110,14 +110,14 @@ class RotaryEmbedding {
     ROPE_ABI void reserve(Index positions) {
         State& s = *state_;
         if (positions < 0 || positions > s.max_positions) {
-            detail::proceed(detail::out_of_range("positions is {}; it must be from 0 to {} (max_positions).",
-                                                 {positions, s.max_positions}));
+            detail::ok_or_raise(detail::out_of_range("positions is {}; it must be from 0 to {} (max_positions).",
+                                                     {positions, s.max_positions}));
             return;
         }
         if (positions <= this->positions()) return;
         const std::lock_guard<std::mutex> growing(s.growing);
         if (positions <= this->positions()) return;  // another thread was faster
-        if (!detail::proceed(check_bytes(s, positions))) return;
+        if (!detail::ok_or_raise(check_bytes(s, positions))) return;
         const Index most = std::min(s.max_positions, s.max_bytes / std::max<Index>(s.row_bytes, 1));
         const Index wanted = std::max(positions, std::min(2 * this->positions(), most));
         List<Table> longer;
@@ -192,17 +192,17 @@ class RotaryEmbedding {
 
     /// False when refused and the handler returned; likewise below.
     ROPE_ABI bool build(ModelConfig&& model, TableOptions options) {
-        if (!detail::proceed(check(model))) return false;
+        if (!detail::ok_or_raise(check(model))) return false;
         if (options.max_positions == 0) options.max_positions = scaled_length(model);
         if (options.max_positions == 0 && model.configs.empty()) options.max_positions = 1;  // there is nothing to hold
-        if (options.max_positions < 1 || options.max_positions > detail::kMostLength)
-            return detail::proceed(detail::invalid(
+        if (options.max_positions < 1 || options.max_positions > detail::kMaxLength)
+            return detail::ok_or_raise(detail::invalid(
                 "max_positions is {}; it must be from 1 to 2^40, or 0 if the model says it (max_position_embeddings).",
                 {options.max_positions}));
         if (options.positions == 0) options.positions = std::min<Index>(options.max_positions, 4096);
         if (options.positions < 1 || options.positions > options.max_positions)
-            return detail::proceed(detail::invalid("positions is {}; it must be from 1 to {} (max_positions).",
-                                                   {options.positions, options.max_positions}));
+            return detail::ok_or_raise(detail::invalid("positions is {}; it must be from 1 to {} (max_positions).",
+                                                       {options.positions, options.max_positions}));
         state_->max_positions = options.max_positions;
         state_->positions = options.positions;
         state_->seq_len = options.seq_len != 0 ? options.seq_len : options.max_positions;
@@ -219,7 +219,7 @@ class RotaryEmbedding {
     ROPE_ABI bool add(const Config& config, List<Table>& tables) {
         State& s = *state_;
         if (!config.layout)
-            return detail::proceed(
+            return detail::ok_or_raise(
                 detail::invalid("layout of configs[{}] of the model is left open; it must be set to the one that the "
                                 "weights are stored for, which not every file says.",
                                 {s.table_of_config.size()}));
@@ -227,8 +227,8 @@ class RotaryEmbedding {
         if (auto* const xpos = std::get_if<schedule::Xpos>(&q.schedule)) xpos->side = schedule::Xpos::Side::query;
         if (auto* const xpos = std::get_if<schedule::Xpos>(&k.schedule)) xpos->side = schedule::Xpos::Side::key;
         BothFrequencies f;
-        if (!detail::proceed(detail::make_frequencies(q, s.seq_len, f.q)) ||
-            !detail::proceed(detail::make_frequencies(k, s.seq_len, f.k)))
+        if (!detail::ok_or_raise(detail::make_frequencies(q, s.seq_len, f.q)) ||
+            !detail::ok_or_raise(detail::make_frequencies(k, s.seq_len, f.k)))
             return false;
         std::size_t i = 0;
         while (i < tables.size() &&
@@ -237,7 +237,7 @@ class RotaryEmbedding {
         if (i == tables.size()) {
             const Index row_bytes = detail::rotary_dim(config) * static_cast<Index>(sizeof(T));
             s.row_bytes += same(f.q, f.k) ? row_bytes : 2 * row_bytes;
-            if (!detail::proceed(check_bytes(s, s.positions))) return false;
+            if (!detail::ok_or_raise(check_bytes(s, s.positions))) return false;
         }
         // What would be refused when the tables grow is refused now: its last row is made, and forgotten.
         const CosSinCache<T> last(q, 1, s.max_positions - 1, s.seq_len);
@@ -347,7 +347,7 @@ class RotaryStep {
         if (config == nullptr) return;
         const Table& t = tables_[rotary_.table_of(config)];
         if (!t.moves) {
-            detail::proceed(detail::invalid("moves are missing; build_moves must come before reposition."));
+            detail::ok_or_raise(detail::invalid("moves are missing; build_moves must come before reposition."));
             return;
         }
         rope::reposition(*config->layout, std::forward<K>(k), *t.moves, std::forward<Executor>(executor));

@@ -57,8 +57,8 @@ class Rows : public detail::TokenRows<T> {
     /// check(config) or check(map, pairs) is not ok, and for mixed axes, whose frequencies no Config has;
     /// std::bad_alloc when there is no memory.
     ROPE_ABI explicit Rows(const Config& config, AxisMap map = {}, Index seq_len = 0) : Rows() {
-        if (!detail::proceed(detail::make_frequencies(config, seq_len, this->new_.f)) ||
-            !detail::proceed(detail::check_map_of_config(map)))
+        if (!detail::ok_or_raise(detail::make_frequencies(config, seq_len, this->new_.f)) ||
+            !detail::ok_or_raise(detail::check_map_of_config(map)))
             return;
         this->new_.last = detail::last_position(config, seq_len);
         this->layout_ = config.layout;
@@ -69,7 +69,7 @@ class Rows : public detail::TokenRows<T> {
     /// turn; by default they are the head. Throws as above; mixed axes are allowed, but not with log_growth (xPos).
     ROPE_ABI explicit Rows(const Frequencies& frequencies, AxisMap map = {}, HeadSlice slice = {}) : Rows() {
         this->new_.f = frequencies;
-        if (detail::proceed(check(this->new_.f))) prepare(std::move(map), slice);
+        if (detail::ok_or_raise(check(this->new_.f))) prepare(std::move(map), slice);
     }
 
     // What follows checks everything before it writes anything, and says whether it has built: always when it returns,
@@ -85,8 +85,8 @@ class Rows : public detail::TokenRows<T> {
     template <class Executor = detail::CallingThread>
     ROPE_ABI bool build(PositionsArgument&& given, Index seq, Index batch = 1, Executor&& executor = {}) {
         const Positions& positions = given;
-        if (!detail::proceed(detail::check_tokens(this->pairs_, seq, batch)) ||
-            !detail::proceed(detail::check_positions("", positions, this->map_.axes, seq, batch, this->new_.last)))
+        if (!detail::ok_or_raise(detail::check_tokens(this->pairs_, seq, batch)) ||
+            !detail::ok_or_raise(detail::check_positions("", positions, this->map_.axes, seq, batch, this->new_.last)))
             return false;
         return this->build_rows(seq, batch, this->map_.is_mixed, executor, [&positions, seq](Index, Index token) {
             return detail::Move{{0, 0.0}, {positions.at(token / seq, token % seq, seq), 0.0}};
@@ -97,8 +97,9 @@ class Rows : public detail::TokenRows<T> {
     /// above, also for a position that is not a number.
     template <class Executor = detail::CallingThread>
     ROPE_ABI bool build(const AxisPositions& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
-        if (!detail::proceed(detail::check_tokens(this->pairs_, seq, batch)) ||
-            !detail::proceed(detail::check_axes("positions", positions, this->map_.axes, batch * seq, this->new_.last)))
+        if (!detail::ok_or_raise(detail::check_tokens(this->pairs_, seq, batch)) ||
+            !detail::ok_or_raise(
+                detail::check_axes("positions", positions, this->map_.axes, batch * seq, this->new_.last)))
             return false;
         return this->build_rows(seq, batch, this->map_.is_mixed || positions.is_fractional(), executor,
                                 [&positions](Index axis, Index token) {
@@ -111,7 +112,7 @@ class Rows : public detail::TokenRows<T> {
 
     ROPE_ABI void prepare(AxisMap map, HeadSlice slice) {
         const Frequencies& f = this->new_.f;
-        if (detail::proceed(detail::check_map(map, f.inv_freq.size(), f.log_growth.size())))
+        if (detail::ok_or_raise(detail::check_map(map, f.inv_freq.size(), f.log_growth.size())))
             this->make(std::move(map), slice);
     }
 };

@@ -61,7 +61,7 @@ struct TensorView {
         TensorView result = *this;
         result.*extent = 0;
         if (first < 0 || count < 0 || first > size || count > size - first) {
-            detail::proceed(detail::invalid(
+            detail::ok_or_raise(detail::invalid(
                 "The slice takes {} {} from {} on; the view has {} of them, and first and count must not be negative.",
                 {count, what, first, size}));
             return result;
@@ -69,7 +69,7 @@ struct TensorView {
         if (count > 0 && first > 0) {
             const Index room = detail::kMemoryBytes / static_cast<Index>(sizeof(T)) / first;
             if (stride > room || stride < -room) {
-                detail::proceed(detail::invalid(
+                detail::ok_or_raise(detail::invalid(
                     "The slice begins {} steps of {} elements into the view, beyond what memory can hold.",
                     {first, stride}));
                 return result;
@@ -131,14 +131,15 @@ ROPE_ABI inline auto elements_of(C& container, Index batch, Index seq, Index hea
     const Index size = static_cast<Index>(container.size());
     const bool is_negative = batch < 0 || seq < 0 || heads < 0 || head_dim < 0;
     if (size == wanted && !is_negative) return container.data();
-    proceed(is_negative     ? invalid("batch is {}, seq {}, heads {} and head_dim {}; none must be negative.",
+    ok_or_raise(is_negative ? invalid("batch is {}, seq {}, heads {} and head_dim {}; none must be negative.",
                                       {batch, seq, heads, head_dim})
-            : size < wanted ? invalid("The container has {} elements; a view of batch {}, seq {}, heads {} and "
-                                      "head_dim {} has {}.",
-                                      {size, batch, seq, heads, head_dim, wanted})
-                            : invalid("The container has {} elements; a view of batch {}, seq {}, heads {} and "
-                                      "head_dim {} has {}. (To view a part of it, write its data() in place of it.)",
-                                      {size, batch, seq, heads, head_dim, wanted}));
+                : size < wanted
+                    ? invalid("The container has {} elements; a view of batch {}, seq {}, heads {} and "
+                              "head_dim {} has {}.",
+                              {size, batch, seq, heads, head_dim, wanted})
+                    : invalid("The container has {} elements; a view of batch {}, seq {}, heads {} and "
+                              "head_dim {} has {}. (To view a part of it, write its data() in place of it.)",
+                              {size, batch, seq, heads, head_dim, wanted}));
     return decltype(container.data())(nullptr);
 }
 }  // namespace detail

@@ -39,8 +39,8 @@ struct HeadRows {
 
 namespace detail {
 
-constexpr Index kMostBytes = kPointersAreShort ? kMemoryBytes : Index(1) << 48;
-constexpr const char* kMostBytesText = kPointersAreShort ? "2^31 - 1" : "2^48";
+constexpr Index kMaxBytes = kPointersAreShort ? kMemoryBytes : Index(1) << 48;
+constexpr const char* kMaxBytesText = kPointersAreShort ? "2^31 - 1" : "2^48";
 
 ROPE_ABI inline Index stride_of(const HeadRows& r) noexcept {
     return r.stride_bytes != 0 ? r.stride_bytes : r.row_bytes;
@@ -73,15 +73,15 @@ ROPE_ABI inline void swap_bytes(unsigned char* a, unsigned char* b, Index count)
 ///     rope::permute_rows(w_k, rope::head_rows<float>(config, kv_heads, hidden_size), from, to);
 template <class T>
 ROPE_ABI inline HeadRows head_rows(const Config& config, Index heads, Index columns) noexcept {
-    constexpr Index size = static_cast<Index>(sizeof(T)), most = detail::kMostBytes / size;
-    const Index row_bytes = columns < 0 ? -size : columns > most ? detail::kMostBytes + size : columns * size;
+    constexpr Index size = static_cast<Index>(sizeof(T)), most = detail::kMaxBytes / size;
+    const Index row_bytes = columns < 0 ? -size : columns > most ? detail::kMaxBytes + size : columns * size;
     return {heads, config.head_dim, config.rotary_dim, config.rotary_offset, row_bytes, 0};
 }
 
 /// Whether permute_rows (with its data as in and as out) or permute_rows_copy can be called so. Never throws.
 ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRows& rows, Layout from,
                                   Layout to) noexcept {
-    using detail::invalid, detail::kMostBytes;
+    using detail::invalid, detail::kMaxBytes;
     if (!detail::check_layout(from).ok() || !detail::check_layout(to).ok()) {
         const bool is_from = !detail::check_layout(from).ok();
         return invalid("{} is {}; it must be Layout::interleaved (0) or Layout::half_split (1).",
@@ -90,16 +90,16 @@ ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRow
     if (rows.heads < 0) return invalid("heads is {}; it must not be negative.", {rows.heads});
     if (const Status s = detail::check_slice(rows.head_dim, detail::rotary_dim(rows), rows.rotary_offset); !s.ok())
         return s;
-    if (rows.row_bytes < 1 || rows.row_bytes > kMostBytes)
-        return invalid("row_bytes is {}; it must be from 1 to {}.", {rows.row_bytes, detail::kMostBytesText});
+    if (rows.row_bytes < 1 || rows.row_bytes > kMaxBytes)
+        return invalid("row_bytes is {}; it must be from 1 to {}.", {rows.row_bytes, detail::kMaxBytesText});
     const Index stride = detail::stride_of(rows);
-    if (stride < rows.row_bytes || stride > kMostBytes)
+    if (stride < rows.row_bytes || stride > kMaxBytes)
         return invalid("stride_bytes is {}; it must be at least row_bytes ({}) and at most {}.",
-                       {stride, rows.row_bytes, detail::kMostBytesText});
+                       {stride, rows.row_bytes, detail::kMaxBytesText});
     if (rows.heads == 0) return Status();
-    if (rows.heads > kMostBytes / stride / rows.head_dim)
+    if (rows.heads > kMaxBytes / stride / rows.head_dim)
         return invalid("heads is {}; its {} rows of {} bytes each must not exceed {} bytes.",
-                       {rows.heads, rows.head_dim, stride, detail::kMostBytesText});
+                       {rows.heads, rows.head_dim, stride, detail::kMaxBytesText});
     if (in == nullptr || out == nullptr)
         return invalid("{} is null; it must point to {} rows.", {in == out       ? "data"
                                                                  : in == nullptr ? "in"
@@ -119,7 +119,7 @@ ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRow
 /// weights and cached keys all move, and the layout of apply with them. Bytes between rows are not touched. Allocates
 /// some 16 bytes per rotated row of one head. Throws std::invalid_argument when check_rows is not ok.
 ROPE_ABI inline void permute_rows(void* data, const HeadRows& rows, Layout from, Layout to) {
-    if (!detail::proceed(check_rows(data, data, rows, from, to)) || from == to) return;
+    if (!detail::ok_or_raise(check_rows(data, data, rows, from, to)) || from == to) return;
     const Index d = detail::rotary_dim(rows), stride = detail::stride_of(rows);
     std::vector<std::pair<Index, Index>> swaps;  // in this order, they walk every cycle of the permutation
     std::vector<bool> done(static_cast<std::size_t>(d), false);
@@ -140,7 +140,7 @@ ROPE_ABI inline void permute_rows(void* data, const HeadRows& rows, Layout from,
 /// As permute_rows, from one place to another; rows that do not move are copied. in == out is permute_rows.
 ROPE_ABI inline void permute_rows_copy(const void* in, void* out, const HeadRows& rows, Layout from, Layout to) {
     if (in == out) return permute_rows(out, rows, from, to);
-    if (!detail::proceed(check_rows(in, out, rows, from, to))) return;
+    if (!detail::ok_or_raise(check_rows(in, out, rows, from, to))) return;
     const Index d = detail::rotary_dim(rows), stride = detail::stride_of(rows);
     for (Index h = 0; h < rows.heads; ++h)
         for (Index f = 0; f < rows.head_dim; ++f) {

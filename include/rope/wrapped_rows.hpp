@@ -129,16 +129,16 @@ class WrappedRows : public CosSinRows<T> {
     /// std::invalid_argument when check(view) is not ok, for a pair_stride other than 1, for a slice that does not fit
     /// 2 * pairs features, and for an attention_factor outside 2^-32 .. 2^32.
     ROPE_ABI explicit WrappedRows(const CosSinView<T>& view, HeadSlice slice = {}, double attention_factor = 1.0) {
-        if (!detail::proceed(check(view))) return;
+        if (!detail::ok_or_raise(check(view))) return;
         if (view.pair_stride != 1) {
-            detail::proceed(detail::invalid(
+            detail::ok_or_raise(detail::invalid(
                 "pair_stride is {}; rows are wrapped where it is 1, and copied by copy_cos_sin elsewhere.",
                 {view.pair_stride}));
             return;
         }
         if (slice.head_dim == 0) slice.head_dim = 2 * view.pairs;
-        if (!detail::proceed(detail::check_slice(slice.head_dim, 2 * view.pairs, slice.rotary_offset))) return;
-        if (!detail::proceed(detail::check_attention_factor(attention_factor))) return;
+        if (!detail::ok_or_raise(detail::check_slice(slice.head_dim, 2 * view.pairs, slice.rotary_offset))) return;
+        if (!detail::ok_or_raise(detail::check_attention_factor(attention_factor))) return;
         const bool is_shared = view.batch == 1;
         this->source_ = {view.cos, view.sin, detail::row_stride(view), 0, is_shared ? 0 : view.rows, nullptr, 0};
         this->count_ = view.rows;
@@ -169,18 +169,18 @@ ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to
         !std::is_void_v<Storage>,
         "Numbers must be float, double, rope::half or rope::bfloat16, or a type for which rope::ElementTraits "
         "names one of these.");
-    if (!detail::proceed(check(from))) return {};
+    if (!detail::ok_or_raise(check(from))) return {};
     const Index count = from.batch * from.rows, stride = detail::row_stride(from), pairs = from.pairs;
     if (count > 0) {
         const Index bytes = count * 2 * pairs * static_cast<Index>(sizeof(T));
         const Index read = ((count - 1) * stride + detail::row_reach(from)) * static_cast<Index>(sizeof(Number));
         if (to == nullptr) {
-            detail::proceed(
+            detail::ok_or_raise(
                 detail::invalid("to is a null pointer; it must have room for {} numbers.", {count * 2 * pairs}));
             return {};
         }
         if (detail::share_bytes(from.cos, read, to, bytes) || detail::share_bytes(from.sin, read, to, bytes)) {
-            detail::proceed(
+            detail::ok_or_raise(
                 detail::invalid("to overlaps the {}; its {} bytes must lie apart from what is copied.",
                                 {detail::share_bytes(from.cos, read, to, bytes) ? "cosines" : "sines", bytes}));
             return {};

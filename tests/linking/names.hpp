@@ -61,7 +61,7 @@
     X(rope::AdditiveEmbedding<float>) \
     X(rope::SinusoidalEmbedding<>)    \
     X(rope::LearnedEmbedding<>)       \
-    X(rope::reference::Turn)          \
+    X(rope::reference::CosSin)        \
     X(rope::reference::PairIndex)     \
     X(rope::testing::Model)           \
     X(rope::testing::Options)         \

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Breaks the library once per line of list.txt and runs the test named there, which must then fail. The unbroken library
+# Breaks the library once per block of list.txt and runs the test named there, which must then fail. The unbroken library
 # must pass all of those tests first.
 #   tests/mutations/run.sh [NAME...]      all mutations, or those named; CXX and JOBS are read from the environment
-#   tests/mutations/run.sh --every N      every N-th line, beginning with another one each day; for .ci/run, where the
+#   tests/mutations/run.sh --every N      every N-th block, beginning with another one each day; for .ci/run, where the
 #                                         unbroken library has just passed all tests
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -31,14 +31,13 @@ build_and_run() {
     timeout 60 "$3" >"$3.log" 2>&1 && return 0 || return 1  # a test that hangs has noticed, too
 }
 
-# try NAME FILE TEST SED: one line of output; 0 when the mutation is caught.
+# try NAME FILE TEST: one line of output; 0 when the mutation is caught.
 try() {
-    local name=$1 file=$2 test=$3 script=$4 status=0
+    local name=$1 file=$2 test=$3 status=0
     local include=$work/$name
     cp -r include "$include"
-    sed -i "$script" "$include/rope/$file"
-    if cmp -s "include/rope/$file" "$include/rope/$file"; then
-        echo "STALE   $name: the sed script changes nothing in $file"
+    if ! awk -v name="$name" -f tests/mutations/mutate.awk tests/mutations/list.txt "include/rope/$file" >"$include/rope/$file"; then
+        echo "STALE   $name: what it replaces is not in $file exactly once"
         return 1
     fi
     build_and_run "$include" "$test" "$work/$name.program" "$(sets_for "$file" "$name")" || status=$?
@@ -61,23 +60,17 @@ $CXX $flags -c tests/support/main.cpp -o "$work/main.o"
 echo '#include "support/headers.hpp"' >"$work/headers.hpp"
 mkdir "$work/headers.hpp.gch"  # one for each level
 for level in -O0 -O1; do $CXX $flags $level -x c++-header "$work/headers.hpp" -o "$work/headers.hpp.gch/$level"; done
-lines=$(grep -v '^#' tests/mutations/list.txt)
+lines=$(sed -n 's/^== //p' tests/mutations/list.txt | tr -d ' ')  # name|file|test
 if [ "${1:-}" = --every ]; then
     lines=$(awk -v n="$2" -v day="$(($(date +%s) / 86400))" '(NR + day) % n == 0' <<<"$lines")
-elif [ $# -gt 0 ]; then lines=$(for name in "$@"; do grep "^$name |" <<<"$lines"; done); fi
+elif [ $# -gt 0 ]; then lines=$(for name in "$@"; do grep "^$name|" <<<"$lines"; done); fi
 jobs=${JOBS:-$(nproc)}
-[ "${1:-}" = --every ] || while IFS='|' read -r name file test _; do
-    echo "${test// /} $(sets_for "${file// /}" "${name// /}")"
+[ "${1:-}" = --every ] || while IFS='|' read -r name file test; do
+    echo "$test $(sets_for "$file" "$name")"
 done <<<"$lines" | sort -u | xargs -P "$jobs" -I{} bash -c 'check_unbroken {}' || { echo "mutations: the unbroken tests must pass first"; exit 1; }
 
 failed=0
-while IFS= read -r line; do
-    name=$(cut -d'|' -f1 <<<"$line" | tr -d ' ')
-    file=$(cut -d'|' -f2 <<<"$line" | tr -d ' ')
-    test=$(cut -d'|' -f3 <<<"$line" | tr -d ' ')
-    script=$(cut -d'|' -f4- <<<"$line" | sed 's/^ //')
-    printf '%s\0%s\0%s\0%s\0' "$name" "$file" "$test" "$script"
-done <<<"$lines" | xargs -0 -n 4 -P "$jobs" bash -c 'try "$@"' try || failed=1
+tr '|\n' '\0\0' <<<"$lines" | xargs -0 -n 3 -P "$jobs" bash -c 'try "$@"' try || failed=1
 count=$(wc -l <<<"$lines")
 [ "$failed" -eq 0 ] || { echo "mutations: not all of $count caught"; exit 1; }
 echo "mutations: all $count caught"

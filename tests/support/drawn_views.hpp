@@ -17,7 +17,7 @@ namespace support {
 using rope::Index;
 using rope::Positions;
 using rope::detail::AnyView;
-using rope::detail::Uses;
+using rope::detail::Capabilities;
 
 inline constexpr Index kMost = std::numeric_limits<Index>::max();
 
@@ -128,8 +128,8 @@ class Draw {
         const Index most = one_in(8) ? Index(1) << 62 : 1 + below(12);
         Index first = one_in(2) ? 0 : of({-3, 3, -(Index(1) << 62)});
         if (one_in(8)) first = (Index(1) << 62) - most;
-        const Uses refused = static_cast<Uses>(one_in(8) ? below(8) : 0);
-        return {one_in(20) ? head_dim ^ 1 : head_dim, first, most, "cache", refused, one_in(4) ? below(5) : 0};
+        const Capabilities unsupported = static_cast<Capabilities>(one_in(8) ? below(8) : 0);
+        return {one_in(20) ? head_dim ^ 1 : head_dim, first, most, "cache", unsupported, one_in(4) ? below(5) : 0};
     }
 
     Positions positions(const rope::detail::TableShape& table, Index batch, Index seq, std::vector<Index>& list) {

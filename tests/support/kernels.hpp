@@ -10,37 +10,41 @@
 
 #ifndef ROPE_TEST_TEMPLATE
 #    define ROPE_TEST_TEMPLATE extern template
+#    define ROPE_TEST_BODY(layout, In, Out, T) ;
 #endif
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-#define ROPE_TEST_ROTATE(isa, layout, In, Out, T)                                                        \
-    ROPE_TEST_TEMPLATE const RotateKernels<In, Out, T>& isa::rotate_kernels<Layout::layout, In, Out, T>( \
-        Index, bool) noexcept;
-#define ROPE_TEST_ROTATE_FROM(isa, layout, In)      \
-    ROPE_TEST_ROTATE(isa, layout, In, float, float) \
-    ROPE_TEST_ROTATE(isa, layout, In, half, float)  \
-    ROPE_TEST_ROTATE(isa, layout, In, bfloat16, float)
-#define ROPE_TEST_ROTATE_ALL(isa, layout)        \
-    ROPE_TEST_ROTATE_FROM(isa, layout, float)    \
-    ROPE_TEST_ROTATE_FROM(isa, layout, half)     \
-    ROPE_TEST_ROTATE_FROM(isa, layout, bfloat16) \
-    ROPE_TEST_ROTATE(isa, layout, double, double, double)
-#define ROPE_TEST_ADD(isa, X, T) ROPE_TEST_TEMPLATE void isa::add<X, T>(const AddTask<X, T>&, Index, Index) noexcept;
+// The choice of kernels by the number of a set, as specialisations: the compiler instantiates the functions of a set
+// wherever they are called, because they are constexpr, and with them every kernel.
+#define ROPE_TEST_KERNELS(layout, In, Out, T)                                    \
+    template <>                                                                  \
+    const RotateKernels<In, Out, T>& rotate_kernels<Layout::layout, In, Out, T>( \
+        IsaId isa, Index pairs, bool is_contiguous) noexcept ROPE_TEST_BODY(layout, In, Out, T)
+#define ROPE_TEST_ROTATE(In, Out, T)           \
+    ROPE_TEST_KERNELS(interleaved, In, Out, T) \
+    ROPE_TEST_KERNELS(half_split, In, Out, T)
+#define ROPE_TEST_ROTATE_FROM(In)      \
+    ROPE_TEST_ROTATE(In, float, float) \
+    ROPE_TEST_ROTATE(In, half, float)  \
+    ROPE_TEST_ROTATE(In, bfloat16, float)
+ROPE_TEST_ROTATE_FROM(float)
+ROPE_TEST_ROTATE_FROM(half)
+ROPE_TEST_ROTATE_FROM(bfloat16)
+ROPE_TEST_ROTATE(double, double, double)
 
-#define ROPE_ISA_ENTRY(isa)                \
-    ROPE_TEST_ROTATE_ALL(isa, interleaved) \
-    ROPE_TEST_ROTATE_ALL(isa, half_split)  \
-    ROPE_TEST_ADD(isa, float, float)       \
-    ROPE_TEST_ADD(isa, half, float)        \
-    ROPE_TEST_ADD(isa, bfloat16, float)    \
+#define ROPE_TEST_ADD(isa, X, T) ROPE_TEST_TEMPLATE void isa::add<X, T>(const AddTask<X, T>&, Index, Index) noexcept;
+#define ROPE_ISA_ENTRY(isa)             \
+    ROPE_TEST_ADD(isa, float, float)    \
+    ROPE_TEST_ADD(isa, half, float)     \
+    ROPE_TEST_ADD(isa, bfloat16, float) \
     ROPE_TEST_ADD(isa, double, double)
 #include <rope/detail/simd/isa_list.hpp>
 
 #define ROPE_TEST_WALK(elsewhere, In, Out, T) \
-    ROPE_TEST_TEMPLATE void turn_all<elsewhere, In, Out, T>(const RotateTask<In, Out, T>&, Index, Index) noexcept;
+    ROPE_TEST_TEMPLATE void rotate_all<elsewhere, In, Out, T>(const RotateTask<In, Out, T>&, Index, Index) noexcept;
 #define ROPE_TEST_WALK_FROM(In, T)     \
     ROPE_TEST_WALK(false, In, In, T)   \
     ROPE_TEST_WALK(true, In, float, T) \
@@ -56,12 +60,11 @@ ROPE_TEST_TEMPLATE bool fill_cos_sin_table<float>(const Frequencies&, Index, Ind
 ROPE_TEST_TEMPLATE bool fill_cos_sin_table<double>(const Frequencies&, Index, Index, double*);
 
 #undef ROPE_TEST_WALK_FROM
-#undef ROPE_TEST_WALK_IN_PLACE
 #undef ROPE_TEST_WALK
 #undef ROPE_TEST_ADD
-#undef ROPE_TEST_ROTATE_ALL
 #undef ROPE_TEST_ROTATE_FROM
 #undef ROPE_TEST_ROTATE
+#undef ROPE_TEST_KERNELS
 
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE

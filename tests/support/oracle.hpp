@@ -60,7 +60,7 @@ Expected expected(const Head& x, Index j, rope::Layout layout, const rope::Frequ
     const bool forward = operation == Operation::apply;
     const long double m = static_cast<long double>(f.attention_factor);
     const long double scale = operation == Operation::inverse ? 1.0L / m : m;
-    const rope::reference::Turn t = rope::reference::turn(f, pair, position);
+    const rope::reference::CosSin t = rope::reference::cos_sin(f, pair, position);
     const long double c = scale / m * t.cos;
     const long double s = scale / m * t.sin * ((second == forward) ? 1.0L : -1.0L);
     const long double result = own * c + other * s;

@@ -22,33 +22,35 @@ struct ROPE_ABI DoubleDouble {
 
 /// a + b exactly, for |a| >= |b| or a = 0.
 ROPE_ABI inline DoubleDouble quick_two_sum(double a, double b) noexcept {
-    const double s = opaque(a + b);
-    return {s, b - opaque(s - a)};
+    const double s = hide_from_optimizer(a + b);
+    return {s, b - hide_from_optimizer(s - a)};
 }
 
 /// a + b exactly.
 ROPE_ABI inline DoubleDouble two_sum(double a, double b) noexcept {
-    const double s = opaque(a + b);
-    const double from_b = opaque(s - a);
-    const double from_a = opaque(s - from_b);
-    return {s, opaque(a - from_a) + opaque(b - from_b)};
+    const double s = hide_from_optimizer(a + b);
+    const double from_b = hide_from_optimizer(s - a);
+    const double from_a = hide_from_optimizer(s - from_b);
+    return {s, hide_from_optimizer(a - from_a) + hide_from_optimizer(b - from_b)};
 }
 
 /// a * b exactly, for magnitudes below 2^996.
 ROPE_ABI inline DoubleDouble two_product(double a, double b) noexcept {
-    const double p = opaque(a * b);
+    const double p = hide_from_optimizer(a * b);
 #if ROPE_HAS_FMA
     return {p, std::fma(a, b, -p)};
 #else
     // Without the instruction, std::fma is slow, and clang's -ffast-math turns it into a product and a sum. Dekker's
     // way: both factors cut into halves of 26 bits, whose products are exact.
     const double cut = 0x1p27 + 1.0;
-    const double a_high = opaque(opaque(cut * a) - opaque(opaque(cut * a) - a));
-    const double b_high = opaque(opaque(cut * b) - opaque(opaque(cut * b) - b));
-    const double a_low = opaque(a - a_high);
-    const double b_low = opaque(b - b_high);
-    const double rest = opaque(opaque(a_high * b_high) - p);
-    return {p, opaque(opaque(rest + a_high * b_low) + a_low * b_high) + a_low * b_low};
+    const double a_high =
+        hide_from_optimizer(hide_from_optimizer(cut * a) - hide_from_optimizer(hide_from_optimizer(cut * a) - a));
+    const double b_high =
+        hide_from_optimizer(hide_from_optimizer(cut * b) - hide_from_optimizer(hide_from_optimizer(cut * b) - b));
+    const double a_low = hide_from_optimizer(a - a_high);
+    const double b_low = hide_from_optimizer(b - b_high);
+    const double rest = hide_from_optimizer(hide_from_optimizer(a_high * b_high) - p);
+    return {p, hide_from_optimizer(hide_from_optimizer(rest + a_high * b_low) + a_low * b_high) + a_low * b_low};
 #endif
 }
 
@@ -57,24 +59,24 @@ ROPE_ABI inline DoubleDouble operator-(DoubleDouble a) noexcept { return {-a.hi,
 ROPE_ABI inline DoubleDouble operator+(DoubleDouble a, DoubleDouble b) noexcept {
     const DoubleDouble s = two_sum(a.hi, b.hi);
     const DoubleDouble t = two_sum(a.lo, b.lo);
-    const DoubleDouble u = quick_two_sum(s.hi, opaque(s.lo + t.hi));
-    return quick_two_sum(u.hi, opaque(u.lo + t.lo));
+    const DoubleDouble u = quick_two_sum(s.hi, hide_from_optimizer(s.lo + t.hi));
+    return quick_two_sum(u.hi, hide_from_optimizer(u.lo + t.lo));
 }
 
 ROPE_ABI inline DoubleDouble operator-(DoubleDouble a, DoubleDouble b) noexcept { return a + -b; }
 
 ROPE_ABI inline DoubleDouble operator*(DoubleDouble a, DoubleDouble b) noexcept {
     const DoubleDouble p = two_product(a.hi, b.hi);
-    const double cross = opaque(opaque(a.hi * b.lo) + opaque(a.lo * b.hi));
-    return quick_two_sum(p.hi, opaque(p.lo + cross));
+    const double cross = hide_from_optimizer(hide_from_optimizer(a.hi * b.lo) + hide_from_optimizer(a.lo * b.hi));
+    return quick_two_sum(p.hi, hide_from_optimizer(p.lo + cross));
 }
 
 ROPE_ABI inline DoubleDouble operator/(DoubleDouble a, DoubleDouble b) noexcept {
-    const double q1 = opaque(a.hi / b.hi);
+    const double q1 = hide_from_optimizer(a.hi / b.hi);
     const DoubleDouble r1 = a - DoubleDouble{q1, 0.0} * b;
-    const double q2 = opaque(r1.hi / b.hi);
+    const double q2 = hide_from_optimizer(r1.hi / b.hi);
     const DoubleDouble r2 = r1 - DoubleDouble{q2, 0.0} * b;
-    const double q3 = opaque(r2.hi / b.hi);
+    const double q3 = hide_from_optimizer(r2.hi / b.hi);
     return quick_two_sum(q1, q2) + DoubleDouble{q3, 0.0};
 }
 

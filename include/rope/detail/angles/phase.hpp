@@ -13,20 +13,20 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 /// (hi * 2^64 + lo) / 2^128 of a turn. Negative angles are the two's complement.
-struct ROPE_ABI Turns {
+struct ROPE_ABI Phase {
     std::uint64_t hi = 0;
     std::uint64_t lo = 0;
 };
 
-ROPE_ABI inline Turns operator+(Turns a, Turns b) noexcept {
+ROPE_ABI inline Phase operator+(Phase a, Phase b) noexcept {
     const std::uint64_t lo = a.lo + b.lo;
     return {a.hi + b.hi + (lo < a.lo ? 1 : 0), lo};
 }
 
-ROPE_ABI inline Turns operator-(Turns a) noexcept { return {~a.hi + (a.lo == 0 ? 1 : 0), ~a.lo + 1}; }
+ROPE_ABI inline Phase operator-(Phase a) noexcept { return {~a.hi + (a.lo == 0 ? 1 : 0), ~a.lo + 1}; }
 
 /// The full product of two 64-bit numbers, from 32-bit halves: no compiler extension.
-ROPE_ABI inline Turns wide_product(std::uint64_t a, std::uint64_t b) noexcept {
+ROPE_ABI inline Phase wide_product(std::uint64_t a, std::uint64_t b) noexcept {
     const std::uint64_t mask = 0xffffffffu;
     const std::uint64_t low = (a & mask) * (b & mask);
     const std::uint64_t cross1 = (a >> 32) * (b & mask) + (low >> 32);
@@ -35,16 +35,16 @@ ROPE_ABI inline Turns wide_product(std::uint64_t a, std::uint64_t b) noexcept {
 }
 
 /// count whole steps of an angle, modulo one turn.
-ROPE_ABI inline Turns operator*(Turns step, std::int64_t count) noexcept {
+ROPE_ABI inline Phase operator*(Phase step, std::int64_t count) noexcept {
     const std::uint64_t n = count < 0 ? 0 - static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
-    Turns product = wide_product(step.lo, n);
+    Phase product = wide_product(step.lo, n);
     product.hi += step.hi * n;
     return count < 0 ? -product : product;
 }
 
 /// radians / (2 pi), modulo one turn, for |radians| < 2^96. Error below 2^-127 turns: the double is taken as exact and
 /// multiplied by 320 bits of 1/(2 pi).
-ROPE_ABI inline Turns turns_from_radians(double radians) noexcept {
+ROPE_ABI inline Phase phase_from_radians(double radians) noexcept {
     const std::uint64_t bits = bit_cast<std::uint64_t>(radians);
     const int biased = static_cast<int>(bits >> 52 & 0x7ff);
     if (biased == 0) return {};  // zero, or a subnormal: below 2^-1022 of a radian
@@ -55,8 +55,8 @@ ROPE_ABI inline Turns turns_from_radians(double radians) noexcept {
                                                 0x7f09d5f47d4d3770, 0x28be60db9391054a};
     std::uint64_t product[9] = {};  // three words of zeros above, for shifts past the end
     for (int i = 0; i < 5; ++i) {
-        const Turns word = wide_product(mantissa, inverse_two_pi[i]);
-        const Turns sum = Turns{word.hi, word.lo} + Turns{0, product[i]};
+        const Phase word = wide_product(mantissa, inverse_two_pi[i]);
+        const Phase sum = Phase{word.hi, word.lo} + Phase{0, product[i]};
         product[i] = sum.lo;
         product[i + 1] = sum.hi;
     }
@@ -66,13 +66,13 @@ ROPE_ABI inline Turns turns_from_radians(double radians) noexcept {
     const int word = shift / 64;
     const int bit = shift % 64;
     const auto at = [&](int i) { return bit == 0 ? product[i] : product[i] >> bit | product[i + 1] << (64 - bit); };
-    const Turns turns = {at(word + 1), at(word)};
-    return radians < 0.0 ? -turns : turns;
+    const Phase phase = {at(word + 1), at(word)};
+    return radians < 0.0 ? -phase : phase;
 }
 
 /// The angle that a frequency of hi + lo radians per position adds per position.
-ROPE_ABI inline Turns turns_from_radians(DoubleDouble radians) noexcept {
-    return turns_from_radians(radians.hi) + turns_from_radians(radians.lo);
+ROPE_ABI inline Phase phase_from_radians(DoubleDouble radians) noexcept {
+    return phase_from_radians(radians.hi) + phase_from_radians(radians.lo);
 }
 
 /// cos and sin of one angle. T is double or DoubleDouble.
@@ -83,10 +83,10 @@ struct ROPE_ABI CosSin {
 };
 
 /// cos and sin of an angle, absolute error below 2^-100.
-ROPE_ABI inline CosSin<DoubleDouble> cos_sin(Turns angle) noexcept {
+ROPE_ABI inline CosSin<DoubleDouble> cos_sin(Phase angle) noexcept {
     // The nearest quarter turn, and the signed rest in [-1/8, 1/8] of a turn.
     const std::uint64_t quarter = (angle.hi + (std::uint64_t(1) << 61)) >> 62;
-    Turns rest = angle;
+    Phase rest = angle;
     rest.hi -= quarter << 62;
     const bool negative = rest.hi >> 63 != 0;
     if (negative) rest = -rest;

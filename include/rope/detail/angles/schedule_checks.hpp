@@ -20,68 +20,68 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 /// Within these, frequencies and magnitudes are finite doubles whatever the schedule.
-inline constexpr double kMostFactor = 0x1p32;
-inline constexpr Index kMostLength = Index(1) << 40;
+inline constexpr double kMaxFactor = 0x1p32;
+inline constexpr Index kMaxLength = Index(1) << 40;
 
 ROPE_COLD Status check_factor(const char* name, double value) noexcept {
-    if (is_finite(value) && value >= 1.0 / kMostFactor && value <= kMostFactor) return Status();
+    if (is_finite(value) && value >= 1.0 / kMaxFactor && value <= kMaxFactor) return Status();
     return invalid("schedule.{} is {}; it must be from 2^-32 to 2^32.", {name, value});
 }
 ROPE_COLD Status check_number(const char* name, double value) noexcept {
-    if (is_finite(value) && value >= -kMostFactor && value <= kMostFactor) return Status();
+    if (is_finite(value) && value >= -kMaxFactor && value <= kMaxFactor) return Status();
     return invalid("schedule.{} is {}; it must be from -2^32 to 2^32.", {name, value});
 }
 ROPE_COLD Status check_length(const char* name, Index value, Index least) noexcept {
-    if (value >= least && value <= kMostLength) return Status();
+    if (value >= least && value <= kMaxLength) return Status();
     return invalid("schedule.{} is {}; it must be from {} to 2^40.", {name, value, least});
 }
 ROPE_COLD Status check_divisors(const char* name, const List<double>& values, Index pairs) noexcept {
     if (values.size() != static_cast<std::size_t>(pairs))
         return invalid("schedule.{} has {} entries; it must have one per pair ({}).", {name, values.size(), pairs});
     for (std::size_t i = 0; i < values.size(); ++i)
-        if (!is_finite(values[i]) || values[i] < 1.0 / kMostFactor || values[i] > 1e300)
+        if (!is_finite(values[i]) || values[i] < 1.0 / kMaxFactor || values[i] > 1e300)
             return invalid("schedule.{}[{}] is {}; it must be from 2^-32 to 1e300.", {name, i, values[i]});
     return Status();
 }
 ROPE_COLD Status check_numbers(const char* name, const List<double>& values) noexcept {
     for (std::size_t i = 0; i < values.size(); ++i)
-        if (!is_finite(values[i]) || values[i] < -kMostFactor || values[i] > kMostFactor)
+        if (!is_finite(values[i]) || values[i] < -kMaxFactor || values[i] > kMaxFactor)
             return invalid("schedule.{}[{}] is {}; it must be from -2^32 to 2^32.", {name, i, values[i]});
     return Status();
 }
 
 /// Checks of one schedule, one after the other; the first complaint is kept.
-class ROPE_ABI FirstComplaint {
+class ROPE_ABI FirstError {
  public:
-    ROPE_COLD FirstComplaint& factor(const char* name, double value) noexcept {
+    ROPE_COLD FirstError& factor(const char* name, double value) noexcept {
         return status_.ok() ? set(check_factor(name, value)) : *this;
     }
-    ROPE_COLD FirstComplaint& factor(const char* name, const std::optional<double>& value) noexcept {
+    ROPE_COLD FirstError& factor(const char* name, const std::optional<double>& value) noexcept {
         return value ? factor(name, *value) : *this;
     }
-    ROPE_COLD FirstComplaint& number(const char* name, const std::optional<double>& value) noexcept {
+    ROPE_COLD FirstError& number(const char* name, const std::optional<double>& value) noexcept {
         return status_.ok() && value ? set(check_number(name, *value)) : *this;
     }
-    ROPE_COLD FirstComplaint& length(const char* name, Index value, Index least = 1) noexcept {
+    ROPE_COLD FirstError& length(const char* name, Index value, Index least = 1) noexcept {
         return status_.ok() ? set(check_length(name, value, least)) : *this;
     }
-    ROPE_COLD FirstComplaint& divisors(const char* name, const List<double>& values, Index pairs) noexcept {
+    ROPE_COLD FirstError& divisors(const char* name, const List<double>& values, Index pairs) noexcept {
         return status_.ok() ? set(check_divisors(name, values, pairs)) : *this;
     }
-    ROPE_COLD FirstComplaint& numbers(const char* name, const List<double>& values) noexcept {
+    ROPE_COLD FirstError& numbers(const char* name, const List<double>& values) noexcept {
         return status_.ok() ? set(check_numbers(name, values)) : *this;
     }
-    ROPE_COLD FirstComplaint& source(schedule::FactorSource s) noexcept {
+    ROPE_COLD FirstError& source(schedule::FactorSource s) noexcept {
         return unless(s == schedule::FactorSource::factor || s == schedule::FactorSource::lengths,
                       "schedule.factor_source is {}; it must be factor (0) or lengths (1).", {static_cast<int>(s)});
     }
-    ROPE_COLD FirstComplaint& unless(bool condition, const char* sentence, Pieces pieces = {}) noexcept {
+    ROPE_COLD FirstError& unless(bool condition, const char* sentence, Pieces pieces = {}) noexcept {
         return status_.ok() && !condition ? set(invalid(sentence, pieces)) : *this;
     }
     ROPE_COLD operator Status() const noexcept { return status_; }  // NOLINT(google-explicit-constructor)
 
  private:
-    ROPE_COLD FirstComplaint& set(const Status& s) noexcept {
+    ROPE_COLD FirstError& set(const Status& s) noexcept {
         status_ = s;
         return *this;
     }
@@ -120,17 +120,17 @@ struct ROPE_ABI CheckSchedule {
 
     ROPE_COLD Status operator()(const schedule::Default&) const noexcept { return Status(); }
     ROPE_COLD Status operator()(const schedule::Ntk& s) const noexcept {
-        return FirstComplaint().factor("factor", s.factor).unless(d > 2, "rotary_dim is {}{}", {d, kNeedsFour});
+        return FirstError().factor("factor", s.factor).unless(d > 2, "rotary_dim is {}{}", {d, kNeedsFour});
     }
     ROPE_COLD Status operator()(const schedule::DynamicNtk& s) const noexcept {
-        return FirstComplaint()
+        return FirstError()
             .factor("factor", s.factor)
             .unless(s.factor >= 1.0, "schedule.factor is {}; dynamic NTK needs at least 1.", {s.factor})
             .length("max_position_embeddings", s.max_position_embeddings)
             .unless(d > 2, "rotary_dim is {}{}", {d, kNeedsFour});
     }
     ROPE_COLD Status operator()(const schedule::Yarn& s) const noexcept {
-        return FirstComplaint()
+        return FirstError()
             .source(s.factor_source)
             .unless(s.magnitude == schedule::YarnMagnitude::standard ||
                         s.magnitude == schedule::YarnMagnitude::deepseek ||
@@ -154,7 +154,7 @@ struct ROPE_ABI CheckSchedule {
             .unless(base > 1.0, "base is {}; YaRN needs a base above 1, because it divides by its logarithm.", {base});
     }
     ROPE_COLD Status operator()(const schedule::Llama3& s) const noexcept {
-        return FirstComplaint()
+        return FirstError()
             .factor("factor", s.factor)
             .factor("low_freq_factor", s.low_freq_factor)
             .factor("high_freq_factor", s.high_freq_factor)
@@ -165,7 +165,7 @@ struct ROPE_ABI CheckSchedule {
     }
     ROPE_COLD Status operator()(const schedule::LongRope& s) const noexcept {
         const bool has_magnitude = s.attention_factor || (s.short_mscale && s.long_mscale);
-        return FirstComplaint()
+        return FirstError()
             .source(s.factor_source)
             .divisors("short_factor", s.short_factor, d / 2)
             .divisors("long_factor", s.long_factor, d / 2)
@@ -177,7 +177,7 @@ struct ROPE_ABI CheckSchedule {
             .factor("long_mscale", s.long_mscale);
     }
     ROPE_COLD Status operator()(const schedule::Proportional& s) const noexcept {
-        return FirstComplaint()
+        return FirstError()
             .unless(is_positive(s.partial_rotary_factor) && s.partial_rotary_factor <= 1.0,
                     "schedule.partial_rotary_factor is {}; it must be above 0 and at most 1.",
                     {s.partial_rotary_factor})
@@ -191,8 +191,8 @@ struct ROPE_ABI CheckSchedule {
         return invalid("schedule.axes is {}; it must divide the number of pairs ({}).", {s.axes, d / 2});
     }
     ROPE_COLD Status operator()(const schedule::Xpos& s) const noexcept {
-        return FirstComplaint()
-            .unless(is_finite(s.scale_base) && s.scale_base >= 2.0 && s.scale_base <= kMostFactor,
+        return FirstError()
+            .unless(is_finite(s.scale_base) && s.scale_base >= 2.0 && s.scale_base <= kMaxFactor,
                     "schedule.scale_base is {}; it must be from 2 to 2^32.", {s.scale_base})
             .number("centre", s.centre)
             .unless(s.side == schedule::Xpos::Side::query || s.side == schedule::Xpos::Side::key,
@@ -202,7 +202,7 @@ struct ROPE_ABI CheckSchedule {
         return check_divisors("freq_factors", s.freq_factors, d / 2);
     }
     ROPE_COLD Status operator()(const schedule::Custom& s) const noexcept {
-        return FirstComplaint()
+        return FirstError()
             .unless(s.inv_freq.size() == static_cast<std::size_t>(d / 2),
                     "schedule.inv_freq has {} entries; it must have one per pair ({}).", {s.inv_freq.size(), d / 2})
             .unless(s.inv_freq_low.empty() || s.inv_freq_low.size() == s.inv_freq.size(),

@@ -73,14 +73,14 @@ struct ROPE_ABI MakeSchedule {
         const DoubleDouble original = exact(s.original_max_position_embeddings);
         const DoubleDouble low = exact(s.low_freq_factor), high = exact(s.high_freq_factor);
         for (DoubleDouble& w : result.inv_freq) {
-            const DoubleDouble turns = original * w / kTwoPi;  // within the original context
-            const double above_low = (turns - low).hi, above_high = (turns - high).hi;
+            const DoubleDouble phase = original * w / kTwoPi;  // within the original context
+            const double above_low = (phase - low).hi, above_high = (phase - high).hi;
             if (above_high > 0.0) continue;
             const DoubleDouble slow = w / exact(s.factor);
             if (above_low < 0.0) {
                 w = slow;
             } else if (s.high_freq_factor > s.low_freq_factor) {
-                const DoubleDouble smooth = (turns - low) / (high - low);
+                const DoubleDouble smooth = (phase - low) / (high - low);
                 w = (exact(1.0) - smooth) * slow + smooth * w;
             }
         }
@@ -136,8 +136,8 @@ struct ROPE_ABI MakeSchedule {
  private:
     /// The pair that turns r times within the original context.
     ROPE_ABI DoubleDouble corr(const schedule::Yarn& s, double r) const noexcept {
-        const DoubleDouble turns = exact(s.original_max_position_embeddings) / (kTwoPi * exact(r));
-        return exact(d) * log(turns) / (exact(2.0) * log(exact(base)));
+        const DoubleDouble phase = exact(s.original_max_position_embeddings) / (kTwoPi * exact(r));
+        return exact(d) * log(phase) / (exact(2.0) * log(exact(base)));
     }
 };
 

@@ -65,7 +65,7 @@ namespace detail {
 
 /// x, but the compiler no longer knows how it was computed. Error-free transformations such as (a + b) - a - b are
 /// zero to a compiler under -ffast-math; with every rounded intermediate opaque there is nothing to simplify.
-ROPE_ABI inline double opaque(double x) noexcept {
+ROPE_ABI inline double hide_from_optimizer(double x) noexcept {
 #if defined(__GNUC__) && defined(__SSE2__)
     __asm__("" : "+x"(x));
     return x;
@@ -81,15 +81,15 @@ ROPE_ABI inline double opaque(double x) noexcept {
 /// a / b and a * b, each the nearest float. In double they are right to more bits than decide the rounding of a float;
 /// `opaque` keeps -ffast-math from noticing that and computing in float, by a reciprocal.
 ROPE_ABI inline float nearest_quotient(float a, float b) noexcept {
-    return static_cast<float>(opaque(static_cast<double>(a) / static_cast<double>(b)));
+    return static_cast<float>(hide_from_optimizer(static_cast<double>(a) / static_cast<double>(b)));
 }
 ROPE_ABI inline float nearest_product(float a, float b) noexcept {
-    return static_cast<float>(opaque(static_cast<double>(a) * static_cast<double>(b)));
+    return static_cast<float>(hide_from_optimizer(static_cast<double>(a) * static_cast<double>(b)));
 }
 
 /// x, in a register of its own. A caller has just written the fields of its view one by one, and g++ would read two of
 /// them at once, which has to wait until both have left the store buffer: half of the time that a small call takes.
-ROPE_INLINE Index alone(Index x) noexcept {
+ROPE_INLINE Index hide_from_optimizer(Index x) noexcept {
 #if defined(__GNUC__)
     __asm__("" : "+r"(x));
 #endif
@@ -97,7 +97,7 @@ ROPE_INLINE Index alone(Index x) noexcept {
 }
 
 /// The compiler moves nothing that reads or writes memory over this.
-ROPE_INLINE void keep_order() noexcept {
+ROPE_INLINE void compiler_fence() noexcept {
 #if defined(__GNUC__)
     __asm__ volatile("" ::: "memory");
 #endif

@@ -33,7 +33,7 @@ struct ROPE_ABI ErasedInPlace {
     using In = Storage;
     using Out = Storage;
     using Table = T;
-    static constexpr bool kElsewhere = false;
+    static constexpr bool kOutOfPlace = false;
     AnyView out;
     const CosSinRows<T>& rows;
 
@@ -45,7 +45,7 @@ struct ROPE_ABI ErasedOutOfPlace {
     using In = In_;
     using Out = Out_;
     using Table = T;
-    static constexpr bool kElsewhere = true;
+    static constexpr bool kOutOfPlace = true;
     AnyView source, out;
     const CosSinRows<T>& rows;
 
@@ -163,26 +163,27 @@ ROPE_INLINE auto out_of_place(X& in, Y& out, const CosSinRows<T>& rows) noexcept
 }
 
 template <Layout layout>
-ROPE_INLINE constexpr Uses uses_of(Direction direction) noexcept {
+ROPE_INLINE constexpr Capabilities capabilities_of(Direction direction) noexcept {
     const int of_layout = layout == Layout::interleaved ? kInterleaved : kHalfSplit;
-    return static_cast<Uses>(of_layout | (direction == Direction::inverse ? kInverse : 0));
+    return static_cast<Capabilities>(of_layout | (direction == Direction::inverse ? kInverse : 0));
 }
 
 /// Of apply with one of these layouts; of none, when the layout is not known.
 template <Layout... layout>
-ROPE_INLINE constexpr Uses uses_of_any() noexcept {
-    return static_cast<Uses>((0 | ... | uses_of<layout>(Direction::forward)));
+ROPE_INLINE constexpr Capabilities capabilities_of_any() noexcept {
+    return static_cast<Capabilities>((0 | ... | capabilities_of<layout>(Direction::forward)));
 }
 
 template <class... Tensors>
-ROPE_INLINE Status check_erased(const Positions& positions, Uses uses, const Tensors&... checked) noexcept {
+ROPE_INLINE Status check_erased(const Positions& positions, Capabilities uses, const Tensors&... checked) noexcept {
     if (isa_is_chosen() && is_plainly_fine(positions, uses, checked...)) return Status();
     return check_call(positions, uses, checked...);
 }
 
 /// Whether a call with these tensors would be accepted.
 template <class... Arguments>
-ROPE_INLINE Status check_tensors(const Positions& positions, Uses uses, const Arguments&... arguments) noexcept {
+ROPE_INLINE Status check_tensors(const Positions& positions, Capabilities uses,
+                                 const Arguments&... arguments) noexcept {
     if constexpr ((is_refused<Arguments> || ...))
         return Status();
     else
@@ -191,14 +192,14 @@ ROPE_INLINE Status check_tensors(const Positions& positions, Uses uses, const Ar
 
 /// The axis along which elements are worked on at once: neighbours in both views, or, where they are tokens, and not
 /// few, in one. That of the features if there are none.
-template <bool elsewhere>
+template <bool is_out_of_place>
 ROPE_INLINE Axis lanes_of(const AnyView& in, const AnyView& out) noexcept {
     if (in.strides[kFeatureAxis] == 1 && out.strides[kFeatureAxis] == 1) return kFeatureAxis;
     // The stride of an axis of one element says nothing.
     for (const Axis axis : {kSeqAxis, kHeadAxis, kBatchAxis})
         if (in.extents[axis] > 1 && in.strides[axis] == 1 && out.strides[axis] == 1) return axis;
-    if constexpr (!elsewhere) return kFeatureAxis;
-    const bool are_few = in.extents[kSeqAxis] < kFewLanes && in.extents[kBatchAxis] < kFewLanes;
+    if constexpr (!is_out_of_place) return kFeatureAxis;
+    const bool are_few = in.extents[kSeqAxis] < kMinLanes && in.extents[kBatchAxis] < kMinLanes;
     for (const Axis axis : {kSeqAxis, kBatchAxis})
         if (!are_few && in.extents[axis] > 1 && (in.strides[axis] == 1 || out.strides[axis] == 1)) return axis;
     return kFeatureAxis;
@@ -222,9 +223,9 @@ ROPE_INLINE auto rotate_job(Direction direction, const Positions& positions, Isa
     const bool is_contiguous = in.strides[kFeatureAxis] == 1 && out.strides[kFeatureAxis] == 1;
     return Job<RotateTask<In, Out, T>>{
         {in, out, RowsAccess::source(a.rows), pairs, a.rows.rotary_offset(), positions, cos_scale, sin_scale, layout,
-         choose_order(out, bytes, lanes_of<Argument::kElsewhere>(in, out), Argument::kElsewhere),
+         choose_order(out, bytes, lanes_of<Argument::kOutOfPlace>(in, out), Argument::kOutOfPlace),
          rotate_kernels<layout, In, Out, T>(isa, pairs, is_contiguous)},
-        &turn_all<Argument::kElsewhere, In, Out, T>,
+        &rotate_all<Argument::kOutOfPlace, In, Out, T>,
         heads,
         bytes};
 }
@@ -233,7 +234,7 @@ ROPE_INLINE auto rotate_job(Direction direction, const Positions& positions, Isa
 template <Layout layout, class Executor, class... Erased>
 ROPE_INLINE void run_erased(Direction direction, const Positions& positions, Executor& executor,
                             const Erased&... tensors) {
-    if (!proceed(check_erased(positions, uses_of<layout>(direction), tensors.checked()...))) return;
+    if (!ok_or_raise(check_erased(positions, capabilities_of<layout>(direction), tensors.checked()...))) return;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     execute(executor, rotate_job<layout>(direction, positions, isa, tensors)...);
 }
@@ -245,36 +246,37 @@ ROPE_NOINLINE void run_any(Direction direction, const Positions& positions, Exec
 
 /// Turns the tensors of a plain call; false if it is none, and nothing has been done.
 template <Layout layout, class X, class View, class T>
-ROPE_INLINE bool turn_plain(IsaId isa, const Positions& positions, const View& x, const CosSinRows<T>& rows) noexcept {
+ROPE_INLINE bool rotate_plain(IsaId isa, const Positions& positions, const View& x,
+                              const CosSinRows<T>& rows) noexcept {
     PlainCall<X, T> call;
     if (isa == 0 || !is_plain_call<X>(x, layout, rows, positions, call)) return false;
-    turn(rotate_kernels<layout, X, X, T>(isa, call.shape.pairs, true), call);
+    rotate(rotate_kernels<layout, X, X, T>(isa, call.shape.pairs, true), call);
     return true;
 }
 template <Layout layout, class View, class T>
-ROPE_INLINE bool turn_plain(const Positions& positions, const InPlace<View, T>& x) noexcept {
+ROPE_INLINE bool rotate_plain(const Positions& positions, const InPlace<View, T>& x) noexcept {
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-    return turn_plain<layout, typename InPlace<View, T>::Storage>(isa, positions, x.x, x.rows);
+    return rotate_plain<layout, typename InPlace<View, T>::Storage>(isa, positions, x.x, x.rows);
 }
 template <Layout layout, class Q, class K, class T>
-ROPE_INLINE bool turn_plain(const Positions& positions, const InPlace<Q, T>& q, const InPlace<K, T>& k) noexcept {
+ROPE_INLINE bool rotate_plain(const Positions& positions, const InPlace<Q, T>& q, const InPlace<K, T>& k) noexcept {
     using X = typename InPlace<Q, T>::Storage;
     using Y = typename InPlace<K, T>::Storage;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     std::remove_const_t<std::remove_reference_t<Q>> both;
-    if (&q.rows == &k.rows && are_one_view(q.x, k.x, both) && turn_plain<layout, X>(isa, positions, both, q.rows))
+    if (&q.rows == &k.rows && are_one_view(q.x, k.x, both) && rotate_plain<layout, X>(isa, positions, both, q.rows))
         return true;
     PlainCall<X, T> of_q;
     PlainCall<Y, T> of_k;
     if (isa == 0 || !is_plain_call<X>(q.x, layout, q.rows, positions, of_q) ||
         !is_plain_call<Y>(k.x, layout, k.rows, positions, of_k) || !are_plain_together(of_q, of_k))
         return false;
-    turn(rotate_kernels<layout, X, X, T>(isa, of_q.shape.pairs, true), of_q);
-    turn(rotate_kernels<layout, Y, Y, T>(isa, of_k.shape.pairs, true), of_k);
+    rotate(rotate_kernels<layout, X, X, T>(isa, of_q.shape.pairs, true), of_q);
+    rotate(rotate_kernels<layout, Y, Y, T>(isa, of_k.shape.pairs, true), of_k);
     return true;
 }
 template <Layout layout, class In, class Out, class T>
-ROPE_INLINE bool turn_plain(const Positions&, const OutOfPlace<In, Out, T>&) noexcept {
+ROPE_INLINE bool rotate_plain(const Positions&, const OutOfPlace<In, Out, T>&) noexcept {
     return false;
 }
 
@@ -282,7 +284,7 @@ template <Layout layout, class Executor, class... Arguments>
 ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& executor,
                      const Arguments&... arguments) {
     if constexpr (!(is_refused<Arguments> || ...)) {
-        if (direction == Direction::forward && turn_plain<layout>(positions, arguments...)) return;
+        if (direction == Direction::forward && rotate_plain<layout>(positions, arguments...)) return;
         run_any<layout>(direction, positions, executor, arguments...);
     }
 }

@@ -26,7 +26,7 @@ ROPE_INLINE TableShape shape_of(const CosSinRows<T>& r) noexcept {
             RowsAccess::source(r).first,
             RowsAccess::count(r),
             RowsAccess::name(r),
-            static_cast<Uses>(other_layout | (r.magnitude_grows() ? kInverse : 0)),
+            static_cast<Capabilities>(other_layout | (r.magnitude_grows() ? kInverse : 0)),
             RowsAccess::batch(r)};
 }
 
@@ -47,13 +47,13 @@ struct ROPE_ABI CheckedTensor {
 };
 
 /// The table is made for what the call does.
-ROPE_COLD Status check_uses(const AnyView& v, const TableShape& table, Uses uses) noexcept {
-    const int refused = table.refused & uses;
-    if ((refused & (kInterleaved | kHalfSplit)) != 0)
+ROPE_COLD Status check_capabilities(const AnyView& v, const TableShape& table, Capabilities uses) noexcept {
+    const int unsupported = table.unsupported & uses;
+    if ((unsupported & (kInterleaved | kHalfSplit)) != 0)
         return invalid("layout is {}; the {} of {} was made from a Config whose layout is {}.",
-                       {(refused & kInterleaved) != 0 ? "interleaved" : "half_split", table.name, v.name,
-                        (refused & kInterleaved) != 0 ? "half_split" : "interleaved"});
-    if (refused != 0)
+                       {(unsupported & kInterleaved) != 0 ? "interleaved" : "half_split", table.name, v.name,
+                        (unsupported & kInterleaved) != 0 ? "half_split" : "interleaved"});
+    if (unsupported != 0)
         return invalid(
             "the {} of {} has a magnitude that grows with the position (xPos); its inverse is apply_transpose with the "
             "table of the other side, queries or keys.",
@@ -62,8 +62,8 @@ ROPE_COLD Status check_uses(const AnyView& v, const TableShape& table, Uses uses
 }
 
 /// All checks of one tensor of a call, whose first tensor is read at `first`.
-ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Uses uses) noexcept {
-    if (const Status s = check_uses(t.out, t.table, uses); !s.ok()) return s;
+ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Capabilities uses) noexcept {
+    if (const Status s = check_capabilities(t.out, t.table, uses); !s.ok()) return s;
     if (const Status s = check_extents(t.in); !s.ok()) return s;
     if (const Status s = t.in_place() ? Status() : check_extents(t.out); !s.ok()) return s;
     if (t.in.extents[3] != t.table.head_dim)
@@ -84,12 +84,12 @@ ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Uses
 }
 
 /// All checks of a call on one tensor or two, in the order in which a reader would want to hear of them.
-ROPE_COLD Status check_call(const Positions& positions, Uses uses, const CheckedTensor& x) noexcept {
+ROPE_COLD Status check_call(const Positions& positions, Capabilities uses, const CheckedTensor& x) noexcept {
     if (const Status s = check_tensor(x, x.in, uses); !s.ok()) return s;
     const Status s = check_positions(positions, x.in.extents[0], x.in.extents[1], x.table);
     return !s.ok() || isa_is_chosen() ? s : choose_isa();
 }
-ROPE_COLD Status check_call(const Positions& positions, Uses uses, const CheckedTensor& q,
+ROPE_COLD Status check_call(const Positions& positions, Capabilities uses, const CheckedTensor& q,
                             const CheckedTensor& k) noexcept {
     if (const Status s = check_tensor(q, q.in, uses); !s.ok()) return s;
     if (const Status s = check_tensor(k, q.in, uses); !s.ok()) return s;

@@ -16,13 +16,13 @@ namespace detail {
 
 /// How many heads one unit of an executor's count stands for: whole tokens when there are many, heads when there are
 /// few, and never so little that handing it over costs more than the work.
-ROPE_NOINLINE Index heads_per_unit(const Order& order, const AnyView& v) noexcept {
+ROPE_NOINLINE Index heads_per_unit(const LoopOrder& order, const AnyView& v) noexcept {
     const Index all = v.extents[kHeadAxis], head_dim = v.extents[kFeatureAxis];
     if (all == 0 || head_dim == 0) return 1;
     constexpr Index unit_bytes = 16384;
     const Index heads = unit_bytes / (head_dim * v.element_size) + 1;
     if (order.lanes == kSeqAxis || order.lanes == kBatchAxis) {
-        const Index neighbours = piece_of(v.extents[order.lanes], kFewLanes) * all;
+        const Index neighbours = piece_of(v.extents[order.lanes], kMinLanes) * all;
         return (heads / neighbours + 1) * neighbours;
     }
     if (order.inner != kHeadAxis) return heads;

@@ -25,9 +25,9 @@ struct ROPE_ABI PlainCall {
     const T* cos;
     const T* sin;
     HeadsShape shape;
-    Index heads, tokens, token, to_next;  // how many, and the steps from token to token and from row to row
-    Index bytes;                          // written
-    std::uintptr_t begin, end;            // of the memory from its first to behind its last feature
+    Index heads, tokens, token, row_stride;  // how many, and the steps from token to token and from row to row
+    Index bytes;                             // written
+    std::uintptr_t begin, end;               // of the memory from its first to behind its last feature
 };
 
 ROPE_INLINE std::uint64_t bits_of(Index x) noexcept { return static_cast<std::uint64_t>(x); }
@@ -41,8 +41,10 @@ template <class X, class Element, class T>
 ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, const CosSinRows<T>& table,
                                  const Positions& positions, PlainCall<X, T>& call) noexcept {
     const RowSource<T>& rows = RowsAccess::source(table);
-    const Index seq = alone(v.seq), heads = alone(v.heads), head_dim = alone(v.head_dim);
-    const Index token = alone(v.seq_stride), head = alone(v.head_stride), pairs = table.pairs();
+    const Index seq = hide_from_optimizer(v.seq), heads = hide_from_optimizer(v.heads),
+                head_dim = hide_from_optimizer(v.head_dim);
+    const Index token = hide_from_optimizer(v.seq_stride), head = hide_from_optimizer(v.head_stride),
+                pairs = table.pairs();
     // With a table's head_dim, at most 2^20, no product or sum below overflows.
     if (head_dim != table.head_dim() || !are_counts(seq, heads) || (bits_of(token) | bits_of(head)) >> 34 != 0)
         return false;
@@ -65,7 +67,7 @@ ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, co
     call.heads = heads;
     call.tokens = seq;
     call.token = token;
-    call.to_next = rows.stride;
+    call.row_stride = rows.stride;
     call.bytes = bytes;
     if (kPointersAreShort && token_end > kMemoryBytes / static_cast<Index>(sizeof(X))) return false;
     call.begin = reinterpret_cast<std::uintptr_t>(v.data);
@@ -79,9 +81,11 @@ ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, co
 template <class Element>
 ROPE_INLINE bool are_one_view(const TensorView<Element>& q, const TensorView<Element>& k,
                               TensorView<Element>& both) noexcept {
-    const Index batch = alone(q.batch), seq = alone(q.seq), heads = alone(q.heads), head_dim = alone(q.head_dim);
-    const Index token = alone(q.seq_stride), head = alone(q.head_stride), feature = alone(q.feature_stride);
-    const Index more = alone(k.heads);
+    const Index batch = hide_from_optimizer(q.batch), seq = hide_from_optimizer(q.seq),
+                heads = hide_from_optimizer(q.heads), head_dim = hide_from_optimizer(q.head_dim);
+    const Index token = hide_from_optimizer(q.seq_stride), head = hide_from_optimizer(q.head_stride),
+                feature = hide_from_optimizer(q.feature_stride);
+    const Index more = hide_from_optimizer(k.heads);
     const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(k.data) - reinterpret_cast<std::uintptr_t>(q.data);
     if (distance != bits_of(heads) * bits_of(head) * sizeof(Element) || !are_counts(heads, more) ||
         head != k.head_stride || seq != k.seq || (seq != 1 && token != k.seq_stride) || head_dim != k.head_dim ||
@@ -103,27 +107,27 @@ ROPE_INLINE bool are_plain_together(const PlainCall<X, T>& q, const PlainCall<Y,
 
 /// Does a call on any number of tokens.
 template <class X, class T>
-ROPE_NOINLINE void turn_tokens(const RotateKernels<X, X, T>& kernels, const PlainCall<X, T>& call) noexcept {
-    Run<X, X, T> run;
+ROPE_NOINLINE void rotate_tokens(const RotateKernels<X, X, T>& kernels, const PlainCall<X, T>& call) noexcept {
+    TokenRun<X, X, T> run;
     run.x = run.y = call.x;
     run.tokens = call.tokens;
-    run.x_token = run.y_token = call.token;
+    run.x_token_stride = run.y_token_stride = call.token;
     run.heads = run.heads_at_once = call.heads;
     run.shape = call.shape;
-    run.turn = kernels.turn;
+    run.rotate = kernels.rotate;
     run.row = {call.cos, call.sin, nullptr, call.shape.pairs};
-    run.to_next = call.to_next;
-    run.ahead = run.rows_ahead = 0;
-    turn_run(kernels, run);
+    run.row_stride = call.row_stride;
+    run.prefetch_features = run.prefetch_pairs = 0;
+    rotate_run(kernels, run);
 }
 
 /// Does a call. One token is one call of a kernel, without a Run: to fill one in takes as long as to turn a head.
 template <class X, class T>
-ROPE_INLINE void turn(const RotateKernels<X, X, T>& kernels, const PlainCall<X, T>& call) noexcept {
+ROPE_INLINE void rotate(const RotateKernels<X, X, T>& kernels, const PlainCall<X, T>& call) noexcept {
     if (call.tokens == 1)
-        kernels.turn(call.x, call.x, call.cos, call.sin, call.shape, call.heads);
+        kernels.rotate(call.x, call.x, call.cos, call.sin, call.shape, call.heads);
     else
-        turn_tokens(kernels, call);
+        rotate_tokens(kernels, call);
 }
 
 }  // namespace detail

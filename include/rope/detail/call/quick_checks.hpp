@@ -29,8 +29,8 @@ ROPE_INLINE bool is_in_memory(const AnyView& v) noexcept {
 
 /// Extents from 1 to 2^22, strides from 0 to 2^34: no sum of the bytes spanned comes near what an Index holds.
 ROPE_INLINE bool is_moderate(const AnyView& v) noexcept {
-    const auto n = [&v](int axis) { return static_cast<std::uint64_t>(alone(v.extents[axis])) - 1; };
-    const auto step = [&v](int axis) { return static_cast<std::uint64_t>(alone(v.strides[axis])); };
+    const auto n = [&v](int axis) { return static_cast<std::uint64_t>(hide_from_optimizer(v.extents[axis])) - 1; };
+    const auto step = [&v](int axis) { return static_cast<std::uint64_t>(hide_from_optimizer(v.strides[axis])); };
     return v.data != nullptr && (n(0) | n(1) | n(2) | n(3)) >> 22 == 0 &&
            (step(0) | step(1) | step(2) | step(3)) >> 34 == 0 && is_in_memory(v);
 }
@@ -114,15 +114,15 @@ ROPE_INLINE bool is_plainly_held(const Positions& p, Index batch, Index seq, Win
     return counted && p.data() != nullptr && p.find_outside(w.first, starts ? last_start : w.last) == p.count();
 }
 
-ROPE_NOINLINE bool is_plainly_fine(const Positions& p, Uses uses, const CheckedTensor& x) noexcept {
-    return (x.table.refused & uses) == 0 && is_plain(x) &&
+ROPE_NOINLINE bool is_plainly_fine(const Positions& p, Capabilities uses, const CheckedTensor& x) noexcept {
+    return (x.table.unsupported & uses) == 0 && is_plain(x) &&
            is_plainly_held(p, x.out.extents[0], x.out.extents[1], window_of(x.table));
 }
 
-ROPE_NOINLINE bool is_plainly_fine(const Positions& p, Uses uses, const CheckedTensor& q,
+ROPE_NOINLINE bool is_plainly_fine(const Positions& p, Capabilities uses, const CheckedTensor& q,
                                    const CheckedTensor& k) noexcept {
     const Window w = window_of(q.table), v = window_of(k.table);
-    return ((q.table.refused | k.table.refused) & uses) == 0 && is_plain(q) && is_plain(k) &&
+    return ((q.table.unsupported | k.table.unsupported) & uses) == 0 && is_plain(q) && is_plain(k) &&
            q.out.extents[0] == k.out.extents[0] && q.out.extents[1] == k.out.extents[1] &&
            is_plainly_disjoint(q.out, k.out) &&
            is_plainly_held(p, q.out.extents[0], q.out.extents[1],

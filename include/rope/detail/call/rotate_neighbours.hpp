@@ -18,24 +18,24 @@ template <class X>
 struct ROPE_ABI Side {
     X* data;                     // the first feature of the first head
     Index token, head, feature;  // the steps from one to the next
-    bool is_apart;               // what is worked on at once are no neighbours here
+    bool is_strided;             // what is worked on at once are no neighbours here
 };
 template <class X>
-ROPE_INLINE Side<X> side_of(const AnyView& v, const Part& part, Axis lanes) noexcept {
-    return {start_of<X>(v, part), token_step(v, part), v.strides[kHeadAxis], v.strides[kFeatureAxis],
+ROPE_INLINE Side<X> side_of(const AnyView& v, const Slab& slab, Axis lanes) noexcept {
+    return {start_of<X>(v, slab), token_step(v, slab), v.strides[kHeadAxis], v.strides[kFeatureAxis],
             v.strides[lanes] != 1};
 }
 
 /// Tokens or heads that are no neighbours are so here, a tile of them at a time: the first features of its pairs, then
 /// the second ones. (Copied as bytes: 16-bit elements may be of the caller's own type.)
 template <class X>
-struct ROPE_ABI Stage {
+struct ROPE_ABI Transpose {
     static constexpr PairShape kShape = PairShape{1, kTilePairs} * kLanes;
     alignas(64) X at[2 * kTilePairs][kLanes];
 
     /// Takes `pairs` pairs of some heads of some tokens, of which `first` is the first feature.
-    ROPE_NOINLINE void take(const X* first, Index head, Index token, PairShape shape, Index heads, Index tokens,
-                            Index pairs) noexcept {
+    ROPE_NOINLINE void gather(const X* first, Index head, Index token, PairShape shape, Index heads, Index tokens,
+                              Index pairs) noexcept {
         Index lane = 0;
         for (Index h = 0; h < heads; ++h)
             for (Index t = 0; t < tokens; ++t, ++lane) {
@@ -47,8 +47,8 @@ struct ROPE_ABI Stage {
             }
     }
     /// Gives them back.
-    ROPE_NOINLINE void give(X* first, Index head, Index token, PairShape shape, Index heads, Index tokens,
-                            Index pairs) const noexcept {
+    ROPE_NOINLINE void scatter(X* first, Index head, Index token, PairShape shape, Index heads, Index tokens,
+                               Index pairs) const noexcept {
         Index lane = 0;
         for (Index h = 0; h < heads; ++h)
             for (Index t = 0; t < tokens; ++t, ++lane) {
@@ -63,32 +63,32 @@ struct ROPE_ABI Stage {
 
 /// Features that do not turn.
 template <class In, class Out, class T>
-ROPE_NOINLINE void copy_neighbours(const RotateTask<In, Out, T>& task, const Part& part, const Side<const In>& in,
-                                   const Side<Out>& out) noexcept {
-    const Index turned = 2 * task.pairs, count = task.in.extents[kFeatureAxis] - turned;
+ROPE_NOINLINE void copy_columns(const RotateTask<In, Out, T>& task, const Slab& slab, const Side<const In>& in,
+                                const Side<Out>& out) noexcept {
+    const Index rotated = 2 * task.pairs, count = task.in.extents[kFeatureAxis] - rotated;
     for (Index k = 0; k < count; ++k) {
-        const Index i = k < task.rotary_offset ? k : k + turned;
+        const Index i = k < task.rotary_offset ? k : k + rotated;
         const In* const x = in.data + i * in.feature;
         Out* const y = out.data + i * out.feature;
         if (task.order.lanes == kHeadAxis)
-            copy_features(task, x, in.head, y, out.head, part.heads);
+            copy_features(task, x, in.head, y, out.head, slab.heads);
         else
-            for (Index h = 0; h < part.heads; ++h)
-                copy_features(task, x + h * in.head, in.token, y + h * out.head, out.token, part.tokens);
+            for (Index h = 0; h < slab.heads; ++h)
+                copy_features(task, x + h * in.head, in.token, y + h * out.head, out.token, slab.tokens);
     }
 }
 
 /// A part of at most kLanes tokens, or of one token if heads are the neighbours. Lane h * tokens + t is head h of
 /// token t: of one head, or of several where all these are neighbours. In place, they are so on both sides; out of
 /// place on one at least (see lanes_of), so that there is one stage on the stack.
-template <bool elsewhere, class In, class Out, class T>
-ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Part& part) noexcept {
+template <bool is_out_of_place, class In, class Out, class T>
+ROPE_NOINLINE void rotate_column_tile(const RotateTask<In, Out, T>& task, const Slab& slab) noexcept {
     const Axis axis = task.order.lanes;
-    const Side<const In> in = side_of<const In>(task.in, part, axis);
-    const Side<Out> out = side_of<Out>(elsewhere ? task.out : task.in, part, axis);
-    const Index count = part.heads, tokens = part.tokens;
-    const bool is_joined = (in.is_apart || in.head == tokens) && (out.is_apart || out.head == tokens);
-    const Index heads_at_once = is_joined ? limited(count, kFewLanes, tokens) : 1;
+    const Side<const In> in = side_of<const In>(task.in, slab, axis);
+    const Side<Out> out = side_of<Out>(is_out_of_place ? task.out : task.in, slab, axis);
+    const Index count = slab.heads, tokens = slab.tokens;
+    const bool is_joined = (in.is_strided || in.head == tokens) && (out.is_strided || out.head == tokens);
+    const Index heads_at_once = is_joined ? limited(count, kMinLanes, tokens) : 1;
     const PairShape shape = pair_shape(task.layout, task.pairs);
     const PairShape in_shape = shape * in.feature, out_shape = shape * out.feature;
 
@@ -97,12 +97,12 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
     for (Index i = 0; i < task.pairs; i += kTilePairs) {
         const Index pairs = task.pairs - i < kTilePairs ? task.pairs - i : kTilePairs;
         for (Index t = 0; t < tokens; ++t) {
-            const Row<T> row = pairs_of(task, row_number(task, part, t), i, pairs, cos, sin);
+            const Row<T> row = pairs_of(task, row_number(task, slab, t), i, pairs, cos, sin);
             for (Index k = 0; k < pairs; ++k) {
                 const T c = row.cos[k], s = row.sin[k];
                 if (tokens == 1) {  // a constant number, for the compiler to vectorise
-                    for (Index lane = 0; lane < kFewLanes; ++lane) tile.cos[k][lane] = c;
-                    for (Index lane = 0; lane < kFewLanes; ++lane) tile.sin[k][lane] = s;
+                    for (Index lane = 0; lane < kMinLanes; ++lane) tile.cos[k][lane] = c;
+                    for (Index lane = 0; lane < kMinLanes; ++lane) tile.sin[k][lane] = s;
                 } else {
                     for (Index lane = t; lane < tokens * heads_at_once; lane += tokens) {
                         tile.cos[k][lane] = c;
@@ -119,29 +119,29 @@ ROPE_NOINLINE void turn_neighbours(const RotateTask<In, Out, T>& task, const Par
             groups = (count - h) / heads;
             const In* const x = in.data + h * in.head + feature * in.feature;
             Out* const y = out.data + h * out.head + feature * out.feature;
-            if constexpr (elsewhere) {
-                if (in.is_apart) {
-                    Stage<In> stage;
+            if constexpr (is_out_of_place) {
+                if (in.is_strided) {
+                    Transpose<In> stage;
                     groups = 1;
-                    here.x_pair = Stage<In>::kShape;
-                    stage.take(x, in.head, in.token, in_shape, heads, tokens, pairs);
-                    task.kernels.turn_lanes(&stage.at[0][0], y, tile, here, 1, tokens * heads);
+                    here.x_pair = Transpose<In>::kShape;
+                    stage.gather(x, in.head, in.token, in_shape, heads, tokens, pairs);
+                    task.kernels.rotate_columns(&stage.at[0][0], y, tile, here, 1, tokens * heads);
                     continue;
                 }
-                if (out.is_apart) {
-                    Stage<Out> stage;
+                if (out.is_strided) {
+                    Transpose<Out> stage;
                     groups = 1;
-                    here.y_pair = Stage<Out>::kShape;
-                    task.kernels.turn_lanes(x, &stage.at[0][0], tile, here, 1, tokens * heads);
-                    stage.give(y, out.head, out.token, out_shape, heads, tokens, pairs);
+                    here.y_pair = Transpose<Out>::kShape;
+                    task.kernels.rotate_columns(x, &stage.at[0][0], tile, here, 1, tokens * heads);
+                    stage.scatter(y, out.head, out.token, out_shape, heads, tokens, pairs);
                     continue;
                 }
             }
-            task.kernels.turn_lanes(x, y, tile, here, groups, tokens * heads);
+            task.kernels.rotate_columns(x, y, tile, here, groups, tokens * heads);
         }
     }
-    if constexpr (elsewhere)
-        if (task.in.data != task.out.data) copy_neighbours(task, part, in, out);
+    if constexpr (is_out_of_place)
+        if (task.in.data != task.out.data) copy_columns(task, slab, in, out);
 }
 
 }  // namespace detail

@@ -23,14 +23,14 @@ ROPE_INLINE Index limited(Index most, Index room, Index of_one) noexcept {
 
 /// Where a part begins; T is the tensor's storage type.
 template <class T>
-ROPE_INLINE T* start_of(const AnyView& v, const Part& part) noexcept {
-    return v.elements<T>() + part.b * v.strides[kBatchAxis] + part.s * v.strides[kSeqAxis] +
-           part.first * v.strides[kHeadAxis];
+ROPE_INLINE T* start_of(const AnyView& v, const Slab& slab) noexcept {
+    return v.elements<T>() + slab.b * v.strides[kBatchAxis] + slab.s * v.strides[kSeqAxis] +
+           slab.first * v.strides[kHeadAxis];
 }
 
 /// Steps from token to token and from head to head; zero where there is but one, whose stride may be anything.
-ROPE_INLINE Index token_step(const AnyView& v, const Part& part) noexcept {
-    return part.tokens == 1 ? 0 : v.strides[part.along_batch ? kBatchAxis : kSeqAxis];
+ROPE_INLINE Index token_step(const AnyView& v, const Slab& slab) noexcept {
+    return slab.tokens == 1 ? 0 : v.strides[slab.along_batch ? kBatchAxis : kSeqAxis];
 }
 ROPE_INLINE Index head_step(const AnyView& v, Index heads) noexcept { return heads == 1 ? 0 : v.strides[kHeadAxis]; }
 
@@ -38,9 +38,9 @@ ROPE_INLINE Index head_step(const AnyView& v, Index heads) noexcept { return hea
 
 /// Which row of the table is that of token t.
 template <class In, class Out, class T>
-ROPE_NOINLINE Index row_number(const RotateTask<In, Out, T>& task, const Part& part, Index t) noexcept {
-    const Index b = part.along_batch ? part.b + t : part.b;
-    const Index s = part.along_batch ? part.s : part.s + t;
+ROPE_NOINLINE Index row_number(const RotateTask<In, Out, T>& task, const Slab& slab, Index t) noexcept {
+    const Index b = slab.along_batch ? slab.b + t : slab.b;
+    const Index s = slab.along_batch ? slab.s : slab.s + t;
     return task.positions.at(b, s, task.in.extents[kSeqAxis]) - task.rows.first + b * task.rows.entry;
 }
 
@@ -52,18 +52,18 @@ struct ROPE_ABI RowNumbers {
 /// Those of token t and of those after it, at most `most`, that lie at equal steps; in a table of rows of two, within
 /// one coarse row.
 template <class In, class Out, class T>
-ROPE_INLINE RowNumbers row_numbers(const RotateTask<In, Out, T>& task, const Part& part, Index t, Index most) noexcept {
-    RowNumbers rows = {row_number(task, part, t), 0, 1};
+ROPE_INLINE RowNumbers row_numbers(const RotateTask<In, Out, T>& task, const Slab& slab, Index t, Index most) noexcept {
+    RowNumbers rows = {row_number(task, slab, t), 0, 1};
     if (most == 1) return rows;
-    rows.step = row_number(task, part, t + 1) - rows.first;
+    rows.step = row_number(task, slab, t + 1) - rows.first;
     if (task.rows.fine != nullptr && rows.step != 0) {
         const Index of_block = Index(1) << task.rows.fine_bits, below = rows.first & (of_block - 1);
         const Index here = (rows.step > 0 ? (of_block - 1 - below) / rows.step : below / -rows.step) + 1;
         if (here < most) most = here;
     }
     const Positions::Kind kind = task.positions.kind();
-    if (kind == Positions::Kind::ids || (kind == Positions::Kind::start_per_entry && part.along_batch)) {
-        while (rows.count < most && row_number(task, part, t + rows.count) == rows.first + rows.count * rows.step)
+    if (kind == Positions::Kind::ids || (kind == Positions::Kind::start_per_entry && slab.along_batch)) {
+        while (rows.count < most && row_number(task, slab, t + rows.count) == rows.first + rows.count * rows.step)
             ++rows.count;
     } else {
         rows.count = most;

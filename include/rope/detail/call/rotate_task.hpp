@@ -15,16 +15,16 @@ namespace detail {
 
 /// Part of a tensor: heads first .. first + heads - 1 of `tokens` tokens, from token s of batch entry b on, along the
 /// axis of batch entries or of tokens.
-struct ROPE_ABI Part {
+struct ROPE_ABI Slab {
     Index b, s, tokens, first, heads;
     bool along_batch;
 };
 
 /// Room for pairs of one row.
 template <class T>
-struct ROPE_ABI Room {
-    alignas(64) T cos[kMostJoinedPairs];
-    alignas(64) T sin[kMostJoinedPairs];
+struct ROPE_ABI RowScratch {
+    alignas(64) T cos[kMaxCombinedPairs];
+    alignas(64) T sin[kMaxCombinedPairs];
 };
 
 /// The rotation of one tensor. In and Out are storage types, T is the table's type. References, because copying views
@@ -40,7 +40,7 @@ struct ROPE_ABI RotateTask {
     T cos_scale;  // what makes the inverse or the transpose of the table's rotation:
     T sin_scale;  // (1, 1) forward, (1, -1) transpose, (1/m^2, -1/m^2) inverse
     Layout layout;
-    Order order;
+    LoopOrder order;
     const RotateKernels<In, Out, T>& kernels;
 };
 

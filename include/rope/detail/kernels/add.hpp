@@ -21,7 +21,7 @@ struct ROPE_ABI AddTask {
     const AnyView& out;
     const T* table;
     const Positions& positions;
-    Order order;
+    LoopOrder order;
 };
 
 }  // namespace detail

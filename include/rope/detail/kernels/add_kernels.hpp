@@ -34,7 +34,7 @@ ROPE_INLINE void add_row(X* x, Index stride, const T* row, Index count) noexcept
             for (; i + V::kWidth <= count; i += V::kWidth) (V::load(x + i) + V::load(row + i)).store(x + i);
             if (i == count) return;
             const Index last = count - V::kWidth;  // overlaps the vector before it, and leaves what that has done
-            (V::load(x + last) + V::load(row + last)).store_after(x + last, i - last);
+            (V::load(x + last) + V::load(row + last)).store_skipping_first(x + last, i - last);
             return;
         }
     }
@@ -48,7 +48,7 @@ ROPE_KERNEL void add(const AddTask<X, T>& task, Index begin, Index end) noexcept
     const AnyView x = task.out;  // a copy: a compiler must think that a store could change it
     const Index head_dim = x.extents[kFeatureAxis], head_step = x.strides[kHeadAxis], step = x.strides[kFeatureAxis];
     const bool heads_meet = head_step == head_dim * step;
-    HeadWalk walk(task.order, x, begin);
+    HeadIterator walk(task.order, x, begin);
     while (begin < end) {
         const Index heads = walk.heads_here(end - begin);
         const Index tokens = walk.tokens_here(end - begin, heads);

@@ -55,28 +55,29 @@ struct ROPE_ABI Row {
 
 /// How the heads of a token lie.
 struct ROPE_ABI HeadsShape {
-    Index x_head, y_head;  // the steps from one to the next
+    Index x_head_stride, y_head_stride;  // the steps from one to the next
     PairShape x_pair, y_pair;
     Index pairs;  // that turn
 };
 
 template <class In, class Out, class T>
-using TurnHeads = void(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape, Index heads) noexcept;
+using RotateHeads = void(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
+                         Index heads) noexcept;
 
 /// Tokens at equal steps whose rows lie at equal steps, too.
 template <class In, class Out, class T>
-struct ROPE_ABI Run {
+struct ROPE_ABI TokenRun {
     const In* x;  // the first feature that turns, of the first head of the first token
     Out* y;
-    Index tokens, x_token, y_token;  // how many, and the steps from one to the next
-    Index heads;                     // of each token
+    Index tokens, x_token_stride, y_token_stride;  // how many, and the steps from one to the next
+    Index heads;                                   // of each token
     HeadsShape shape;
-    TurnHeads<In, Out, T>* turn;  // what turns the heads of a token
-    Row<T> row;                   // of the first token; one of two only where there is one head
-    Index to_next;  // the step from row to row: of the fine rows if there are any, and cos and sin are those of all
+    RotateHeads<In, Out, T>* rotate;  // what turns the heads of a token
+    Row<T> row;                       // of the first token; one of two only where there is one head
+    Index row_stride;  // the step from row to row: of the fine rows if there are any, and cos and sin are those of all
     Index heads_at_once;
-    Index ahead;       // how many features of each head are asked for ahead; 0: none
-    Index rows_ahead;  // how many cosines and sines of each row are, where there is one head
+    Index prefetch_features;  // how many features of each head are asked for ahead; 0: none
+    Index prefetch_pairs;     // how many cosines and sines of each row are, where there is one head
 };
 
 /// cos and sin by pair and lane, for tokens or heads that are worked on at once.
@@ -88,7 +89,7 @@ struct ROPE_ABI Tile {
 };
 
 template <class In, class Out, class T>
-using TurnSingleHeads = void(const Run<In, Out, T>& run) noexcept;
+using RotateOneHeadPerToken = void(const TokenRun<In, Out, T>& run) noexcept;
 template <class In, class Out>
 using CopyFeatures = void(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept;
 
@@ -96,14 +97,14 @@ using CopyFeatures = void(const In* x, Index x_stride, Out* y, Index y_stride, I
 template <class In, class Out, class T>
 struct ROPE_ABI RotateKernels {
     /// Heads of one token, the first at x and y, by its cosines and sines.
-    TurnHeads<In, Out, T>* turn;
+    RotateHeads<In, Out, T>* rotate;
     /// The same, asking for memory near ahead; null if `turn` is as fast without.
-    TurnHeads<In, Out, T>* turn_asking_near;
+    RotateHeads<In, Out, T>* rotate_prefetching_near;
     /// Tokens of one head, whose rows may be one of two; null if `turn` does them.
-    TurnSingleHeads<In, Out, T>* turn_single_heads;
+    RotateOneHeadPerToken<In, Out, T>* rotate_one_head_per_token;
     /// `heads` heads, or groups of heads, of `lanes` neighbours in memory: tokens, or heads, or both.
-    void (*turn_lanes)(const In* x, Out* y, const Tile<T>& tile, const HeadsShape& shape, Index heads,
-                       Index lanes) noexcept;
+    void (*rotate_columns)(const In* x, Out* y, const Tile<T>& tile, const HeadsShape& shape, Index heads,
+                           Index lanes) noexcept;
     /// The first `count` pairs of a row, of two as one, times cos_scale and sin_scale.
     void (*write_row)(const Row<T>& row, Index count, T cos_scale, T sin_scale, T* cos, T* sin) noexcept;
     /// `count` features that do not turn; null for those of one type, which copy_bits copies.

@@ -30,8 +30,8 @@ namespace detail {
 // The same of single pairs, which sets without fma have of the plain loops.
 namespace portable {
 template <class In, class Out, class T>
-ROPE_ABI void turn_by_pairs(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
-                            Index heads) noexcept;
+ROPE_ABI void rotate_by_pairs(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
+                              Index heads) noexcept;
 }
 
 }  // namespace detail

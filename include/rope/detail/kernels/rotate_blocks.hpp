@@ -12,46 +12,47 @@ namespace ROPE_ISA {
 // ---- One pair, for what no vector fits ----
 
 template <class T>
-ROPE_INLINE Pair<T> turned(Pair<T> x, T c, T s) noexcept {
-    return {multiply_add(x.a, c, -(x.b * s)), multiply_add(x.b, c, x.a * s)};
+ROPE_INLINE Pair<T> rotated(Pair<T> x, T c, T s) noexcept {
+    return {fma(x.a, c, -(x.b * s)), fma(x.b, c, x.a * s)};
 }
 
 /// Pair i of one head, whose features lie at i * step and at i * step + distance.
 template <class In, class Out, class T>
-ROPE_INLINE void turn_pair(const In* x, PairShape x_shape, Out* y, PairShape y_shape, const Row<T>& row,
-                           Index i) noexcept {
+ROPE_INLINE void rotate_pair(const In* x, PairShape x_shape, Out* y, PairShape y_shape, const Row<T>& row,
+                             Index i) noexcept {
     const Pair<T> pair = {Element<T, In>::load(x + i * x_shape.step),
                           Element<T, In>::load(x + i * x_shape.step + x_shape.distance)};
-    const Pair<T> result = turned(pair, row.cos[i], row.sin[i]);
+    const Pair<T> result = rotated(pair, row.cos[i], row.sin[i]);
     Element<T, Out>::store(y + i * y_shape.step, result.a);
     Element<T, Out>::store(y + i * y_shape.step + y_shape.distance, result.b);
 }
 
 /// A set that leaves much to a narrower one has no rows to join, and no last block that overlaps another.
-#if defined(ROPE_NARROWER_ISA)
+#if defined(ROPE_FALLBACK_ISA)
 inline constexpr bool kHasWholeBlocksOnly = true;
 #else
 inline constexpr bool kHasWholeBlocksOnly = false;
 #endif
 
 // ---- Blocks: kPairs pairs of a head at once. prepare holds cos and sin in registers, turn uses them for one head. A
-//      block begins at feature i * kStep / kPairs of its head for pair i. kTogether blocks are worked on at once, or
-//      kTogetherOverHeads if several heads share them. ----
+//      block begins at feature i * kStep / kPairs of its head for pair i. kUnroll blocks are worked on at once, or
+//      kUnrollAcrossHeads if several heads share them. ----
 
 /// With registers for it, as many doubles as floats, and half-split the first features of all blocks before the second
 /// ones, and those in the order of memory: cores read ahead where lines follow one another. benchmarks/tuning.md has what
 /// was measured.
 template <class T>
-inline constexpr int kDoublesOverHeads = kHasManyRegisters && sizeof(T) == 8 ? 2 : 1;
+inline constexpr int kDoublesOverHeads = kHas32Registers && sizeof(T) == 8 ? 2 : 1;
 
 /// cos and sin of neighbouring pairs from pair i on. A row of two is joined: for one head that costs less than to write
 /// it down and read it. For several heads it has been joined before.
 template <class V, class T>
-ROPE_INLINE Pair<V> entries(const Row<T>& row, Index i) noexcept {
+ROPE_INLINE Pair<V> load_cos_sin(const Row<T>& row, Index i) noexcept {
     const Pair<V> of_row = {V::load(row.cos + i), V::load(row.sin + i)};
     if constexpr (!kHasWholeBlocksOnly)
         if (row.fine != nullptr)
-            return turned(of_row, {V::load(row.fine + i).held(), V::load(row.fine + row.pairs + i).held()});
+            return rotated(of_row,
+                           {V::load(row.fine + i).in_register(), V::load(row.fine + row.pairs + i).in_register()});
     return of_row;
 }
 
@@ -60,23 +61,23 @@ template <class V, class T>
 struct ROPE_ABI HalfSplitBlock {
     static constexpr Index kPairs = V::kWidth;
     static constexpr Index kStep = kPairs;
-    static constexpr int kTogether = 4 * Vector<T>::kWidth / V::kWidth;
-    static constexpr int kTogetherOverHeads = kTogether * kDoublesOverHeads<T>;
+    static constexpr int kUnroll = 4 * Vector<T>::kWidth / V::kWidth;
+    static constexpr int kUnrollAcrossHeads = kUnroll * kDoublesOverHeads<T>;
     Pair<V> cos_sin;
 
-    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept { cos_sin = entries<V>(row, i); }
+    ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept { cos_sin = load_cos_sin<V>(row, i); }
     using Result = Pair<V>;
     template <class In>
-    ROPE_INLINE Result turn(const In* x, Index distance) const noexcept {
-        return turned({V::load(x).held(), V::load(x + distance).held()}, cos_sin);
+    ROPE_INLINE Result rotate(const In* x, Index distance) const noexcept {
+        return rotated({V::load(x).in_register(), V::load(x + distance).in_register()}, cos_sin);
     }
     template <class Out, class Lanes>
-    ROPE_INLINE static void put_first(const Result& r, Out* y, Lanes lanes) noexcept {
-        put(r.a, y, lanes);
+    ROPE_INLINE static void store_first(const Result& r, Out* y, Lanes lanes) noexcept {
+        store(r.a, y, lanes);
     }
     template <class Out, class Lanes>
-    ROPE_INLINE static void put_second(const Result& r, Out* y, Index distance, Lanes lanes) noexcept {
-        put(r.b, y + distance, lanes);
+    ROPE_INLINE static void store_second(const Result& r, Out* y, Index distance, Lanes lanes) noexcept {
+        store(r.b, y + distance, lanes);
     }
 };
 
@@ -87,16 +88,16 @@ struct ROPE_ABI NeighboursBlock {
     using Result = Result_;
     static constexpr Index kPairs = Result::kWidth / 2;
     static constexpr Index kStep = Result::kWidth;
-    static constexpr int kTogether = 4;
-    static constexpr int kTogetherOverHeads = kTogether;
+    static constexpr int kUnroll = 4;
+    static constexpr int kUnrollAcrossHeads = kUnroll;
     Pair<V> cos_sin;
 
     template <class Out, class Lanes>
-    ROPE_INLINE static void put_first(const Result& r, Out* y, Lanes lanes) noexcept {
-        put(r, y, lanes.twice());
+    ROPE_INLINE static void store_first(const Result& r, Out* y, Lanes lanes) noexcept {
+        store(r, y, lanes.twice());
     }
     template <class Out, class Lanes>
-    ROPE_INLINE static void put_second(const Result&, Out*, Index, Lanes) noexcept {}
+    ROPE_INLINE static void store_second(const Result&, Out*, Index, Lanes) noexcept {}
 };
 
 /// x * (c0, c0, c1, c1, ...) -+ swapped x * (s0, s0, s1, s1, ...)
@@ -104,19 +105,19 @@ template <class T>
 struct ROPE_ABI InterleavedBlock : NeighboursBlock<Vector<T>, T> {
     using V = Vector<T>;
     // With AVX2, a fourth of cos and sin is in memory then.
-    static constexpr int kTogetherOverHeads = 8 * kDoublesOverHeads<T>;
+    static constexpr int kUnrollAcrossHeads = 8 * kDoublesOverHeads<T>;
 
     ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
-        this->cos_sin = {V::load_twice(row.cos + i), V::load_twice(row.sin + i)};
+        this->cos_sin = {V::load_dup(row.cos + i), V::load_dup(row.sin + i)};
         if constexpr (!kHasWholeBlocksOnly)
             if (row.fine != nullptr)
                 this->cos_sin =
-                    turned(this->cos_sin, {V::load_twice(row.fine + i), V::load_twice(row.fine + row.pairs + i)});
+                    rotated(this->cos_sin, {V::load_dup(row.fine + i), V::load_dup(row.fine + row.pairs + i)});
     }
     template <class In>
-    ROPE_INLINE V turn(const In* x, Index) const noexcept {
-        const V v = V::load(x).held();
-        return multiply_subtract_add(v, this->cos_sin.a, v.swapped() * this->cos_sin.b);
+    ROPE_INLINE V rotate(const In* x, Index) const noexcept {
+        const V v = V::load(x).in_register();
+        return fmaddsub(v, this->cos_sin.a, v.swap_adjacent() * this->cos_sin.b);
     }
 };
 
@@ -126,12 +127,12 @@ struct ROPE_ABI EvenOddInterleavedBlock : NeighboursBlock<EvenOdd<X>, T> {
     using V = Vector<T>;
 
     ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
-        const Pair<V> of_row = entries<V>(row, i);
-        this->cos_sin = {of_row.a.with_short_nans(), of_row.b.with_short_nans()};
+        const Pair<V> of_row = load_cos_sin<V>(row, i);
+        this->cos_sin = {of_row.a.truncate_nans(), of_row.b.truncate_nans()};
     }
-    ROPE_INLINE EvenOdd<X> turn(const X* x, Index) const noexcept {
+    ROPE_INLINE EvenOdd<X> rotate(const X* x, Index) const noexcept {
         const EvenOdd<X> v = EvenOdd<X>::load(x);
-        const Pair<V> result = turned({v.even, v.odd}, this->cos_sin);
+        const Pair<V> result = rotated({v.even, v.odd}, this->cos_sin);
         return {result.a, result.b};
     }
 };
@@ -149,9 +150,9 @@ ROPE_INLINE void prepare_two(InterleavedBlock<T>& first, InterleavedBlock<T>& se
                              Index i) noexcept {
     if constexpr (!kHasWholeBlocksOnly)
         if (row.fine != nullptr) {
-            const Pair<Vector<T>> both = entries<Vector<T>>(row, i);
-            first.cos_sin = {both.a.lower_twice(), both.b.lower_twice()};
-            second.cos_sin = {both.a.upper_twice(), both.b.upper_twice()};
+            const Pair<Vector<T>> both = load_cos_sin<Vector<T>>(row, i);
+            first.cos_sin = {both.a.dup_lower(), both.b.dup_lower()};
+            second.cos_sin = {both.a.dup_upper(), both.b.dup_upper()};
             return;
         }
     first.prepare(row, i);
@@ -161,29 +162,29 @@ ROPE_INLINE void prepare_two(InterleavedBlock<T>& first, InterleavedBlock<T>& se
 /// One head's features of two blocks that follow one another: stored as two vectors next to one another each time,
 /// because machines that can store twice in a cycle do so when both go to the same cache line.
 template <class Block, class In, class Out>
-ROPE_INLINE void turn_two(const Block& first, const Block& second, const In* x, Out* y, Index distance) noexcept {
-    const typename Block::Result a = first.turn(x, distance);
-    const typename Block::Result b = second.turn(x + Block::kStep, distance);
-    Block::put_first(a, y, All());
-    Block::put_first(b, y + Block::kStep, All());
-    Block::put_second(a, y, distance, All());
-    Block::put_second(b, y + Block::kStep, distance, All());
+ROPE_INLINE void rotate_two(const Block& first, const Block& second, const In* x, Out* y, Index distance) noexcept {
+    const typename Block::Result a = first.rotate(x, distance);
+    const typename Block::Result b = second.rotate(x + Block::kStep, distance);
+    Block::store_first(a, y, WholeVector());
+    Block::store_first(b, y + Block::kStep, WholeVector());
+    Block::store_second(a, y, distance, WholeVector());
+    Block::store_second(b, y + Block::kStep, distance, WholeVector());
 }
 template <class T, class In, class Out>
-ROPE_INLINE void turn_two(const HalfSplitBlock<Vector<T>, T>& first, const HalfSplitBlock<Vector<T>, T>& second,
-                          const In* x, Out* y, Index distance) noexcept {
-    const Two<T> cos = {first.cos_sin.a, second.cos_sin.a}, sin = {first.cos_sin.b, second.cos_sin.b};
-    const Two<T> a = Two<T>::load(x), b = Two<T>::load(x + distance);
-    const Pair<Two<T>> result = turned(Pair<Two<T>>{a, b}, Pair<Two<T>>{cos, sin});
+ROPE_INLINE void rotate_two(const HalfSplitBlock<Vector<T>, T>& first, const HalfSplitBlock<Vector<T>, T>& second,
+                            const In* x, Out* y, Index distance) noexcept {
+    const VectorPair<T> cos = {first.cos_sin.a, second.cos_sin.a}, sin = {first.cos_sin.b, second.cos_sin.b};
+    const VectorPair<T> a = VectorPair<T>::load(x), b = VectorPair<T>::load(x + distance);
+    const Pair<VectorPair<T>> result = rotated(Pair<VectorPair<T>>{a, b}, Pair<VectorPair<T>>{cos, sin});
     result.a.store(y);
     result.b.store(y + distance);
 }
 template <class T, class In, class Out>
-ROPE_INLINE void turn_two(const InterleavedBlock<T>& first, const InterleavedBlock<T>& second, const In* x, Out* y,
-                          Index) noexcept {
-    const Two<T> cos = {first.cos_sin.a, second.cos_sin.a}, sin = {first.cos_sin.b, second.cos_sin.b};
-    const Two<T> v = Two<T>::load(x);
-    multiply_subtract_add(v, cos, v.swapped() * sin).store(y);
+ROPE_INLINE void rotate_two(const InterleavedBlock<T>& first, const InterleavedBlock<T>& second, const In* x, Out* y,
+                            Index) noexcept {
+    const VectorPair<T> cos = {first.cos_sin.a, second.cos_sin.a}, sin = {first.cos_sin.b, second.cos_sin.b};
+    const VectorPair<T> v = VectorPair<T>::load(x);
+    fmaddsub(v, cos, v.swap_adjacent() * sin).store(y);
 }
 
 /// The block for given types. `wide` is false for heads with fewer pairs than the widest block has.
@@ -199,67 +200,68 @@ struct ROPE_ABI BlockFor {
 /// n blocks one after the other, two at a time. A recursion and no array, so that every compiler keeps them in
 /// registers.
 template <class Block, int n>
-struct ROPE_ABI Blocks {
+struct ROPE_ABI Unrolled {
     Block first, second;
-    Blocks<Block, n - 2> rest;
+    Unrolled<Block, n - 2> rest;
 
     template <class T>
     ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
         prepare_two(first, second, row, i);
         rest.prepare(row, i + 2 * Block::kPairs);
     }
-    template <class In, class Out, class Ask>
-    ROPE_INLINE void turn(const In* x, Out* y, Index distance, Ask ask) const noexcept {
-        ask(x);
-        turn_two(first, second, x, y, distance);
-        rest.turn(x + 2 * Block::kStep, y + 2 * Block::kStep, distance, ask);
+    template <class In, class Out, class Prefetch>
+    ROPE_INLINE void rotate(const In* x, Out* y, Index distance, Prefetch prefetch) const noexcept {
+        prefetch(x);
+        rotate_two(first, second, x, y, distance);
+        rest.rotate(x + 2 * Block::kStep, y + 2 * Block::kStep, distance, prefetch);
     }
 };
 template <class Block>
-struct Blocks<Block, 0> {
+struct Unrolled<Block, 0> {
     template <class T>
     ROPE_INLINE void prepare(const Row<T>&, Index) noexcept {}
-    template <class In, class Out, class Ask>
-    ROPE_INLINE void turn(const In*, Out*, Index, Ask) const noexcept {}
+    template <class In, class Out, class Prefetch>
+    ROPE_INLINE void rotate(const In*, Out*, Index, Prefetch) const noexcept {}
 };
 
 /// One block with its first features at hand; x are the second ones.
 template <class T, class In, class Out>
-ROPE_INLINE void turn_second(const HalfSplitBlock<Vector<T>, T>& block, Vector<T> first, const In* x, Out* y,
-                             Index distance) noexcept {
-    const Pair<Vector<T>> result = turned({first, Vector<T>::load(x).held()}, block.cos_sin);
+ROPE_INLINE void rotate_second(const HalfSplitBlock<Vector<T>, T>& block, Vector<T> first, const In* x, Out* y,
+                               Index distance) noexcept {
+    const Pair<Vector<T>> result = rotated({first, Vector<T>::load(x).in_register()}, block.cos_sin);
     result.a.store(y);
     result.b.store(y + distance);
-    keep_order();
+    compiler_fence();
 }
 
 /// The first features of n half-split blocks of one head.
 template <class T, int n>
 struct ROPE_ABI FirstFeatures {
-    Two<T> two;
+    VectorPair<T> two;
     FirstFeatures<T, n - 2> rest;
 
-    template <class In, class Ask>
-    ROPE_INLINE void load(const In* x, Ask ask) noexcept {
-        ask(x);
-        two = Two<T>::load(x);
-        rest.load(x + 2 * Vector<T>::kWidth, ask);
+    template <class In, class Prefetch>
+    ROPE_INLINE void load(const In* x, Prefetch prefetch) noexcept {
+        prefetch(x);
+        two = VectorPair<T>::load(x);
+        rest.load(x + 2 * Vector<T>::kWidth, prefetch);
     }
-    template <class In, class Out, class Ask>
-    ROPE_INLINE void turn(const Blocks<HalfSplitBlock<Vector<T>, T>, n>& by, const In* x, Out* y, Index distance,
-                          Ask ask) const noexcept {
-        ask(x + distance);
-        turn_second(by.first, two.first, x + distance, y, distance);
-        turn_second(by.second, two.second, x + distance + Vector<T>::kWidth, y + Vector<T>::kWidth, distance);
-        rest.turn(by.rest, x + 2 * Vector<T>::kWidth, y + 2 * Vector<T>::kWidth, distance, ask);
+    template <class In, class Out, class Prefetch>
+    ROPE_INLINE void rotate(const Unrolled<HalfSplitBlock<Vector<T>, T>, n>& by, const In* x, Out* y, Index distance,
+                            Prefetch prefetch) const noexcept {
+        prefetch(x + distance);
+        rotate_second(by.first, two.first, x + distance, y, distance);
+        rotate_second(by.second, two.second, x + distance + Vector<T>::kWidth, y + Vector<T>::kWidth, distance);
+        rest.rotate(by.rest, x + 2 * Vector<T>::kWidth, y + 2 * Vector<T>::kWidth, distance, prefetch);
     }
 };
 template <class T>
 struct FirstFeatures<T, 0> {
-    template <class In, class Ask>
-    ROPE_INLINE void load(const In*, Ask) noexcept {}
-    template <class In, class Out, class Ask>
-    ROPE_INLINE void turn(const Blocks<HalfSplitBlock<Vector<T>, T>, 0>&, const In*, Out*, Index, Ask) const noexcept {}
+    template <class In, class Prefetch>
+    ROPE_INLINE void load(const In*, Prefetch) noexcept {}
+    template <class In, class Out, class Prefetch>
+    ROPE_INLINE void rotate(const Unrolled<HalfSplitBlock<Vector<T>, T>, 0>&, const In*, Out*, Index,
+                            Prefetch) const noexcept {}
 };
 
 /// Heads of one token whose rotated slices begin at x and y, x_stride and y_stride apart. (Kernels step on after the
@@ -275,40 +277,40 @@ struct ROPE_ABI Heads {
 
 /// One block of every head from pair i on, and of that the lanes that are to be stored.
 template <class Block, class Lanes, class In, class Out, class T>
-ROPE_INLINE void turn_block(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance,
-                            Lanes lanes) noexcept {
+ROPE_INLINE void rotate_block(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance,
+                              Lanes lanes) noexcept {
     Block block;
     block.prepare(row, i);
     const In* x = heads.x + i * (Block::kStep / Block::kPairs);
     Out* y = heads.y + i * (Block::kStep / Block::kPairs);
     for (Index h = 0; h < heads.count; ++h) {
-        const typename Block::Result result = block.turn(x, distance);
-        Block::put_first(result, y, lanes);
-        Block::put_second(result, y, distance, lanes);
+        const typename Block::Result result = block.rotate(x, distance);
+        Block::store_first(result, y, lanes);
+        Block::store_second(result, y, distance, lanes);
         x += heads.x_stride;
         y += heads.y_stride;
     }
 }
 
 /// n blocks of every head, from pair i on.
-template <class Block, int n, class In, class Out, class T, class Ask>
-ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance,
-                             Ask ask) noexcept {
-    Blocks<Block, n> blocks;
+template <class Block, int n, class In, class Out, class T, class Prefetch>
+ROPE_INLINE void rotate_blocks(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance,
+                               Prefetch prefetch) noexcept {
+    Unrolled<Block, n> blocks;
     blocks.prepare(row, i);
-    if constexpr (kHasManyRegisters) keep_order();
+    if constexpr (kHas32Registers) compiler_fence();
     const In* x = heads.x + i * (Block::kStep / Block::kPairs);
     Out* y = heads.y + i * (Block::kStep / Block::kPairs);
     for (Index h = 0; h < heads.count; ++h) {
-        if constexpr (kHasManyRegisters && std::is_same_v<Block, HalfSplitBlock<Vector<T>, T>>) {
+        if constexpr (kHas32Registers && std::is_same_v<Block, HalfSplitBlock<Vector<T>, T>>) {
             // clang would count down to zero, and cores foresee less well where such a loop ends.
-            h = alone(h);
+            h = hide_from_optimizer(h);
             FirstFeatures<T, n> first;
-            first.load(x, ask);
-            keep_order();
-            first.turn(blocks, x, y, distance, ask);
+            first.load(x, prefetch);
+            compiler_fence();
+            first.rotate(blocks, x, y, distance, prefetch);
         } else {
-            blocks.turn(x, y, distance, ask);
+            blocks.rotate(x, y, distance, prefetch);
         }
         x += heads.x_stride;
         y += heads.y_stride;
@@ -319,23 +321,23 @@ ROPE_INLINE void turn_blocks(const Heads<In, Out>& heads, const Row<T>& row, Ind
 /// what that has turned, so there must be at least one block's pairs; and whole blocks where a narrower set does all
 /// else.
 template <class Block, class In, class Out, class T>
-ROPE_INLINE void turn_heads(const Heads<In, Out>& heads, const Row<T>& row, Index pairs, Index distance) noexcept {
-    constexpr int kMost = Block::kTogetherOverHeads, kTogether = Block::kTogether;
+ROPE_INLINE void rotate_heads(const Heads<In, Out>& heads, const Row<T>& row, Index pairs, Index distance) noexcept {
+    constexpr int kMost = Block::kUnrollAcrossHeads, kUnroll = Block::kUnroll;
     Index i = 0;
-    if constexpr (kMost > kTogether)
+    if constexpr (kMost > kUnroll)
         for (; heads.count > 1 && i + kMost * Block::kPairs <= pairs; i += kMost * Block::kPairs)
-            turn_blocks<Block, kMost>(heads, row, i, distance, AskNothing());
+            rotate_blocks<Block, kMost>(heads, row, i, distance, NoPrefetch());
     constexpr int kHalf = kMost / 2;
-    if constexpr (kHalf > kTogether)
+    if constexpr (kHalf > kUnroll)
         for (; heads.count > 1 && i + kHalf * Block::kPairs <= pairs; i += kHalf * Block::kPairs)
-            turn_blocks<Block, kHalf>(heads, row, i, distance, AskNothing());
-    for (; i + kTogether * Block::kPairs <= pairs; i += kTogether * Block::kPairs)
-        turn_blocks<Block, kTogether>(heads, row, i, distance, AskNothing());
-    for (; i + Block::kPairs <= pairs; i += Block::kPairs) turn_block<Block>(heads, row, i, distance, All());
+            rotate_blocks<Block, kHalf>(heads, row, i, distance, NoPrefetch());
+    for (; i + kUnroll * Block::kPairs <= pairs; i += kUnroll * Block::kPairs)
+        rotate_blocks<Block, kUnroll>(heads, row, i, distance, NoPrefetch());
+    for (; i + Block::kPairs <= pairs; i += Block::kPairs) rotate_block<Block>(heads, row, i, distance, WholeVector());
     if constexpr (!kHasWholeBlocksOnly) {
         if (i == pairs) return;
         const Index begin = pairs - Block::kPairs;
-        turn_block<Block>(heads, row, begin, distance, Kept{i - begin});
+        rotate_block<Block>(heads, row, begin, distance, SkipFirst{i - begin});
     }
 }
 

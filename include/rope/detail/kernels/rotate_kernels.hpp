@@ -14,29 +14,30 @@ namespace ROPE_ISA {
 
 /// Heads of one token, which share a row.
 template <class Block, class In, class Out, class T>
-ROPE_KERNEL void turn_by_blocks(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
-                                Index heads) noexcept {
-    turn_heads<Block>(Heads<In, Out>{x, shape.x_head, y, shape.y_head, heads}, Row<T>{cos, sin, nullptr, shape.pairs},
-                      shape.pairs, shape.x_pair.distance);
+ROPE_KERNEL void rotate_by_blocks(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
+                                  Index heads) noexcept {
+    rotate_heads<Block>(Heads<In, Out>{x, shape.x_head_stride, y, shape.y_head_stride, heads},
+                        Row<T>{cos, sin, nullptr, shape.pairs}, shape.pairs, shape.x_pair.distance);
 }
 
-#if defined(ROPE_NARROWER_ISA)
+#if defined(ROPE_FALLBACK_ISA)
 
 // ---- What this set has: heads of whole blocks that share a row. The rest a narrower one does: see README.md ----
 
 template <class Block>
-inline constexpr Index kGroupPairs = Index{Block::kTogetherOverHeads} * Block::kPairs;
+inline constexpr Index kGroupPairs = Index{Block::kUnrollAcrossHeads} * Block::kPairs;
 
 /// Heads of one group of blocks, as those of 128 features are. Where these lie is constant but for two pointers, so
 /// that nothing waits for the stack: a core goes on to the next token while the last one is on its way to memory only if
 /// it soon knows where that will be. benchmarks/tuning.md has what was measured.
-template <class Block, class Ask, class In, class Out, class T>
-ROPE_KERNEL void turn_one_group(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
-                                Index heads) noexcept {
+template <class Block, class Prefetch, class In, class Out, class T>
+ROPE_KERNEL void rotate_fixed_size(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
+                                   Index heads) noexcept {
     constexpr Index pairs = kGroupPairs<Block>;
-    static_assert(pairs <= kMostJoinedPairs, "rows that are written first are written whole");
-    turn_blocks<Block, Block::kTogetherOverHeads>(Heads<In, Out>{x, shape.x_head, y, shape.y_head, heads},
-                                                  Row<T>{cos, sin, nullptr, pairs}, 0, pairs, Ask());
+    static_assert(pairs <= kMaxCombinedPairs, "rows that are written first are written whole");
+    rotate_blocks<Block, Block::kUnrollAcrossHeads>(
+        Heads<In, Out>{x, shape.x_head_stride, y, shape.y_head_stride, heads}, Row<T>{cos, sin, nullptr, pairs}, 0,
+        pairs, Prefetch());
 }
 
 /// Whether a kernel does little but wait for memory: not with 16 bits, which are converted, nor with interleaved
@@ -47,20 +48,21 @@ inline constexpr bool kWaitsForMemory = std::is_same_v<In, Out> &&
 
 template <class Block, class In, class Out, class T>
 ROPE_ABI constexpr RotateKernels<In, Out, T> with_blocks(RotateKernels<In, Out, T> narrower, bool one_group) noexcept {
-    narrower.turn = one_group ? &turn_one_group<Block, AskNothing, In, Out, T> : &turn_by_blocks<Block, In, Out, T>;
+    narrower.rotate =
+        one_group ? &rotate_fixed_size<Block, NoPrefetch, In, Out, T> : &rotate_by_blocks<Block, In, Out, T>;
     if constexpr (kWaitsForMemory<Block, In, Out>)
-        narrower.turn_asking_near = one_group ? &turn_one_group<Block, AskNear, In, Out, T> : nullptr;
+        narrower.rotate_prefetching_near = one_group ? &rotate_fixed_size<Block, PrefetchNear, In, Out, T> : nullptr;
     return narrower;
 }
 template <Layout layout, class Block, bool one_group, class In, class Out, class T>
 inline constexpr RotateKernels<In, Out, T> kByBlocks =
-    with_blocks<Block>(ROPE_NARROWER_ISA::rotate_kernels<layout, In, Out, T>(Block::kPairs, true), one_group);
+    with_blocks<Block>(ROPE_FALLBACK_ISA::rotate_kernels<layout, In, Out, T>(Block::kPairs, true), one_group);
 
 template <Layout layout, class In, class Out, class T>
 ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {
     using Block = typename BlockFor<layout, true, In, Out, T>::type;
     if (!is_contiguous || pairs % Block::kPairs != 0)
-        return ROPE_NARROWER_ISA::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
+        return ROPE_FALLBACK_ISA::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
     if (pairs == kGroupPairs<Block>) return kByBlocks<layout, Block, true, In, Out, T>;
     return kByBlocks<layout, Block, false, In, Out, T>;
 }
@@ -69,35 +71,37 @@ ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, 
 
 /// Tokens of one head each, which share nothing: a row is read where it is used, and may be joined there.
 template <class Block, class In, class Out, class T>
-ROPE_KERNEL void turn_single_heads(const Run<In, Out, T>& run) noexcept {
+ROPE_KERNEL void rotate_one_head_per_token(const TokenRun<In, Out, T>& run) noexcept {
     const In* const x = run.x;
     Out* const y = run.y;
     const Row<T> first = run.row;
-    const Index tokens = run.tokens, x_token = run.x_token, y_token = run.y_token, to_next = run.to_next;
+    const Index tokens = run.tokens, x_token_stride = run.x_token_stride, y_token_stride = run.y_token_stride,
+                row_stride = run.row_stride;
     const Index pairs = run.shape.pairs, distance = run.shape.x_pair.distance;
-    const Index ahead = run.ahead, rows_ahead = run.rows_ahead;
+    const Index prefetch_features = run.prefetch_features, prefetch_pairs = run.prefetch_pairs;
     for (Index t = 0; t < tokens; ++t) {
         Row<T> row = first;
         if (first.fine == nullptr) {
-            row.cos += t * to_next;
-            row.sin += t * to_next;
+            row.cos += t * row_stride;
+            row.sin += t * row_stride;
         } else {
-            row.fine += t * to_next;
+            row.fine += t * row_stride;
         }
-        if (ahead > 0) {
-            prefetch(y + t * y_token, ahead);
-            prefetch(row.cos, rows_ahead);
-            prefetch(row.sin, rows_ahead);
+        if (prefetch_features > 0) {
+            prefetch(y + t * y_token_stride, prefetch_features);
+            prefetch(row.cos, prefetch_pairs);
+            prefetch(row.sin, prefetch_pairs);
         }
-        turn_heads<Block>(Heads<In, Out>{x + t * x_token, 0, y + t * y_token, 0, 1}, row, pairs, distance);
+        rotate_heads<Block>(Heads<In, Out>{x + t * x_token_stride, 0, y + t * y_token_stride, 0, 1}, row, pairs,
+                            distance);
     }
 }
 
 /// Sets without fma, those of old machines, do without, for units to be compiled sooner.
 template <class Block, class In, class Out, class T>
-ROPE_ABI constexpr TurnSingleHeads<In, Out, T>* single_heads() noexcept {
+ROPE_ABI constexpr RotateOneHeadPerToken<In, Out, T>* single_heads() noexcept {
     if constexpr (kHasFma)
-        return &turn_single_heads<Block, In, Out, T>;
+        return &rotate_one_head_per_token<Block, In, Out, T>;
     else
         return nullptr;
 }
@@ -106,37 +110,38 @@ ROPE_ABI constexpr TurnSingleHeads<In, Out, T>* single_heads() noexcept {
 
 /// Pairs in blocks of a constant size: at -O2, g++ makes vectors of a loop only if nothing is left over.
 template <class In, class Out, class T>
-ROPE_INLINE void turn_contiguous_pairs(const In* x, Out* y, PairShape shape, const Row<T>& row, Index pairs) noexcept {
+ROPE_INLINE void rotate_contiguous_pairs(const In* x, Out* y, PairShape shape, const Row<T>& row,
+                                         Index pairs) noexcept {
     constexpr Index kBlock = 16;
     Index i = 0;
     for (; i + kBlock <= pairs; i += kBlock) {
         ROPE_INDEPENDENT_ITERATIONS
-        for (Index k = 0; k < kBlock; ++k) turn_pair(x, shape, y, shape, row, i + k);
+        for (Index k = 0; k < kBlock; ++k) rotate_pair(x, shape, y, shape, row, i + k);
     }
-    for (; i < pairs; ++i) turn_pair(x, shape, y, shape, row, i);
+    for (; i < pairs; ++i) rotate_pair(x, shape, y, shape, row, i);
 }
 
 /// Not inlined, as ROPE_LOOPS_BEGIN must enclose its loops.
 template <class In, class Out, class T>
-ROPE_NOINLINE void turn_by_pairs(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
-                                 Index heads) noexcept {
+ROPE_NOINLINE void rotate_by_pairs(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
+                                   Index heads) noexcept {
     const HeadsShape of = shape;
     const Row<T> row = {cos, sin, nullptr, of.pairs};
     // Of features that are neighbours, either the first ones of two pairs are or those of one pair.
     [[maybe_unused]] const bool is_contiguous = (of.x_pair.step == 1 || of.x_pair.distance == 1) &&
                                                 of.x_pair.step == of.y_pair.step &&
                                                 of.x_pair.distance == of.y_pair.distance;
-    for (Index h = 0; h < heads; ++h, x += of.x_head, y += of.y_head) {
+    for (Index h = 0; h < heads; ++h, x += of.x_head_stride, y += of.y_head_stride) {
         if constexpr (Vector<T>::kWidth == 1) {
             if (is_contiguous) {  // constant steps, for the compiler to vectorise
                 if (of.x_pair.step == 1)
-                    turn_contiguous_pairs(x, y, {1, of.x_pair.distance}, row, of.pairs);
+                    rotate_contiguous_pairs(x, y, {1, of.x_pair.distance}, row, of.pairs);
                 else
-                    turn_contiguous_pairs(x, y, {2, 1}, row, of.pairs);
+                    rotate_contiguous_pairs(x, y, {2, 1}, row, of.pairs);
                 continue;
             }
         }
-        for (Index i = 0; i < of.pairs; ++i) turn_pair(x, of.x_pair, y, of.y_pair, row, i);
+        for (Index i = 0; i < of.pairs; ++i) rotate_pair(x, of.x_pair, y, of.y_pair, row, i);
     }
 }
 
@@ -144,16 +149,16 @@ ROPE_NOINLINE void turn_by_pairs(const In* x, Out* y, const T* cos, const T* sin
 template <class In, class Out, class T>
 ROPE_ABI constexpr auto by_pairs() noexcept {
     if constexpr (kHasFma)
-        return &turn_by_pairs<In, Out, T>;
+        return &rotate_by_pairs<In, Out, T>;
     else
-        return &portable::turn_by_pairs<In, Out, T>;
+        return &portable::rotate_by_pairs<In, Out, T>;
 }
 
 // ---- Features that are no neighbours, where tokens or heads are: kLanes of them at once ----
 
 /// Neighbours x[k], each to be turned with the one at x[x_distance + k] by its own cos and sin.
 template <class In, class Out, class T>
-struct ROPE_ABI Neighbours {
+struct ROPE_ABI ColumnPair {
     using V = Vector<T>;
     const In* x;
     Index x_distance;
@@ -163,16 +168,16 @@ struct ROPE_ABI Neighbours {
     const T* sin;
 
     ROPE_INLINE Pair<V> turned_from(Index k) const noexcept {
-        return turned(Pair<V>{V::load(x + k), V::load(x + x_distance + k)},
-                      Pair<V>{V::load(cos + k), V::load(sin + k)});
+        return rotated(Pair<V>{V::load(x + k), V::load(x + x_distance + k)},
+                       Pair<V>{V::load(cos + k), V::load(sin + k)});
     }
     ROPE_INLINE void put_from(Index k, const Pair<V>& result) const noexcept {
         result.a.store(y + k);
         result.b.store(y + y_distance + k);
     }
-    ROPE_INLINE void turn_one(Index k) const noexcept {
+    ROPE_INLINE void rotate_one(Index k) const noexcept {
         const Pair<T> pair = {Element<T, In>::load(x + k), Element<T, In>::load(x + x_distance + k)};
-        const Pair<T> result = turned(pair, cos[k], sin[k]);
+        const Pair<T> result = rotated(pair, cos[k], sin[k]);
         Element<T, Out>::store(y + k, result.a);
         Element<T, Out>::store(y + y_distance + k, result.b);
     }
@@ -181,7 +186,7 @@ struct ROPE_ABI Neighbours {
 /// `count` of them. The last vector may overlap the one before it: it is loaded before any is stored, because in place
 /// what both have would turn twice.
 template <class In, class Out, class T>
-ROPE_INLINE void turn_each(const Neighbours<In, Out, T>& of, Index count) noexcept {
+ROPE_INLINE void rotate_each(const ColumnPair<In, Out, T>& of, Index count) noexcept {
     constexpr Index kWidth = Vector<T>::kWidth;
     Index k = 0;
     if constexpr (kWidth > 1) {
@@ -192,19 +197,19 @@ ROPE_INLINE void turn_each(const Neighbours<In, Out, T>& of, Index count) noexce
             return of.put_from(last, last_result);
         }
     }
-    for (; k < count; ++k) of.turn_one(k);
+    for (; k < count; ++k) of.rotate_one(k);
 }
 
 template <class In, class Out, class T>
-ROPE_ABI void turn_lanes(const In* x, Out* y, const Tile<T>& tile, const HeadsShape& shape, Index heads,
-                         Index lanes) noexcept {
+ROPE_ABI void rotate_columns(const In* x, Out* y, const Tile<T>& tile, const HeadsShape& shape, Index heads,
+                             Index lanes) noexcept {
     const HeadsShape of = shape;
     for (Index i = 0; i < of.pairs; ++i)
         for (Index h = 0; h < heads; ++h)
-            turn_each(Neighbours<In, Out, T>{x + i * of.x_pair.step + h * of.x_head, of.x_pair.distance,
-                                             y + i * of.y_pair.step + h * of.y_head, of.y_pair.distance, tile.cos[i],
-                                             tile.sin[i]},
-                      lanes);
+            rotate_each(ColumnPair<In, Out, T>{x + i * of.x_pair.step + h * of.x_head_stride, of.x_pair.distance,
+                                               y + i * of.y_pair.step + h * of.y_head_stride, of.y_pair.distance,
+                                               tile.cos[i], tile.sin[i]},
+                        lanes);
 }
 
 // ---- Rows and features ----
@@ -216,14 +221,14 @@ ROPE_ABI void write_row(const Row<T>& row, Index count, T cos_scale, T sin_scale
     if constexpr (Vector<T>::kWidth > 1) {
         using V = Vector<T>;
         for (; i + V::kWidth <= count; i += V::kWidth) {
-            const Pair<V> both = entries<V>(from, i);
+            const Pair<V> both = load_cos_sin<V>(from, i);
             (both.a * V::all(cos_scale)).store(cos + i);
             (both.b * V::all(sin_scale)).store(sin + i);
         }
     }
     for (; i < count; ++i) {
         Pair<T> both = {from.cos[i], from.sin[i]};
-        if (from.fine != nullptr) both = turned(both, from.fine[i], from.fine[from.pairs + i]);
+        if (from.fine != nullptr) both = rotated(both, from.fine[i], from.fine[from.pairs + i]);
         cos[i] = both.a * cos_scale;
         sin[i] = both.b * sin_scale;
     }
@@ -252,14 +257,11 @@ ROPE_ABI constexpr CopyFeatures<In, Out>* copy_features() noexcept {
 
 template <class In, class Out, class T>
 inline constexpr RotateKernels<In, Out, T> kByPairs = {
-    by_pairs<In, Out, T>(), nullptr, nullptr, &turn_lanes<In, Out, T>, &write_row<T>, copy_features<In, Out, T>()};
+    by_pairs<In, Out, T>(), nullptr, nullptr, &rotate_columns<In, Out, T>, &write_row<T>, copy_features<In, Out, T>()};
 template <class Block, class In, class Out, class T>
-inline constexpr RotateKernels<In, Out, T> kByBlocks = {&turn_by_blocks<Block, In, Out, T>,
-                                                        nullptr,
-                                                        single_heads<Block, In, Out, T>(),
-                                                        &turn_lanes<In, Out, T>,
-                                                        &write_row<T>,
-                                                        copy_features<In, Out, T>()};
+inline constexpr RotateKernels<In, Out, T> kByBlocks = {
+    &rotate_by_blocks<Block, In, Out, T>, nullptr,       single_heads<Block, In, Out, T>(),
+    &rotate_columns<In, Out, T>,          &write_row<T>, copy_features<In, Out, T>()};
 
 template <Layout layout, class In, class Out, class T>
 ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {

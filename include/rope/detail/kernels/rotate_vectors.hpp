@@ -8,40 +8,40 @@ namespace detail {
 namespace ROPE_ISA {
 
 template <class V>
-ROPE_INLINE Pair<V> turned(Pair<V> x, Pair<V> by) noexcept {
-    return {multiply_subtract(x.a, by.a, x.b * by.b), multiply_add(x.b, by.a, x.a * by.b)};
+ROPE_INLINE Pair<V> rotated(Pair<V> x, Pair<V> by) noexcept {
+    return {fms(x.a, by.a, x.b * by.b), fma(x.b, by.a, x.a * by.b)};
 }
 
 // Which lanes of a vector are stored: all, or all but the first.
-struct ROPE_ABI All {
-    ROPE_INLINE All twice() const noexcept { return {}; }
+struct ROPE_ABI WholeVector {
+    ROPE_INLINE WholeVector twice() const noexcept { return {}; }
 };
-struct ROPE_ABI Kept {
+struct ROPE_ABI SkipFirst {
     Index count;
-    ROPE_INLINE Kept twice() const noexcept { return {2 * count}; }
+    ROPE_INLINE SkipFirst twice() const noexcept { return {2 * count}; }
 };
 
 template <class V, class P>
-ROPE_INLINE void put(V v, P* p, All) noexcept {
+ROPE_INLINE void store(V v, P* p, WholeVector) noexcept {
     v.store(p);
 }
 template <class V, class P>
-ROPE_INLINE void put(V v, P* p, Kept kept) noexcept {
-    v.store_after(p, kept.count);
+ROPE_INLINE void store(V v, P* p, SkipFirst kept) noexcept {
+    v.store_skipping_first(p, kept.count);
 }
 
 /// Two vectors, as one. What uses a result waits for both of it, so that compilers keep the order that is written here:
 /// each operation on the first, then on the second, then the next operation. On a Zen 3 that takes 0.95 of what g++'s
 /// own order takes. (Each has a name first, because arguments are evaluated in any order.)
 template <class T>
-struct ROPE_ABI Two {
+struct ROPE_ABI VectorPair {
     using V = Vector<T>;
     V first, second;
 
     template <class P>
-    ROPE_INLINE static Two load(const P* p) noexcept {
+    ROPE_INLINE static VectorPair load(const P* p) noexcept {
         V x = V::load(p), y = V::load(p + V::kWidth);
-        hold(x, y);
+        in_registers(x, y);
         return {x, y};
     }
     template <class P>
@@ -49,35 +49,35 @@ struct ROPE_ABI Two {
         first.store(p);
         second.store(p + V::kWidth);
     }
-    ROPE_INLINE Two swapped() const noexcept {
-        V x = first.swapped(), y = second.swapped();
-        hold(x, y);
+    ROPE_INLINE VectorPair swap_adjacent() const noexcept {
+        V x = first.swap_adjacent(), y = second.swap_adjacent();
+        in_registers(x, y);
         return {x, y};
     }
 };
 template <class T>
-ROPE_INLINE Two<T> operator*(Two<T> a, Two<T> b) noexcept {
+ROPE_INLINE VectorPair<T> operator*(VectorPair<T> a, VectorPair<T> b) noexcept {
     Vector<T> x = a.first * b.first, y = a.second * b.second;
-    hold(x, y);
+    in_registers(x, y);
     return {x, y};
 }
 template <class T>
-ROPE_INLINE Two<T> multiply_add(Two<T> a, Two<T> b, Two<T> c) noexcept {
-    Vector<T> x = multiply_add(a.first, b.first, c.first), y = multiply_add(a.second, b.second, c.second);
-    hold(x, y);
+ROPE_INLINE VectorPair<T> fma(VectorPair<T> a, VectorPair<T> b, VectorPair<T> c) noexcept {
+    Vector<T> x = fma(a.first, b.first, c.first), y = fma(a.second, b.second, c.second);
+    in_registers(x, y);
     return {x, y};
 }
 template <class T>
-ROPE_INLINE Two<T> multiply_subtract(Two<T> a, Two<T> b, Two<T> c) noexcept {
-    Vector<T> x = multiply_subtract(a.first, b.first, c.first), y = multiply_subtract(a.second, b.second, c.second);
-    hold(x, y);
+ROPE_INLINE VectorPair<T> fms(VectorPair<T> a, VectorPair<T> b, VectorPair<T> c) noexcept {
+    Vector<T> x = fms(a.first, b.first, c.first), y = fms(a.second, b.second, c.second);
+    in_registers(x, y);
     return {x, y};
 }
 template <class T>
-ROPE_INLINE Two<T> multiply_subtract_add(Two<T> a, Two<T> b, Two<T> c) noexcept {
-    Vector<T> x = multiply_subtract_add(a.first, b.first, c.first);
-    Vector<T> y = multiply_subtract_add(a.second, b.second, c.second);
-    hold(x, y);
+ROPE_INLINE VectorPair<T> fmaddsub(VectorPair<T> a, VectorPair<T> b, VectorPair<T> c) noexcept {
+    Vector<T> x = fmaddsub(a.first, b.first, c.first);
+    Vector<T> y = fmaddsub(a.second, b.second, c.second);
+    in_registers(x, y);
     return {x, y};
 }
 
@@ -87,12 +87,12 @@ ROPE_INLINE EvenOdd<X> operator*(EvenOdd<X> a, EvenOdd<X> b) noexcept {
     return {a.even * b.even, a.odd * b.odd};
 }
 template <class X>
-ROPE_INLINE EvenOdd<X> multiply_add(EvenOdd<X> a, EvenOdd<X> b, EvenOdd<X> c) noexcept {
-    return {multiply_add(a.even, b.even, c.even), multiply_add(a.odd, b.odd, c.odd)};
+ROPE_INLINE EvenOdd<X> fma(EvenOdd<X> a, EvenOdd<X> b, EvenOdd<X> c) noexcept {
+    return {fma(a.even, b.even, c.even), fma(a.odd, b.odd, c.odd)};
 }
 template <class X>
-ROPE_INLINE EvenOdd<X> multiply_subtract(EvenOdd<X> a, EvenOdd<X> b, EvenOdd<X> c) noexcept {
-    return {multiply_subtract(a.even, b.even, c.even), multiply_subtract(a.odd, b.odd, c.odd)};
+ROPE_INLINE EvenOdd<X> fms(EvenOdd<X> a, EvenOdd<X> b, EvenOdd<X> c) noexcept {
+    return {fms(a.even, b.even, c.even), fms(a.odd, b.odd, c.odd)};
 }
 
 }  // namespace ROPE_ISA

@@ -60,7 +60,7 @@ ROPE_ABI inline Status check_delta(Index delta, bool has_two_schedules) noexcept
     if (has_two_schedules)
         return invalid("delta is {}; between two schedules a move depends on the position: give old and new positions.",
                        {delta});
-    if (delta >= -2 * kFarthest && delta <= 2 * kFarthest) return Status();
+    if (delta >= -2 * kMaxPosition && delta <= 2 * kMaxPosition) return Status();
     return out_of_range("delta is {}; it must be from -2^53 to 2^53.", {delta});
 }
 

@@ -25,7 +25,7 @@ namespace detail {
 
 /// The last position that a schedule's numbers for seq_len are meant for.
 ROPE_ABI inline Index last_position(const Config& config, Index seq_len) noexcept {
-    return std::min(kFarthest, longest_sequence(config, seq_len) - 1);
+    return std::min(kMaxPosition, longest_sequence(config, seq_len) - 1);
 }
 
 ROPE_ABI inline Status check_map_of_config(const AxisMap& map) noexcept {
@@ -51,13 +51,13 @@ ROPE_ABI inline Status check_tokens(Index pairs, Index seq, Index batch) noexcep
 
 /// For positions beyond what a schedule's numbers are meant for.
 ROPE_ABI inline const char* advice(Index last) noexcept {
-    return last < kFarthest ? " (Name the longest sequence as seq_len.)" : "";
+    return last < kMaxPosition ? " (Name the longest sequence as seq_len.)" : "";
 }
 
 /// Positions as apply takes them, up to the last that the frequencies are for; `prefix` says which they are.
 ROPE_ABI inline Status check_positions(const char* prefix, const Positions& p, Index axes, Index seq, Index batch,
                                        Index last) noexcept {
-    const TableShape shape = {0, -kFarthest, last + kFarthest + 1, "schedule"};
+    const TableShape shape = {0, -kMaxPosition, last + kMaxPosition + 1, "schedule"};
     const Status s = check_positions(p, batch, seq, shape);
     if (s.ok()) return s;
     if (axes > 1 && p.kind() == Positions::Kind::ids && p.count() == axes * batch * seq)
@@ -79,12 +79,12 @@ ROPE_ABI inline Status check_axes(const char* name, const AxisPositions& p, Inde
             if (!p.is_in_range(axis, token) || p.as_double(axis, token) > static_cast<double>(last))
                 return out_of_range("{}[{}][{}] is {}; it must be from -2^52 to {}.{}",
                                     {name, axis, token, p.as_double(axis, token),
-                                     last == kFarthest ? "2^52" : Message("{}", {last}).text(), advice(last)});
+                                     last == kMaxPosition ? "2^52" : Message("{}", {last}).text(), advice(last)});
     return Status();
 }
 
 /// A magnitude that grows (xPos) changes by e to the power of this at most.
-inline constexpr double kMostGrowth = 64.0;
+inline constexpr double kMaxGrowth = 64.0;
 
 /// Magnitudes that grow stay numbers, over so many positions by each.
 ROPE_ABI inline Status check_growth(const List<double>& of_new, double new_farthest, const List<double>& of_old,
@@ -92,7 +92,7 @@ ROPE_ABI inline Status check_growth(const List<double>& of_new, double new_farth
     for (std::size_t i = 0; i < std::max(of_new.size(), of_old.size()); ++i) {
         const double change = (of_new.empty() ? 0.0 : std::fabs(of_new[i]) * new_farthest) +
                               (of_old.empty() ? 0.0 : std::fabs(of_old[i]) * old_farthest);
-        if (change > kMostGrowth)
+        if (change > kMaxGrowth)
             return out_of_range(
                 "the magnitude of pair {} would change by up to e^{} (xPos); it must stay within e^-64 .. e^64.",
                 {order.pair(static_cast<Index>(i)), change});

@@ -6,6 +6,7 @@
 
 #include "../../errors.hpp"
 #include "../../positions.hpp"
+#include "../../tensor_view.hpp"
 #include "../../types.hpp"
 
 #include "../base/hide_macros.hpp"
@@ -15,15 +16,15 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 /// What a call may do with a table, as bits.
-using Uses = unsigned char;
-inline constexpr Uses kInterleaved = 1, kHalfSplit = 2, kInverse = 4;
+using Capabilities = unsigned char;
+inline constexpr Capabilities kInterleaved = 1, kHalfSplit = 2, kInverse = 4;
 
 /// What a call needs to know of a table.
 struct ROPE_ABI TableShape {
     Index head_dim, first_position, max_positions;
-    const char* name = "cache";  // as messages call it
-    Uses refused = 0;            // what it is not made for
-    Index batch = 0;             // entries that a call must have; 0: any
+    const char* name = "cache";    // as messages call it
+    Capabilities unsupported = 0;  // what it is not made for
+    Index batch = 0;               // entries that a call must have; 0: any
 };
 
 /// Unsigned positions beyond the largest Index come as the largest Index.

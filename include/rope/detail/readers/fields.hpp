@@ -97,7 +97,7 @@ ROPE_COLD std::string in_words_of_the_file(const CheckResult& status, const std:
 /// Checks a model and gives it its warnings. After an error, the error is thrown and the model is empty.
 ROPE_COLD ModelConfig finished(ModelConfig model, Diagnostics diagnostics) {
     if (diagnostics.ok()) diagnostics.status = validate(model);
-    if (!proceed(diagnostics.status)) return {};
+    if (!ok_or_raise(diagnostics.status)) return {};
     model.warnings = std::move(diagnostics.warnings);
     return model;
 }

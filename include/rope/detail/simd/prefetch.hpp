@@ -37,16 +37,16 @@ ROPE_INLINE void prefetch_line(std::uintptr_t address) noexcept {
 inline constexpr std::uintptr_t kNearPrefetchDistance = 1024;
 
 /// What kernels ask for beside their work on two vectors at x: nothing, or the 128 bytes of two wide ones, near ahead.
-struct ROPE_ABI AskNothing {
+struct ROPE_ABI NoPrefetch {
     template <class In>
     ROPE_INLINE void operator()(const In*) const noexcept {}
 };
-struct ROPE_ABI AskNear {
+struct ROPE_ABI PrefetchNear {
     template <class In>
     ROPE_INLINE void operator()(const In* x) const noexcept {
-        const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(x) + kNearPrefetchDistance;
-        prefetch_line<false>(ahead);
-        prefetch_line<false>(ahead + 64);
+        const std::uintptr_t prefetch_features = reinterpret_cast<std::uintptr_t>(x) + kNearPrefetchDistance;
+        prefetch_line<false>(prefetch_features);
+        prefetch_line<false>(prefetch_features + 64);
     }
 };
 
@@ -55,16 +55,16 @@ struct ROPE_ABI AskNear {
 template <int at_once = 1, class T>
 ROPE_INLINE void prefetch(T* p, Index count) noexcept {
     constexpr bool to_write = !std::is_const_v<T>;
-    std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(p) + kPrefetchDistance;
-    const std::uintptr_t end = ahead + static_cast<std::uintptr_t>(count) * sizeof(T);
+    std::uintptr_t prefetch_features = reinterpret_cast<std::uintptr_t>(p) + kPrefetchDistance;
+    const std::uintptr_t end = prefetch_features + static_cast<std::uintptr_t>(count) * sizeof(T);
     if constexpr (at_once == 4)
-        for (; ahead + 192 < end; ahead += 256) {
-            prefetch_line<to_write>(ahead);
-            prefetch_line<to_write>(ahead + 64);
-            prefetch_line<to_write>(ahead + 128);
-            prefetch_line<to_write>(ahead + 192);
+        for (; prefetch_features + 192 < end; prefetch_features += 256) {
+            prefetch_line<to_write>(prefetch_features);
+            prefetch_line<to_write>(prefetch_features + 64);
+            prefetch_line<to_write>(prefetch_features + 128);
+            prefetch_line<to_write>(prefetch_features + 192);
         }
-    for (; ahead < end; ahead += 64) prefetch_line<to_write>(ahead);
+    for (; prefetch_features < end; prefetch_features += 64) prefetch_line<to_write>(prefetch_features);
 }
 
 }  // namespace detail

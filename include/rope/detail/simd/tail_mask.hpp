@@ -17,10 +17,10 @@ ROPE_ABI constexpr KeptBytes make_kept_bytes() noexcept {
     for (Index i = 0; i < kLongestVector; ++i) bytes.mask[i] = 0xff;
     return bytes;
 }
-inline constexpr KeptBytes kKeptBytes = make_kept_bytes();
+inline constexpr KeptBytes kTailMaskBytes = make_kept_bytes();
 
 /// `kept` bytes of ones, then zeros: as many of both together as the longest vector has.
-ROPE_INLINE const unsigned char* kept_bytes(Index kept) noexcept { return kKeptBytes.mask + kLongestVector - kept; }
+ROPE_INLINE const unsigned char* tail_mask(Index kept) noexcept { return kTailMaskBytes.mask + kLongestVector - kept; }
 
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -21,7 +21,7 @@ namespace detail {
 /// T is: as names that depend on T, because a unit that makes no table then does not compile what keeps them.
 struct ROPE_ABI ExactTypes {
     using Angle = CosSin<DoubleDouble>;
-    using Fraction = Turns;
+    using Fraction = Phase;
 };
 template <class T>
 struct WorkingType;
@@ -100,12 +100,12 @@ class ROPE_ABI AngleRows {
     /// `blocks`. False when there is no memory.
     ROPE_ABI bool prepare(const Frequencies& f, Index fine_rows, Index blocks) {
         pairs_ = static_cast<Index>(f.inv_freq.size());
-        turns_.reset(new (std::nothrow) Fraction[size(pairs_)]);
+        phase_.reset(new (std::nothrow) Fraction[size(pairs_)]);
         between_.reset(new (std::nothrow) Angle[size(pairs_ * blocks)]);
         anchor_.reset(new (std::nothrow) Angle[size(pairs_)]);
         fine_.reset(new (std::nothrow) Work[size(2 * pairs_ * fine_rows)]);
-        if (!turns_ || !between_ || !anchor_ || !fine_) return false;
-        for (Index i = 0; i < pairs_; ++i) turns_[size(i)] = turns_from_radians(frequency(f, i));
+        if (!phase_ || !between_ || !anchor_ || !fine_) return false;
+        for (Index i = 0; i < pairs_; ++i) phase_[size(i)] = phase_from_radians(frequency(f, i));
         walk(1, fine_rows, [&](Index row, Index i, Angle angle) {
             put(f, i, angle, 1.0, exact(row), WorkingRow<Work>{cos_of(row), sin_of(row)});
         });
@@ -122,7 +122,7 @@ class ROPE_ABI AngleRows {
     ROPE_ABI void make_coarse(const Frequencies& f, Index block, WorkingRow<Work> to) noexcept {
         const Index anchor = floor_divide(block, kAnchorBlocks) * kAnchorBlocks;
         if (anchor != anchor_block_)
-            for (Index i = 0; i < pairs_; ++i) anchor_[size(i)] = cos_sin(turns_[size(i)] * (anchor * kFineRows));
+            for (Index i = 0; i < pairs_; ++i) anchor_[size(i)] = cos_sin(phase_[size(i)] * (anchor * kFineRows));
         anchor_block_ = anchor;
         const Angle* const between = &between_[size((block - anchor) * pairs_)];
         const DoubleDouble growing = exact(block * kFineRows) - exact(f.centre);
@@ -130,13 +130,13 @@ class ROPE_ABI AngleRows {
     }
 
     /// The angle that pair i turns by over `whole` + `part` positions.
-    ROPE_ABI Turns turns(const Frequencies& f, Index i, Index whole, double part) const noexcept {
-        const Turns at_whole = turns_[size(i)] * whole;
-        return part == 0.0 ? at_whole : at_whole + turns_from_radians(frequency(f, i) * DoubleDouble{part, 0.0});
+    ROPE_ABI Phase phase(const Frequencies& f, Index i, Index whole, double part) const noexcept {
+        const Phase at_whole = phase_[size(i)] * whole;
+        return part == 0.0 ? at_whole : at_whole + phase_from_radians(frequency(f, i) * DoubleDouble{part, 0.0});
     }
 
     /// cos and sin of an angle, times the magnitude of pair i at that position.
-    ROPE_ABI CosSin<DoubleDouble> grown(const Frequencies& f, Index i, Turns angle, Index whole,
+    ROPE_ABI CosSin<DoubleDouble> grown(const Frequencies& f, Index i, Phase angle, Index whole,
                                         double part) const noexcept {
         const DoubleDouble m =
             magnitude(f, i, f.attention_factor, exact(whole) + DoubleDouble{part, 0.0} - exact(f.centre));
@@ -160,8 +160,8 @@ class ROPE_ABI AngleRows {
     template <class Take>
     ROPE_ABI void walk(Index step, Index rows, const Take& take) const {
         for (Index i = 0; i < pairs_; ++i) {
-            const Angle by = cos_sin(turns_[size(i)] * step);
-            Angle now = cos_sin(Turns());
+            const Angle by = cos_sin(phase_[size(i)] * step);
+            Angle now = cos_sin(Phase());
             for (Index row = 0; row < rows; ++row, now = now * by) take(row, i, now);
         }
     }
@@ -182,7 +182,7 @@ class ROPE_ABI AngleRows {
     }
 
     Index pairs_ = 0;
-    std::unique_ptr<Fraction[]> turns_;  // of each pair, per position
+    std::unique_ptr<Fraction[]> phase_;  // of each pair, per position
     std::unique_ptr<Work[]> fine_;       // fine rows
     std::unique_ptr<Angle[]> between_;   // from an anchor to each of its blocks
     std::unique_ptr<Angle[]> anchor_;    // the last one that was used

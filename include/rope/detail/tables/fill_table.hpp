@@ -65,7 +65,7 @@ ROPE_ABI inline CosSin<float> cos_sin_nearest(float angle) noexcept {
     const CosSin<float> low = {static_cast<float>(c - c * margin), static_cast<float>(s - s * margin)};
     const CosSin<float> high = {static_cast<float>(c + c * margin), static_cast<float>(s + s * margin)};
     if (low.cos == high.cos && low.sin == high.sin) return low;
-    const CosSin<DoubleDouble> exact = cos_sin(turns_from_radians(static_cast<double>(angle)));
+    const CosSin<DoubleDouble> exact = cos_sin(phase_from_radians(static_cast<double>(angle)));
     return {round_to_float(exact.cos), round_to_float(exact.sin)};
 }
 

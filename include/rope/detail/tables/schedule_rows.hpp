@@ -51,7 +51,7 @@ struct ROPE_ABI ScheduleRows {
     using Row = WorkingRow<Work>;
 
     Frequencies f;
-    Index last = kFarthest;  // position that the frequencies are for
+    Index last = kMaxPosition;  // position that the frequencies are for
     Angles angles;
     CoarseRows<Work> coarse;
 
@@ -73,9 +73,9 @@ struct ROPE_ABI ScheduleRows {
         return from(angles.fine(position - block_of(position) * Angles::kFineRows), i);
     }
 
-    ROPE_ABI Turns turns(Index i, Place p) const noexcept { return angles.turns(f, i, p.whole, p.part); }
+    ROPE_ABI Phase phase(Index i, Place p) const noexcept { return angles.phase(f, i, p.whole, p.part); }
     /// cos and sin of an angle, times the magnitude of pair i at a position.
-    ROPE_ABI CosSin<DoubleDouble> grown(Index i, Turns angle, Place p) const noexcept {
+    ROPE_ABI CosSin<DoubleDouble> grown(Index i, Phase angle, Place p) const noexcept {
         return angles.grown(f, i, angle, p.whole, p.part);
     }
 

@@ -68,10 +68,10 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         const Index entries = static_cast<Index>(new_.f.inv_freq.size());
         const Index pairs = map.is_mixed ? entries / map.axes : entries;
         if (slice.head_dim == 0) slice.head_dim = 2 * pairs;
-        if (!proceed(check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return false;
+        if (!ok_or_raise(check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return false;
         if (!map.is_mixed) order_ = axis_order(map, pairs);
         if (!new_.prepare(order_, map.is_mixed) || (has_two_ && !old_.prepare(order_, map.is_mixed)))
-            return proceed(
+            return ok_or_raise(
                 out_of_memory("There is no memory for what rows of {} entries are built from.", {2 * pairs}));
         map_ = std::move(map);
         this->pairs_ = pairs;
@@ -87,7 +87,7 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
     template <class Executor, class MoveOf>
     ROPE_ABI bool build_rows(Index seq, Index batch, bool is_slow, Executor& executor, const MoveOf& move_of) {
         const Index tokens = batch * seq;
-        if (!proceed(check_growth_of(tokens, move_of)) || !make_room(tokens)) return false;
+        if (!ok_or_raise(check_growth_of(tokens, move_of)) || !make_room(tokens)) return false;
         T* const to = memory_ != nullptr ? memory_ : own_.get();
         forget();
         release();
@@ -127,7 +127,7 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
 
     ROPE_ABI const T* find(Index row) const {
         if (row >= 0 && row < rows_) return this->source_.cos + row * this->source_.stride;
-        proceed(out_of_range("row is {}; there are {} rows, the first of which is 0.", {row, rows_}));
+        ok_or_raise(out_of_range("row is {}; there are {} rows, the first of which is 0.", {row, rows_}));
         return nullptr;
     }
 
@@ -147,7 +147,7 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
                 const Move m = move_of(axis, token);
                 const double begin = new_.f.centre + (has_two_ ? 0.0 : at(m.from));
                 const double by_new = std::fabs(at(m.to) - begin), by_old = std::fabs(at(m.from) + old_.f.centre);
-                if (new_most * by_new + old_most * by_old <= kMostGrowth) continue;
+                if (new_most * by_new + old_most * by_old <= kMaxGrowth) continue;
                 const Status s = check_growth(new_.f.log_growth, by_new, old_.f.log_growth, by_old, order_);
                 if (!s.ok()) return s;
             }
@@ -158,13 +158,14 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
     ROPE_ABI bool make_room(Index rows) {
         if (rows <= room_) return true;
         if (memory_ != nullptr)
-            return proceed(invalid("batch * seq is {}; the memory given to use_memory holds {} rows.", {rows, room_}));
-        if (!proceed(check_table_size("batch * seq", rows, rows, 2 * this->pairs_, sizeof(T)))) return false;
+            return ok_or_raise(
+                invalid("batch * seq is {}; the memory given to use_memory holds {} rows.", {rows, room_}));
+        if (!ok_or_raise(check_table_size("batch * seq", rows, rows, 2 * this->pairs_, sizeof(T)))) return false;
         Index room = std::max(rows, 2 * room_);
         std::shared_ptr<T[]> memory;
         if (table_can_be(room, 2 * this->pairs_, sizeof(T))) memory = table_memory<T>(room, 2 * this->pairs_);
         if (memory == nullptr) memory = table_memory<T>(room = rows, 2 * this->pairs_);
-        if (memory == nullptr) return proceed(no_memory(rows, 2 * this->pairs_, sizeof(T)));
+        if (memory == nullptr) return ok_or_raise(no_memory(rows, 2 * this->pairs_, sizeof(T)));
         own_ = std::move(memory);
         room_ = room;
         return true;
@@ -215,7 +216,7 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
 
     template <class MoveOf>
     ROPE_ABI void write_token(T* to, Index token, const MoveOf& move_of) const {
-        Move moves[kMostAxes];
+        Move moves[kMaxAxes];
         bool all_equal = !map_.is_mixed;
         for (Index axis = 0; axis < map_.axes; ++axis) {
             moves[axis] = move_of(axis, token);
@@ -224,7 +225,7 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         if (all_equal) return write_run(to, {0, 0, this->pairs_}, moves[0]);
         for (const Run& run : order_.runs) write_run(to, run, moves[run.axis]);
         for (Index i = 0; map_.is_mixed && i < this->pairs_; ++i) {
-            Turns angle;
+            Phase angle;
             for (Index axis = 0; axis < map_.axes; ++axis)
                 angle = angle + angle_of(axis * this->pairs_ + i, moves[axis]);
             put(new_.grown(i, angle, {0, 0.0}), to + i, to + this->pairs_ + i);
@@ -261,11 +262,11 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         write_({a, a + kChunk}, {b, b + kChunk}, count, cos, sin);
     }
 
-    ROPE_ABI Turns angle_of(Index i, const Move& m) const noexcept {
-        return new_.turns(i, m.to) + -(has_two_ ? old_ : new_).turns(i, m.from);
+    ROPE_ABI Phase angle_of(Index i, const Move& m) const noexcept {
+        return new_.phase(i, m.to) + -(has_two_ ? old_ : new_).phase(i, m.from);
     }
     ROPE_ABI CosSin<DoubleDouble> at_fraction(Index i, const Move& m) const noexcept {
-        const Turns angle = angle_of(i, m);
+        const Phase angle = angle_of(i, m);
         if (!has_two_) return new_.grown(i, angle, {m.to.whole - m.from.whole, m.to.part - m.from.part});
         const DoubleDouble reciprocal = old_.grown(i, {}, {-m.from.whole, -m.from.part}).cos;
         const CosSin<DoubleDouble> entry = new_.grown(i, angle, m.to);

@@ -36,7 +36,7 @@ ROPE_ABI inline double angle_beyond(const Rule& rule, const Sample& sample, Inde
         const Eigen::Index column = eigen_index(token * sample.heads + h);
         const auto before = sample.before.col(column);
         const auto after = sample.after.col(column);
-        const PairOfDoubles by_rule = rule.turn({before[a], before[b]}, given.a, given.b);
+        const PairOfDoubles by_rule = rule.rotate({before[a], before[b]}, given.a, given.b);
         dot += by_rule.a * after[a] + by_rule.b * after[b];
         cross += by_rule.a * after[b] - by_rule.b * after[a];
     }
@@ -54,12 +54,12 @@ ROPE_ABI inline double freedom_of(const Rule& rule, Index pair, Index position) 
 /// nearest angle that the heads of the result show together.
 ROPE_ABI inline PairOfDoubles cos_sin_of(const Rule& rule, const Sample& sample, Index token, Index pair) {
     const Index position = rule.position(sample, token);
-    const reference::Turn turn = reference::turn(rule.frequencies, pair, position);
-    const PairOfDoubles given = {static_cast<double>(turn.cos), static_cast<double>(turn.sin)};
+    const reference::CosSin cos_sin = reference::cos_sin(rule.frequencies, pair, position);
+    const PairOfDoubles given = {static_cast<double>(cos_sin.cos), static_cast<double>(cos_sin.sin)};
     if (!(rule.angle_slack > 0.0)) return given;
     const double most = freedom_of(rule, pair, position);
     const double more = std::clamp(angle_beyond(rule, sample, token, pair, given), -most, most);
-    return turned(given, std::cos(more), std::sin(more));
+    return rotated(given, std::cos(more), std::sin(more));
 }
 
 /// Replaces the frequencies of the rule by those that the result shows. An angle shows itself only but for whole
@@ -161,14 +161,14 @@ ROPE_ABI inline bool fits(const Rule& rule, const Sample& sample, const Limits& 
             const reference::PairIndex at = reference::pair_index(rule.layout, i, pairs);
             const Eigen::Index a = eigen_index(rule.slice.rotary_offset + at.a);
             const Eigen::Index b = eigen_index(rule.slice.rotary_offset + at.b);
-            const PairOfDoubles turn = cos_sin_of(rule, sample, token, i);
+            const PairOfDoubles cos_sin = cos_sin_of(rule, sample, token, i);
             freedom[a] = freedom[b] = freedom_of(rule, i, position);
             const double t = angle_size(rule.frequencies, i, position);
             const double angle_error = rule.angle_slack > 0.0 ? 0.0 : 0x1p-48 * t;
             const double relative = 2 * limits.relative(t) + limits.of_reference(t) + angle_error;
             for (Eigen::Index h = 0; h < heads; ++h) {
                 const PairOfDoubles x = {expected(a, h), expected(b, h)};
-                const PairOfDoubles y = rule.turn(x, turn.a, turn.b);
+                const PairOfDoubles y = rule.rotate(x, cos_sin.a, cos_sin.b);
                 expected(a, h) = y.a;
                 expected(b, h) = y.b;
                 room(a, h) = room(b, h) =
@@ -188,7 +188,7 @@ ROPE_ABI inline bool fits(const Rule& rule, const Sample& sample, const Limits& 
 ROPE_ABI inline const Hypothesis* find_mistake(Rule right, const Config* config, const Sample& sample,
                                                const Limits& limits) {
     right.position = [](const Sample& s, Index token) { return s.positions[static_cast<std::size_t>(token)]; };
-    right.turn = [](PairOfDoubles x, double c, double s) { return turned(x, c, s); };
+    right.rotate = [](PairOfDoubles x, double c, double s) { return rotated(x, c, s); };
     for (const Hypothesis& hypothesis : hypotheses()) {
         Rule rule = right;
         if (!hypothesis.make(rule, config)) continue;

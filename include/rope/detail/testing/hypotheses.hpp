@@ -25,7 +25,7 @@ using reference::detail_reference::eigen_index;
 struct ROPE_ABI PairOfDoubles {
     double a, b;
 };
-ROPE_ABI inline PairOfDoubles turned(PairOfDoubles x, double c, double s) noexcept {
+ROPE_ABI inline PairOfDoubles rotated(PairOfDoubles x, double c, double s) noexcept {
     return {x.a * c - x.b * s, x.b * c + x.a * s};
 }
 
@@ -82,7 +82,7 @@ struct ROPE_ABI Rule {
     /// The sequence length for which the frequencies were made, for those of other Configs.
     Index seq_len = 0;
     Index (*position)(const Sample&, Index token) = nullptr;
-    PairOfDoubles (*turn)(PairOfDoubles x, double c, double s) = nullptr;
+    PairOfDoubles (*rotate)(PairOfDoubles x, double c, double s) = nullptr;
 };
 
 struct ROPE_ABI Hypothesis {
@@ -124,7 +124,7 @@ ROPE_ABI inline const auto& hypotheses() noexcept {
     static constexpr Hypothesis table[] = {
         {"no rotation", "Every feature came back as it went in.",
          [](Rule& rule, const Config*) {
-             rule.turn = [](PairOfDoubles x, double, double) { return x; };
+             rule.rotate = [](PairOfDoubles x, double, double) { return x; };
              return true;
          }},
         {"other layout",
@@ -136,19 +136,19 @@ ROPE_ABI inline const auto& hypotheses() noexcept {
          }},
         {"sign of sin", "Every pair was turned backwards: a cos + b sin, b cos - a sin, which is the inverse rotation.",
          [](Rule& rule, const Config*) {
-             rule.turn = [](PairOfDoubles x, double c, double s) { return turned(x, c, -s); };
+             rule.rotate = [](PairOfDoubles x, double c, double s) { return rotated(x, c, -s); };
              return true;
          }},
         {"cos and sin swapped", "The sine stood where the cosine belongs, and the reverse.",
          [](Rule& rule, const Config*) {
-             rule.turn = [](PairOfDoubles x, double c, double s) { return turned(x, s, c); };
+             rule.rotate = [](PairOfDoubles x, double c, double s) { return rotated(x, s, c); };
              return true;
          }},
         {"first half overwritten",
          "The second feature of each pair was computed from the first one's new value instead of its old "
          "one.",
          [](Rule& rule, const Config*) {
-             rule.turn = [](PairOfDoubles x, double c, double s) {
+             rule.rotate = [](PairOfDoubles x, double c, double s) {
                  const double a = x.a * c - x.b * s;
                  return PairOfDoubles{a, a * s + x.b * c};
              };

@@ -260,7 +260,7 @@ template <class T, class Rotate, class Inverse>
 ROPE_ABI inline Report measure_all(Rotate& rotate, Inverse& inverse, Layout layout, const Model& model,
                                    const Options& options) {
     Report report;
-    if (!rope::detail::proceed(check(model, options))) return report;
+    if (!rope::detail::ok_or_raise(check(model, options))) return report;
     const Format& type = kFormat<typename ElementTraits<T>::storage>;
     const double m = model.frequencies.attention_factor;
     const Setup s = {model,

@@ -30,7 +30,7 @@ ROPE_ABI inline Status check(const Model& model, const Options& options) noexcep
     using rope::detail::invalid;
     using rope::detail::is_finite;
     constexpr Index kMost = 4096;
-    constexpr Index kMostPosition = 2147483647;
+    constexpr Index kMaxTestedPosition = 2147483647;
     if (!model.unusable.ok()) return model.unusable;
     if (const Status s = rope::check(model.frequencies); !s.ok()) return s;
     if (!model.frequencies.log_growth.empty())
@@ -52,8 +52,9 @@ ROPE_ABI inline Status check(const Model& model, const Options& options) noexcep
         return invalid("options.seq is {}; it must be from 1 to {}.", {options.seq, kMost});
     if (options.positions.size() > static_cast<std::size_t>(kMost))
         return invalid("options.positions has {} entries; it must have at most {}.", {options.positions.size(), kMost});
-    if (options.max_position < 1 || options.max_position > kMostPosition)
-        return invalid("options.max_position is {}; it must be from 1 to {}.", {options.max_position, kMostPosition});
+    if (options.max_position < 1 || options.max_position > kMaxTestedPosition)
+        return invalid("options.max_position is {}; it must be from 1 to {}.",
+                       {options.max_position, kMaxTestedPosition});
     for (std::size_t i = 0; i < options.positions.size(); ++i)
         if (options.positions[i] < 0 || options.positions[i] > options.max_position)
             return invalid("options.positions[{}] is {}; it must be from 0 to options.max_position ({}).",

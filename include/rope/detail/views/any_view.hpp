@@ -41,8 +41,10 @@ ROPE_INLINE AnyView erased(const char* name, const TensorView<T>& v) noexcept {
             const_cast<std::remove_const_t<T>*>(v.data),
             static_cast<Index>(sizeof(T)),
             &kTypeTag<Storage>,
-            {alone(v.batch), alone(v.seq), alone(v.heads), alone(v.head_dim)},
-            {alone(v.batch_stride), alone(v.seq_stride), alone(v.head_stride), alone(v.feature_stride)}};
+            {hide_from_optimizer(v.batch), hide_from_optimizer(v.seq), hide_from_optimizer(v.heads),
+             hide_from_optimizer(v.head_dim)},
+            {hide_from_optimizer(v.batch_stride), hide_from_optimizer(v.seq_stride), hide_from_optimizer(v.head_stride),
+             hide_from_optimizer(v.feature_stride)}};
 }
 
 /// The stride that is taken: an axis of one element may name any, and never takes it.

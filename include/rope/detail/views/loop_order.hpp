@@ -17,34 +17,34 @@ namespace detail {
 inline constexpr Index kAllHeads = std::numeric_limits<Index>::max();
 
 /// The axes from the outermost to the innermost.
-struct ROPE_ABI Order {
+struct ROPE_ABI LoopOrder {
     Axis outer = kBatchAxis, middle = kSeqAxis, inner = kHeadAxis;
     /// How many heads of a token one row of cos and sin goes over while it is held in registers: all of them, or a few
     /// that are finished before the next are begun.
     Index heads_at_once = kAllHeads;
-    /// Whether kernels ask for memory near ahead: see kLeastAskedNear.
-    bool asks_near = false;
+    /// Whether kernels ask for memory near ahead: see kMinPrefetchNearBytes.
+    bool prefetches_near = false;
     /// The axis along which neighbours in memory are worked on at once; that of the features, too, if there are none.
     Axis lanes = kFeatureAxis;
 };
 
 /// Larger calls than this stream from memory, in the order of memory, and ask for it ahead. One head for each row of cos
 /// and sin is no other case, though half of what is read is the table then. benchmarks/tuning.md has what was measured.
-inline constexpr Index kCachedBytes = Index(16) << 20;
+inline constexpr Index kStreamingBytes = Index(16) << 20;
 
-/// Calls on more memory than kLeastAskedNear, up to kMostAskedNear, find it in L3. Kernels that do little but wait for
+/// Calls on more memory than kMinPrefetchNearBytes, up to kMaxPrefetchNearBytes, find it in L3. Kernels that do little but wait for
 /// it ask for it themselves, near ahead, where one head follows the other: the core's own prefetch of such data changes
 /// from second to second. Where the head ahead is that of a later token (heads before tokens), or has much that is not
 /// rotated, asking would take longer. benchmarks/tuning.md has what was measured.
-inline constexpr Index kLeastAskedNear = Index(1) << 20, kMostAskedNear = Index(8) << 20;
+inline constexpr Index kMinPrefetchNearBytes = Index(1) << 20, kMaxPrefetchNearBytes = Index(8) << 20;
 
 /// A stream rotates as many heads at a time as fit into so many bytes, or into twice as many of 16-bit elements, and at
 /// least one. benchmarks/tuning.md has what was measured.
-inline constexpr Index kStreamedBytes = 512;
+inline constexpr Index kStreamedGroupBytes = 512;
 
 /// By the steps from batch entry to batch entry, from token to token and from head to head: entries before tokens or
 /// tokens before entries; when they stream, all in the order of memory.
-ROPE_NOINLINE void sort(Order& order, const AnyView& v, bool streams) noexcept {
+ROPE_NOINLINE void sort(LoopOrder& order, const AnyView& v, bool exceeds_cache) noexcept {
     // Of batch entries or tokens, if there is one, it is outermost: then the others follow one another.
     constexpr Index farthest = std::numeric_limits<Index>::max();
     Index steps[3] = {farthest, farthest, 0};
@@ -57,9 +57,9 @@ ROPE_NOINLINE void sort(Order& order, const AnyView& v, bool streams) noexcept {
         b = c;
     };
     put_larger_first(order.outer, order.middle);
-    if (!streams) return;
+    if (!exceeds_cache) return;
     const Index bytes = v.extents[kFeatureAxis] * v.element_size;
-    const Index most = v.element_size == 2 ? 2 * kStreamedBytes : kStreamedBytes;
+    const Index most = v.element_size == 2 ? 2 * kStreamedGroupBytes : kStreamedGroupBytes;
     order.heads_at_once = bytes < most ? most / bytes : 1;
     put_larger_first(order.middle, order.inner);
     put_larger_first(order.outer, order.middle);
@@ -69,24 +69,24 @@ ROPE_NOINLINE void sort(Order& order, const AnyView& v, bool streams) noexcept {
 /// prefetch, when it cannot. `lanes` is the axis whose elements are neighbours in memory, or that of the features;
 /// `elsewhere` says that as much is read in another place.
 /// benchmarks/tuning.md has what was measured.
-ROPE_INLINE Order choose_order(const AnyView& v, Index bytes, Axis lanes, bool elsewhere) noexcept {
-    Order order;
+ROPE_INLINE LoopOrder choose_order(const AnyView& v, Index bytes, Axis lanes, bool is_out_of_place) noexcept {
+    LoopOrder order;
     order.lanes = lanes;
-    const bool streams = bytes > kCachedBytes;
-    const Index places = elsewhere ? 2 : 1;
-    order.asks_near = bytes > kLeastAskedNear / places && bytes <= kMostAskedNear / places;
+    const bool exceeds_cache = bytes > kStreamingBytes;
+    const Index places = is_out_of_place ? 2 : 1;
+    order.prefetches_near = bytes > kMinPrefetchNearBytes / places && bytes <= kMaxPrefetchNearBytes / places;
     if (lanes == kBatchAxis) {
         order.outer = kSeqAxis;
         order.middle = kBatchAxis;
-    } else if (lanes != kSeqAxis && (streams || v.extents[kBatchAxis] != 1)) {
-        sort(order, v, streams && v.strides[kFeatureAxis] == 1);
+    } else if (lanes != kSeqAxis && (exceeds_cache || v.extents[kBatchAxis] != 1)) {
+        sort(order, v, exceeds_cache && v.strides[kFeatureAxis] == 1);
     }
     return order;
 }
 
 /// How many tokens that are neighbours in memory are worked on at once, and how many at least, if there are as many:
 /// fewer are joined with those of the next head.
-inline constexpr Index kLanes = 64, kFewLanes = 16;
+inline constexpr Index kLanes = 64, kMinLanes = 16;
 
 /// The next of the pieces, of `most` at most, that `left` is cut into: half of what is left, rather than a last piece
 /// that no vector fits.
@@ -95,9 +95,9 @@ ROPE_INLINE Index piece_of(Index left, Index most) noexcept {
 }
 
 /// A place in the numbering of heads that an Order makes.
-class ROPE_ABI HeadWalk {
+class ROPE_ABI HeadIterator {
  public:
-    ROPE_ABI HeadWalk(const Order& order, const AnyView& v, Index begin) noexcept
+    ROPE_ABI HeadIterator(const LoopOrder& order, const AnyView& v, Index begin) noexcept
         : extents_{v.extents[kBatchAxis], v.extents[kSeqAxis], v.extents[kHeadAxis]}, at_{}, order_(order) {
         if (begin == 0) return;
         at_[order.inner] = begin % extents_[order.inner];
@@ -141,7 +141,7 @@ class ROPE_ABI HeadWalk {
  private:
     Index extents_[3];
     Index at_[3];
-    Order order_;
+    LoopOrder order_;
 };
 
 }  // namespace detail

@@ -22,9 +22,9 @@ inline namespace ROPE_VERSION_NAMESPACE {
 
 /// The largest config.json that is read; those of models have some ten kilobytes, and two megabytes where they name
 /// twenty thousand classes. In memory a text may take 50 times its size.
-inline constexpr std::size_t kMostConfigBytes = std::size_t(4) << 20;
+inline constexpr std::size_t kMaxConfigBytes = std::size_t(4) << 20;
 /// How deeply its objects and lists may be nested.
-inline constexpr std::size_t kMostConfigDepth = 32;
+inline constexpr std::size_t kMaxConfigDepth = 32;
 
 namespace detail {
 
@@ -177,9 +177,9 @@ class ROPE_ABI JsonTextReader {
 
     /// null, and the first error, where it is none that can be read.
     ROPE_COLD Json read() {
-        if (text_.size() > kMostConfigBytes)
+        if (text_.size() > kMaxConfigBytes)
             diagnostics_.fail("json_text has {} bytes; a config.json must have at most {}.",
-                              {text_.size(), kMostConfigBytes});
+                              {text_.size(), kMaxConfigBytes});
         // The parser would skip the one, and end at the other.
         if (text_.substr(0, 3) == "\xEF\xBB\xBF")
             diagnostics_.fail("json_text begins with a byte order mark; JSON must not.");
@@ -248,10 +248,10 @@ class ROPE_ABI JsonTextReader {
         return &here.back();
     }
     ROPE_COLD bool open(Json empty) {
-        if (within_.size() == kMostConfigDepth)
+        if (within_.size() == kMaxConfigDepth)
             diagnostics_.fail(
                 "{} is nested too deep; a config.json must have at most {} objects and lists within one another.",
-                {path(), kMostConfigDepth});
+                {path(), kMaxConfigDepth});
         else
             within_.push_back({put(std::move(empty)), {}});
         return diagnostics_.ok();

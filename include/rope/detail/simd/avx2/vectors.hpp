@@ -7,13 +7,13 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace avx2 {
 
-inline constexpr bool kHasManyRegisters = false;
+inline constexpr bool kHas32Registers = false;
 
 // ---- scalars ----
 
-ROPE_INLINE float multiply_add(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
-ROPE_INLINE double product(double a, double b) noexcept { return opaque(a * b); }
-ROPE_INLINE double multiply_add(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
+ROPE_INLINE float fma(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
+ROPE_INLINE double product(double a, double b) noexcept { return hide_from_optimizer(a * b); }
+ROPE_INLINE double fma(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
 
 // ---- bytes ----
 
@@ -24,17 +24,17 @@ ROPE_INLINE void store_bytes(void* p, __m256i x) noexcept { _mm256_storeu_si256(
 
 /// As store_bytes, but the first `kept` bytes stay what they are.
 ROPE_INLINE void store_bytes_after(void* p, Index kept, __m128i x) noexcept {
-    store_bytes(p, _mm_blendv_epi8(x, load_16_bytes(p), load_16_bytes(kept_bytes(kept))));
+    store_bytes(p, _mm_blendv_epi8(x, load_16_bytes(p), load_16_bytes(tail_mask(kept))));
 }
 ROPE_INLINE void store_bytes_after(void* p, Index kept, __m256i x) noexcept {
-    store_bytes(p, _mm256_blendv_epi8(x, load_32_bytes(p), load_32_bytes(kept_bytes(kept))));
+    store_bytes(p, _mm256_blendv_epi8(x, load_32_bytes(p), load_32_bytes(tail_mask(kept))));
 }
 
 // ---- floats to bfloat16: 16 bits with the rest of the sum still below ----
 
 /// The float plus what makes its upper 16 bits the nearest bfloat16, ties to even. For floats that are no NaN, and for
 /// NaNs whose lower 16 bits are zero.
-ROPE_INLINE __m256i rounded_at_16_bits(__m256 x) noexcept {
+ROPE_INLINE __m256i round_to_bf16_in_place(__m256 x) noexcept {
     const __m256i bits = _mm256_castps_si256(x);
     const __m256i last = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
     return _mm256_add_epi32(bits, _mm256_add_epi32(last, _mm256_set1_epi32(0x7fff)));
@@ -61,14 +61,14 @@ struct Vector<float> {
     __m256 v;
 
     /// This vector, in a register. Used twice, it would be read from memory twice.
-    ROPE_INLINE Vector held() const noexcept {
+    ROPE_INLINE Vector in_register() const noexcept {
         __m256 x = v;
         __asm__("" : "+x"(x));
         return {x};
     }
 
     /// As bfloat16 has them: a NaN becomes a quiet one with zeros below.
-    ROPE_INLINE Vector with_short_nans() const noexcept { return {with_short_nan(v)}; }
+    ROPE_INLINE Vector truncate_nans() const noexcept { return {with_short_nan(v)}; }
     ROPE_INLINE static Vector all(float x) noexcept { return {_mm256_set1_ps(x)}; }
 
     ROPE_INLINE static Vector load(const float* p) noexcept { return {_mm256_loadu_ps(p)}; }
@@ -77,7 +77,7 @@ struct Vector<float> {
         return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_16_bytes(p)), 16))};
     }
     /// p[0], p[0], p[1], p[1], ...
-    ROPE_INLINE static Vector load_twice(const float* p) noexcept {
+    ROPE_INLINE static Vector load_dup(const float* p) noexcept {
         const __m256 both = _mm256_castsi256_ps(_mm256_broadcastsi128_si256(load_16_bytes(p)));
         return {_mm256_permutevar_ps(both, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3))};
     }
@@ -85,7 +85,7 @@ struct Vector<float> {
     ROPE_INLINE __m256i bits(const float*) const noexcept { return _mm256_castps_si256(v); }
     ROPE_INLINE __m128i bits(const half*) const noexcept { return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT); }
     ROPE_INLINE __m128i bits(const bfloat16*) const noexcept {
-        const __m256i upper = _mm256_srli_epi32(rounded_at_16_bits(with_short_nan(v)), 16);
+        const __m256i upper = _mm256_srli_epi32(round_to_bf16_in_place(with_short_nan(v)), 16);
         return _mm256_castsi256_si128(
             _mm256_permute4x64_epi64(_mm256_packus_epi32(upper, upper), _MM_SHUFFLE(2, 0, 2, 0)));
     }
@@ -94,35 +94,35 @@ struct Vector<float> {
         store_bytes(p, bits(p));
     }
     template <class T>
-    ROPE_INLINE void store_after(T* p, Index kept) const noexcept {
+    ROPE_INLINE void store_skipping_first(T* p, Index kept) const noexcept {
         store_bytes_after(p, kept * static_cast<Index>(sizeof(T)), bits(p));
     }
 
     /// The two elements of each pair of neighbours exchanged.
-    ROPE_INLINE Vector swapped() const noexcept { return {_mm256_permute_ps(v, _MM_SHUFFLE(2, 3, 0, 1))}; }
+    ROPE_INLINE Vector swap_adjacent() const noexcept { return {_mm256_permute_ps(v, _MM_SHUFFLE(2, 3, 0, 1))}; }
     /// Each element of the lower half twice, and of the upper one.
-    ROPE_INLINE Vector lower_twice() const noexcept {
+    ROPE_INLINE Vector dup_lower() const noexcept {
         return {_mm256_permutevar8x32_ps(v, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3))};
     }
-    ROPE_INLINE Vector upper_twice() const noexcept {
+    ROPE_INLINE Vector dup_upper() const noexcept {
         return {_mm256_permutevar8x32_ps(v, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7))};
     }
 };
 /// Both are in registers before anything is computed from what comes back.
 template <class T>
-ROPE_INLINE void hold(Vector<T>& a, Vector<T>& b) noexcept {
+ROPE_INLINE void in_registers(Vector<T>& a, Vector<T>& b) noexcept {
     __asm__("" : "+x"(a.v), "+x"(b.v));
 }
 ROPE_INLINE Vector<float> operator+(Vector<float> a, Vector<float> b) noexcept { return {_mm256_add_ps(a.v, b.v)}; }
 ROPE_INLINE Vector<float> operator*(Vector<float> a, Vector<float> b) noexcept { return {_mm256_mul_ps(a.v, b.v)}; }
-ROPE_INLINE Vector<float> multiply_add(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {
+ROPE_INLINE Vector<float> fma(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {
     return {_mm256_fmadd_ps(a.v, b.v, c.v)};
 }
 /// a * b - c in even lanes, a * b + c in odd ones.
-ROPE_INLINE Vector<float> multiply_subtract_add(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {
+ROPE_INLINE Vector<float> fmaddsub(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {
     return {_mm256_fmaddsub_ps(a.v, b.v, c.v)};
 }
-ROPE_INLINE Vector<float> multiply_subtract(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {
+ROPE_INLINE Vector<float> fms(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {
     return {_mm256_fmsub_ps(a.v, b.v, c.v)};
 }
 
@@ -132,7 +132,7 @@ struct Vector<double> {
     __m256d v;
 
     /// This vector, in a register. Used twice, it would be read from memory twice.
-    ROPE_INLINE Vector held() const noexcept {
+    ROPE_INLINE Vector in_register() const noexcept {
         __m256d x = v;
         __asm__("" : "+x"(x));
         return {x};
@@ -140,18 +140,18 @@ struct Vector<double> {
 
     ROPE_INLINE static Vector all(double x) noexcept { return {_mm256_set1_pd(x)}; }
     ROPE_INLINE static Vector load(const double* p) noexcept { return {_mm256_loadu_pd(p)}; }
-    ROPE_INLINE static Vector load_twice(const double* p) noexcept {
+    ROPE_INLINE static Vector load_dup(const double* p) noexcept {
         const __m256d both = _mm256_castsi256_pd(_mm256_broadcastsi128_si256(load_16_bytes(p)));
         return {_mm256_permute_pd(both, 0b1100)};
     }
     ROPE_INLINE void store(double* p) const noexcept { _mm256_storeu_pd(p, v); }
     ROPE_INLINE void store(float* p) const noexcept { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
-    ROPE_INLINE void store_after(double* p, Index kept) const noexcept {
+    ROPE_INLINE void store_skipping_first(double* p, Index kept) const noexcept {
         store_bytes_after(p, kept * static_cast<Index>(sizeof(double)), _mm256_castpd_si256(v));
     }
-    ROPE_INLINE Vector swapped() const noexcept { return {_mm256_permute_pd(v, 0b0101)}; }
-    ROPE_INLINE Vector lower_twice() const noexcept { return {_mm256_permute4x64_pd(v, _MM_SHUFFLE(1, 1, 0, 0))}; }
-    ROPE_INLINE Vector upper_twice() const noexcept { return {_mm256_permute4x64_pd(v, _MM_SHUFFLE(3, 3, 2, 2))}; }
+    ROPE_INLINE Vector swap_adjacent() const noexcept { return {_mm256_permute_pd(v, 0b0101)}; }
+    ROPE_INLINE Vector dup_lower() const noexcept { return {_mm256_permute4x64_pd(v, _MM_SHUFFLE(1, 1, 0, 0))}; }
+    ROPE_INLINE Vector dup_upper() const noexcept { return {_mm256_permute4x64_pd(v, _MM_SHUFFLE(3, 3, 2, 2))}; }
 };
 ROPE_INLINE Vector<double> operator+(Vector<double> a, Vector<double> b) noexcept { return {_mm256_add_pd(a.v, b.v)}; }
 ROPE_INLINE Vector<double> operator-(Vector<double> a, Vector<double> b) noexcept { return {_mm256_sub_pd(a.v, b.v)}; }
@@ -162,13 +162,13 @@ ROPE_INLINE Vector<double> product(Vector<double> a, Vector<double> b) noexcept 
     __asm__("" : "+x"(result));
     return {result};
 }
-ROPE_INLINE Vector<double> multiply_add(Vector<double> a, Vector<double> b, Vector<double> c) noexcept {
+ROPE_INLINE Vector<double> fma(Vector<double> a, Vector<double> b, Vector<double> c) noexcept {
     return {_mm256_fmadd_pd(a.v, b.v, c.v)};
 }
-ROPE_INLINE Vector<double> multiply_subtract_add(Vector<double> a, Vector<double> b, Vector<double> c) noexcept {
+ROPE_INLINE Vector<double> fmaddsub(Vector<double> a, Vector<double> b, Vector<double> c) noexcept {
     return {_mm256_fmaddsub_pd(a.v, b.v, c.v)};
 }
-ROPE_INLINE Vector<double> multiply_subtract(Vector<double> a, Vector<double> b, Vector<double> c) noexcept {
+ROPE_INLINE Vector<double> fms(Vector<double> a, Vector<double> b, Vector<double> c) noexcept {
     return {_mm256_fmsub_pd(a.v, b.v, c.v)};
 }
 
@@ -179,7 +179,7 @@ struct EvenOdd<bfloat16> {
     static constexpr Index kWidth = 16;
     Vector<float> even, odd;
 
-    ROPE_INLINE EvenOdd held() const noexcept { return *this; }  // both loads shuffle or convert
+    ROPE_INLINE EvenOdd in_register() const noexcept { return *this; }  // both loads shuffle or convert
     ROPE_INLINE static EvenOdd load(const bfloat16* p) noexcept {
         __m256i bits = load_32_bytes(p);
         __asm__("" : "+x"(bits));  // read once
@@ -197,10 +197,13 @@ struct EvenOdd<bfloat16> {
     }
     /// A NaN among them has zeros in its lower 16 bits, as those have that were loaded.
     ROPE_INLINE __m256i bits() const noexcept {
-        return _mm256_blend_epi16(_mm256_srli_epi32(rounded_at_16_bits(even.v), 16), rounded_at_16_bits(odd.v), 0xaa);
+        return _mm256_blend_epi16(_mm256_srli_epi32(round_to_bf16_in_place(even.v), 16), round_to_bf16_in_place(odd.v),
+                                  0xaa);
     }
     ROPE_INLINE void store(bfloat16* p) const noexcept { store_bytes(p, bits()); }
-    ROPE_INLINE void store_after(bfloat16* p, Index kept) const noexcept { store_bytes_after(p, 2 * kept, bits()); }
+    ROPE_INLINE void store_skipping_first(bfloat16* p, Index kept) const noexcept {
+        store_bytes_after(p, 2 * kept, bits());
+    }
 };
 
 }  // namespace avx2

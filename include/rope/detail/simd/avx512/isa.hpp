@@ -8,7 +8,7 @@ ROPE_ISA_ENTRY(avx512)
 #    else
 #        include <immintrin.h>
 #        define ROPE_ISA avx512
-#        define ROPE_NARROWER_ISA avx2
+#        define ROPE_FALLBACK_ISA avx2
 #        if defined(__clang__)
 #            pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"))), \
                                          apply_to = function)
@@ -27,7 +27,7 @@ ROPE_ISA_ENTRY(avx512)
 #        else
 #            pragma GCC pop_options
 #        endif
-#        undef ROPE_NARROWER_ISA
+#        undef ROPE_FALLBACK_ISA
 #        undef ROPE_ISA
 #    endif
 #endif

@@ -44,22 +44,22 @@ ROPE_INLINE void store_shorts(void* p, Shorts x, Mask16 m) noexcept { _mm256_mas
 ROPE_INLINE void store_as_floats(float* p, Doubles x) noexcept { _mm256_storeu_ps(p, _mm512_maskz_cvtpd_ps(kAll8, x)); }
 
 /// x, in a register, read once.
-ROPE_INLINE Floats held(Floats x) noexcept {
+ROPE_INLINE Floats in_register(Floats x) noexcept {
     __asm__("" : "+v"(x));
     return x;
 }
-ROPE_INLINE Doubles held(Doubles x) noexcept {
+ROPE_INLINE Doubles in_register(Doubles x) noexcept {
     __asm__("" : "+v"(x));
     return x;
 }
-ROPE_INLINE Words held(Words x) noexcept {
+ROPE_INLINE Words in_register(Words x) noexcept {
     __asm__("" : "+v"(x));
     return x;
 }
 
 /// Both are in registers before anything is computed from what comes back.
 template <class R>
-ROPE_INLINE void hold(R& a, R& b) noexcept {
+ROPE_INLINE void in_registers(R& a, R& b) noexcept {
     __asm__("" : "+v"(a), "+v"(b));
 }
 
@@ -72,7 +72,9 @@ ROPE_INLINE Floats fused_add(Floats a, Floats b, Floats c) noexcept { return _mm
 ROPE_INLINE Floats fused_subtract(Floats a, Floats b, Floats c) noexcept { return _mm512_fmsub_ps(a, b, c); }
 ROPE_INLINE Floats fused_subtract_add(Floats a, Floats b, Floats c) noexcept { return _mm512_fmaddsub_ps(a, b, c); }
 /// Neighbours exchanged.
-ROPE_INLINE Floats swapped(Floats x) noexcept { return _mm512_maskz_permute_ps(kAll16, x, _MM_SHUFFLE(2, 3, 0, 1)); }
+ROPE_INLINE Floats swap_adjacent(Floats x) noexcept {
+    return _mm512_maskz_permute_ps(kAll16, x, _MM_SHUFFLE(2, 3, 0, 1));
+}
 /// Each lane of `order` names the lane of x that comes there.
 ROPE_INLINE Floats permuted(Floats x, Words order) noexcept { return _mm512_maskz_permutexvar_ps(kAll16, order, x); }
 /// The same of 32 lanes: those of a, then those of b.
@@ -91,9 +93,9 @@ ROPE_INLINE Doubles multiply(Doubles a, Doubles b) noexcept { return _mm512_mul_
 ROPE_INLINE Doubles fused_add(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmadd_pd(a, b, c); }
 ROPE_INLINE Doubles fused_subtract(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmsub_pd(a, b, c); }
 ROPE_INLINE Doubles fused_subtract_add(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmaddsub_pd(a, b, c); }
-ROPE_INLINE Doubles swapped(Doubles x) noexcept { return _mm512_maskz_permute_pd(kAll8, x, 0x55); }
+ROPE_INLINE Doubles swap_adjacent(Doubles x) noexcept { return _mm512_maskz_permute_pd(kAll8, x, 0x55); }
 /// Lanes 0, 0, 1, 1, 2, 2, 3, 3.
-ROPE_INLINE Doubles lower_twice(Doubles x) noexcept {
+ROPE_INLINE Doubles dup_lower(Doubles x) noexcept {
     return _mm512_maskz_permutexvar_pd(kAll8, _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), x);
 }
 

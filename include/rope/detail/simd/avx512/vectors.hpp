@@ -10,13 +10,13 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace ROPE_ISA {
 
-inline constexpr bool kHasManyRegisters = true;
+inline constexpr bool kHas32Registers = true;
 
 // ---- scalars ----
 
-ROPE_INLINE float multiply_add(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
-ROPE_INLINE double product(double a, double b) noexcept { return opaque(a * b); }
-ROPE_INLINE double multiply_add(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
+ROPE_INLINE float fma(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
+ROPE_INLINE double product(double a, double b) noexcept { return hide_from_optimizer(a * b); }
+ROPE_INLINE double fma(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
 
 // ---- masks: all lanes but the first n ----
 
@@ -27,7 +27,7 @@ ROPE_INLINE Mask16 after_16(Index n) noexcept { return static_cast<Mask16>(~0u <
 
 /// The float plus what makes its upper 16 bits the nearest bfloat16, ties to even. For floats that are no NaN, and for
 /// NaNs whose lower 16 bits are zero.
-ROPE_INLINE Words rounded_at_16_bits(Floats x) noexcept {
+ROPE_INLINE Words round_to_bf16_in_place(Floats x) noexcept {
     const Words last = both(down_16(words(x)), all_words(1));
     return add(words(x), add(last, all_words(0x7fff)));
 }
@@ -53,35 +53,37 @@ struct Vector<float> {
     static constexpr Index kWidth = 16;
     Floats v;
 
-    ROPE_INLINE Vector held() const noexcept { return {ROPE_ISA::held(v)}; }
+    ROPE_INLINE Vector in_register() const noexcept { return {ROPE_ISA::in_register(v)}; }
     /// As bfloat16 has them: a NaN becomes a quiet one with zeros below.
-    ROPE_INLINE Vector with_short_nans() const noexcept { return {with_short_nan(v)}; }
+    ROPE_INLINE Vector truncate_nans() const noexcept { return {with_short_nan(v)}; }
     ROPE_INLINE static Vector all(float x) noexcept { return {ROPE_ISA::all(x)}; }
 
     ROPE_INLINE static Vector load(const float* p) noexcept { return {load_floats(p)}; }
     ROPE_INLINE static Vector load(const half* p) noexcept { return {from_half(load_shorts(p))}; }
     ROPE_INLINE static Vector load(const bfloat16* p) noexcept { return {floats(up_16(widened(load_shorts(p))))}; }
     /// p[0], p[0], p[1], p[1], ...
-    ROPE_INLINE static Vector load_twice(const float* p) noexcept {
+    ROPE_INLINE static Vector load_dup(const float* p) noexcept {
         return {permuted(load_lower(p), load_order(kLowerTwice))};
     }
 
     ROPE_INLINE Shorts bits(const half*) const noexcept { return to_half(v); }
     ROPE_INLINE Shorts bits(const bfloat16*) const noexcept {
-        return narrowed(down_16(rounded_at_16_bits(with_short_nan(v))));
+        return narrowed(down_16(round_to_bf16_in_place(with_short_nan(v))));
     }
     ROPE_INLINE void store(float* p) const noexcept { ROPE_ISA::store(p, v); }
     template <class T>
     ROPE_INLINE void store(T* p) const noexcept {
         store_shorts(p, bits(p));
     }
-    ROPE_INLINE void store_after(float* p, Index kept) const noexcept { ROPE_ISA::store(p, v, after_16(kept)); }
+    ROPE_INLINE void store_skipping_first(float* p, Index kept) const noexcept {
+        ROPE_ISA::store(p, v, after_16(kept));
+    }
     template <class T>
-    ROPE_INLINE void store_after(T* p, Index kept) const noexcept {
+    ROPE_INLINE void store_skipping_first(T* p, Index kept) const noexcept {
         store_shorts(p, bits(p), after_16(kept));
     }
     /// The two elements of each pair of neighbours exchanged.
-    ROPE_INLINE Vector swapped() const noexcept { return {ROPE_ISA::swapped(v)}; }
+    ROPE_INLINE Vector swap_adjacent() const noexcept { return {ROPE_ISA::swap_adjacent(v)}; }
 };
 
 template <>
@@ -89,20 +91,22 @@ struct Vector<double> {
     static constexpr Index kWidth = 8;
     Doubles v;
 
-    ROPE_INLINE Vector held() const noexcept { return {ROPE_ISA::held(v)}; }
+    ROPE_INLINE Vector in_register() const noexcept { return {ROPE_ISA::in_register(v)}; }
     ROPE_INLINE static Vector all(double x) noexcept { return {ROPE_ISA::all(x)}; }
 
     ROPE_INLINE static Vector load(const double* p) noexcept { return {load_doubles(p)}; }
-    ROPE_INLINE static Vector load_twice(const double* p) noexcept { return {ROPE_ISA::lower_twice(load_lower(p))}; }
+    ROPE_INLINE static Vector load_dup(const double* p) noexcept { return {ROPE_ISA::dup_lower(load_lower(p))}; }
     ROPE_INLINE void store(double* p) const noexcept { ROPE_ISA::store(p, v); }
     ROPE_INLINE void store(float* p) const noexcept { store_as_floats(p, v); }
-    ROPE_INLINE void store_after(double* p, Index kept) const noexcept { ROPE_ISA::store(p, v, after_8(kept)); }
-    ROPE_INLINE Vector swapped() const noexcept { return {ROPE_ISA::swapped(v)}; }
+    ROPE_INLINE void store_skipping_first(double* p, Index kept) const noexcept {
+        ROPE_ISA::store(p, v, after_8(kept));
+    }
+    ROPE_INLINE Vector swap_adjacent() const noexcept { return {ROPE_ISA::swap_adjacent(v)}; }
 };
 
 template <class T>
-ROPE_INLINE void hold(Vector<T>& a, Vector<T>& b) noexcept {
-    ROPE_ISA::hold(a.v, b.v);
+ROPE_INLINE void in_registers(Vector<T>& a, Vector<T>& b) noexcept {
+    ROPE_ISA::in_registers(a.v, b.v);
 }
 template <class T>
 ROPE_INLINE Vector<T> operator+(Vector<T> a, Vector<T> b) noexcept {
@@ -113,21 +117,23 @@ ROPE_INLINE Vector<T> operator*(Vector<T> a, Vector<T> b) noexcept {
     return {multiply(a.v, b.v)};
 }
 template <class T>
-ROPE_INLINE Vector<T> multiply_add(Vector<T> a, Vector<T> b, Vector<T> c) noexcept {
+ROPE_INLINE Vector<T> fma(Vector<T> a, Vector<T> b, Vector<T> c) noexcept {
     return {fused_add(a.v, b.v, c.v)};
 }
 template <class T>
-ROPE_INLINE Vector<T> multiply_subtract(Vector<T> a, Vector<T> b, Vector<T> c) noexcept {
+ROPE_INLINE Vector<T> fms(Vector<T> a, Vector<T> b, Vector<T> c) noexcept {
     return {fused_subtract(a.v, b.v, c.v)};
 }
 /// a * b - c in even lanes, a * b + c in odd ones.
 template <class T>
-ROPE_INLINE Vector<T> multiply_subtract_add(Vector<T> a, Vector<T> b, Vector<T> c) noexcept {
+ROPE_INLINE Vector<T> fmaddsub(Vector<T> a, Vector<T> b, Vector<T> c) noexcept {
     return {fused_subtract_add(a.v, b.v, c.v)};
 }
 ROPE_INLINE Vector<double> operator-(Vector<double> a, Vector<double> b) noexcept { return {subtract(a.v, b.v)}; }
 /// a * b, rounded whatever is done with it next.
-ROPE_INLINE Vector<double> product(Vector<double> a, Vector<double> b) noexcept { return {held(multiply(a.v, b.v))}; }
+ROPE_INLINE Vector<double> product(Vector<double> a, Vector<double> b) noexcept {
+    return {in_register(multiply(a.v, b.v))};
+}
 
 /// 32 numbers as those at even and those at odd places. A bfloat16 is the upper half of a float, so 32 of them in a
 /// register become two vectors by one shift and one mask.
@@ -136,9 +142,9 @@ struct EvenOdd<bfloat16> {
     static constexpr Index kWidth = 32;
     Vector<float> even, odd;
 
-    ROPE_INLINE EvenOdd held() const noexcept { return *this; }  // load has seen to it
+    ROPE_INLINE EvenOdd in_register() const noexcept { return *this; }  // load has seen to it
     ROPE_INLINE static EvenOdd apart(Words both_of_each) noexcept {
-        const Words x = ROPE_ISA::held(both_of_each);
+        const Words x = ROPE_ISA::in_register(both_of_each);
         return {{floats(up_16(x))}, {floats(both(x, all_words(0xffff0000)))}};
     }
     ROPE_INLINE static EvenOdd apart(Floats low, Floats high) noexcept {
@@ -149,7 +155,7 @@ struct EvenOdd<bfloat16> {
     ROPE_INLINE static EvenOdd load(const float* p) noexcept { return apart(load_floats(p), load_floats(p + 16)); }
     /// A NaN among them has zeros in its lower 16 bits, as those have that were loaded.
     ROPE_INLINE Words bits() const noexcept {
-        return chosen_16(0xaaaaaaaa, down_16(rounded_at_16_bits(even.v)), rounded_at_16_bits(odd.v));
+        return chosen_16(0xaaaaaaaa, down_16(round_to_bf16_in_place(even.v)), round_to_bf16_in_place(odd.v));
     }
     ROPE_INLINE void store(bfloat16* p) const noexcept { store_words(p, bits()); }
 };

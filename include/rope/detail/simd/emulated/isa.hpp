@@ -8,7 +8,7 @@ ROPE_ISA_ENTRY(emulated)
 #        include "cpu.hpp"
 #    else
 #        define ROPE_ISA emulated
-#        define ROPE_NARROWER_ISA avx2
+#        define ROPE_FALLBACK_ISA avx2
 #        ifndef ROPE_EMULATED_VECTORS
 #            define ROPE_EMULATED_VECTORS
 #            include "registers.hpp"
@@ -16,7 +16,7 @@ ROPE_ISA_ENTRY(emulated)
 #            include "../avx512/vectors.hpp"
 #        endif
 #        include ROPE_FOR_EACH_ISA
-#        undef ROPE_NARROWER_ISA
+#        undef ROPE_FALLBACK_ISA
 #        undef ROPE_ISA
 #    endif
 #endif

@@ -73,15 +73,15 @@ ROPE_ABI inline void store_as_floats(float* p, Doubles x) noexcept {
 }
 
 /// x, rounded whatever is done with it next.
-ROPE_ABI inline Floats held(Floats x) noexcept { return x; }
-ROPE_ABI inline Doubles held(Doubles x) noexcept {
-    for (double& lane : x.lane) lane = opaque(lane);
+ROPE_ABI inline Floats in_register(Floats x) noexcept { return x; }
+ROPE_ABI inline Doubles in_register(Doubles x) noexcept {
+    for (double& lane : x.lane) lane = hide_from_optimizer(lane);
     return x;
 }
-ROPE_ABI inline Words held(Words x) noexcept { return x; }
+ROPE_ABI inline Words in_register(Words x) noexcept { return x; }
 /// Nothing: this set has no registers.
 template <class R>
-ROPE_ABI void hold(R&, R&) noexcept {}
+ROPE_ABI void in_registers(R&, R&) noexcept {}
 
 // ---- floats and doubles ----
 
@@ -131,12 +131,12 @@ ROPE_ABI inline Register<E, n> fused_subtract_add(Register<E, n> a, const Regist
     return a;
 }
 template <class E, std::size_t n>
-ROPE_ABI inline Register<E, n> swapped(const Register<E, n>& x) noexcept {
+ROPE_ABI inline Register<E, n> swap_adjacent(const Register<E, n>& x) noexcept {
     Register<E, n> r;
     for (std::size_t i = 0; i < n; ++i) r.lane[i] = x.lane[i ^ 1];
     return r;
 }
-ROPE_ABI inline Doubles lower_twice(const Doubles& x) noexcept {
+ROPE_ABI inline Doubles dup_lower(const Doubles& x) noexcept {
     Doubles r;
     for (int i = 0; i < 8; ++i) r.lane[i] = x.lane[i / 2];
     return r;

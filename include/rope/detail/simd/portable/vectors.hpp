@@ -8,13 +8,13 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace portable {
 
-inline constexpr bool kHasManyRegisters = false;
+inline constexpr bool kHas32Registers = false;
 
 /// a * b + c: rounded once where the machine can, else the product and the sum are rounded. Should a compiler know of an
 /// fma that ROPE_HAS_FMA does not, it may put that in place of one expression, but not of two statements (clang), or says
 /// so (g++).
 template <class T>
-ROPE_INLINE T multiply_add(T a, T b, T c) noexcept {
+ROPE_INLINE T fma(T a, T b, T c) noexcept {
 #if ROPE_HAS_FMA
     return std::fma(a, b, c);
 #else
@@ -24,7 +24,7 @@ ROPE_INLINE T multiply_add(T a, T b, T c) noexcept {
 }
 
 /// a * b, rounded whatever is done with it next.
-ROPE_INLINE double product(double a, double b) noexcept { return ROPE_HAS_FMA ? opaque(a * b) : a * b; }
+ROPE_INLINE double product(double a, double b) noexcept { return ROPE_HAS_FMA ? hide_from_optimizer(a * b) : a * b; }
 
 template <class T>
 struct ROPE_ABI Vector {

@@ -8,13 +8,13 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace sse2 {
 
-inline constexpr bool kHasManyRegisters = false;
+inline constexpr bool kHas32Registers = false;
 
 // ---- scalars ----
 
-ROPE_INLINE float multiply_add(float a, float b, float c) noexcept { return a * b + c; }
-ROPE_INLINE double product(double a, double b) noexcept { return opaque(a * b); }
-ROPE_INLINE double multiply_add(double a, double b, double c) noexcept { return a * b + c; }
+ROPE_INLINE float fma(float a, float b, float c) noexcept { return a * b + c; }
+ROPE_INLINE double product(double a, double b) noexcept { return hide_from_optimizer(a * b); }
+ROPE_INLINE double fma(double a, double b, double c) noexcept { return a * b + c; }
 
 // ---- bytes ----
 
@@ -30,15 +30,15 @@ ROPE_INLINE __m128i choose(__m128i mask, __m128i a, __m128i b) noexcept {
 struct ROPE_ABI Bytes16 {
     __m128i x;
     ROPE_INLINE void store(void* p) const noexcept { _mm_storeu_si128(static_cast<__m128i*>(p), x); }
-    ROPE_INLINE void store_after(void* p, Index kept) const noexcept {
-        Bytes16{choose(load_16_bytes(kept_bytes(kept)), load_16_bytes(p), x)}.store(p);
+    ROPE_INLINE void store_skipping_first(void* p, Index kept) const noexcept {
+        Bytes16{choose(load_16_bytes(tail_mask(kept)), load_16_bytes(p), x)}.store(p);
     }
 };
 struct ROPE_ABI Bytes8 {
     __m128i x;
     ROPE_INLINE void store(void* p) const noexcept { _mm_storel_epi64(static_cast<__m128i*>(p), x); }
-    ROPE_INLINE void store_after(void* p, Index kept) const noexcept {
-        Bytes8{choose(load_8_bytes(kept_bytes(kept)), load_8_bytes(p), x)}.store(p);
+    ROPE_INLINE void store_skipping_first(void* p, Index kept) const noexcept {
+        Bytes8{choose(load_8_bytes(tail_mask(kept)), load_8_bytes(p), x)}.store(p);
     }
 };
 
@@ -46,7 +46,7 @@ struct ROPE_ABI Bytes8 {
 
 /// The float plus what makes its upper 16 bits the nearest bfloat16, ties to even. For floats that are no NaN, and for
 /// NaNs whose lower 16 bits are zero.
-ROPE_INLINE __m128i rounded_at_16_bits(__m128 x) noexcept {
+ROPE_INLINE __m128i round_to_bf16_in_place(__m128 x) noexcept {
     const __m128i bits = _mm_castps_si128(x);
     const __m128i last = _mm_and_si128(_mm_srli_epi32(bits, 16), _mm_set1_epi32(1));
     return _mm_add_epi32(bits, _mm_add_epi32(last, _mm_set1_epi32(0x7fff)));
@@ -108,14 +108,14 @@ struct Vector<float> {
     __m128 v;
 
     /// This vector, in a register. Used twice, it would be read from memory twice.
-    ROPE_INLINE Vector held() const noexcept {
+    ROPE_INLINE Vector in_register() const noexcept {
         __m128 x = v;
         __asm__("" : "+x"(x));
         return {x};
     }
 
     /// As bfloat16 has them: a NaN becomes a quiet one with zeros below.
-    ROPE_INLINE Vector with_short_nans() const noexcept { return {with_short_nan(v)}; }
+    ROPE_INLINE Vector truncate_nans() const noexcept { return {with_short_nan(v)}; }
     ROPE_INLINE static Vector all(float x) noexcept { return {_mm_set1_ps(x)}; }
 
     ROPE_INLINE static Vector load(const float* p) noexcept { return {_mm_loadu_ps(p)}; }
@@ -124,7 +124,7 @@ struct Vector<float> {
         return {_mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), load_8_bytes(p)))};
     }
     /// p[0], p[0], p[1], p[1]
-    ROPE_INLINE static Vector load_twice(const float* p) noexcept {
+    ROPE_INLINE static Vector load_dup(const float* p) noexcept {
         const __m128 both = _mm_castsi128_ps(load_8_bytes(p));
         return {_mm_unpacklo_ps(both, both)};
     }
@@ -132,39 +132,39 @@ struct Vector<float> {
     ROPE_INLINE Bytes16 bits(const float*) const noexcept { return {_mm_castps_si128(v)}; }
     ROPE_INLINE Bytes8 bits(const half*) const noexcept { return halves_from_floats(v); }
     ROPE_INLINE Bytes8 bits(const bfloat16*) const noexcept {
-        return packed(_mm_srai_epi32(rounded_at_16_bits(with_short_nan(v)), 16));
+        return packed(_mm_srai_epi32(round_to_bf16_in_place(with_short_nan(v)), 16));
     }
     template <class T>
     ROPE_INLINE void store(T* p) const noexcept {
         bits(p).store(p);
     }
     template <class T>
-    ROPE_INLINE void store_after(T* p, Index kept) const noexcept {
-        bits(p).store_after(p, kept * static_cast<Index>(sizeof(T)));
+    ROPE_INLINE void store_skipping_first(T* p, Index kept) const noexcept {
+        bits(p).store_skipping_first(p, kept * static_cast<Index>(sizeof(T)));
     }
 
     /// The two elements of each pair of neighbours exchanged.
-    ROPE_INLINE Vector swapped() const noexcept { return {_mm_shuffle_ps(v, v, _MM_SHUFFLE(2, 3, 0, 1))}; }
+    ROPE_INLINE Vector swap_adjacent() const noexcept { return {_mm_shuffle_ps(v, v, _MM_SHUFFLE(2, 3, 0, 1))}; }
     /// Each element of the lower half twice, and of the upper one.
-    ROPE_INLINE Vector lower_twice() const noexcept { return {_mm_unpacklo_ps(v, v)}; }
-    ROPE_INLINE Vector upper_twice() const noexcept { return {_mm_unpackhi_ps(v, v)}; }
+    ROPE_INLINE Vector dup_lower() const noexcept { return {_mm_unpacklo_ps(v, v)}; }
+    ROPE_INLINE Vector dup_upper() const noexcept { return {_mm_unpackhi_ps(v, v)}; }
 };
 /// Both are in registers before anything is computed from what comes back.
 template <class T>
-ROPE_INLINE void hold(Vector<T>& a, Vector<T>& b) noexcept {
+ROPE_INLINE void in_registers(Vector<T>& a, Vector<T>& b) noexcept {
     __asm__("" : "+x"(a.v), "+x"(b.v));
 }
 ROPE_INLINE Vector<float> operator+(Vector<float> a, Vector<float> b) noexcept { return {_mm_add_ps(a.v, b.v)}; }
 ROPE_INLINE Vector<float> operator*(Vector<float> a, Vector<float> b) noexcept { return {_mm_mul_ps(a.v, b.v)}; }
-ROPE_INLINE Vector<float> multiply_add(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {
+ROPE_INLINE Vector<float> fma(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {
     return {_mm_add_ps(_mm_mul_ps(a.v, b.v), c.v)};
 }
 /// a * b - c in even lanes, a * b + c in odd ones. SSE2 has no such sum, so the sign of c is turned.
-ROPE_INLINE Vector<float> multiply_subtract_add(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {
+ROPE_INLINE Vector<float> fmaddsub(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {
     const __m128 even = _mm_castsi128_ps(_mm_setr_epi32(INT32_MIN, 0, INT32_MIN, 0));
     return {_mm_add_ps(_mm_mul_ps(a.v, b.v), _mm_xor_ps(c.v, even))};
 }
-ROPE_INLINE Vector<float> multiply_subtract(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {
+ROPE_INLINE Vector<float> fms(Vector<float> a, Vector<float> b, Vector<float> c) noexcept {
     return {_mm_sub_ps(_mm_mul_ps(a.v, b.v), c.v)};
 }
 
@@ -174,7 +174,7 @@ struct Vector<double> {
     __m128d v;
 
     /// This vector, in a register. Used twice, it would be read from memory twice.
-    ROPE_INLINE Vector held() const noexcept {
+    ROPE_INLINE Vector in_register() const noexcept {
         __m128d x = v;
         __asm__("" : "+x"(x));
         return {x};
@@ -182,15 +182,15 @@ struct Vector<double> {
 
     ROPE_INLINE static Vector all(double x) noexcept { return {_mm_set1_pd(x)}; }
     ROPE_INLINE static Vector load(const double* p) noexcept { return {_mm_loadu_pd(p)}; }
-    ROPE_INLINE static Vector load_twice(const double* p) noexcept { return {_mm_set1_pd(*p)}; }
+    ROPE_INLINE static Vector load_dup(const double* p) noexcept { return {_mm_set1_pd(*p)}; }
     ROPE_INLINE void store(double* p) const noexcept { _mm_storeu_pd(p, v); }
     ROPE_INLINE void store(float* p) const noexcept { Bytes8{_mm_castps_si128(_mm_cvtpd_ps(v))}.store(p); }
-    ROPE_INLINE void store_after(double* p, Index kept) const noexcept {
-        Bytes16{_mm_castpd_si128(v)}.store_after(p, kept * static_cast<Index>(sizeof(double)));
+    ROPE_INLINE void store_skipping_first(double* p, Index kept) const noexcept {
+        Bytes16{_mm_castpd_si128(v)}.store_skipping_first(p, kept * static_cast<Index>(sizeof(double)));
     }
-    ROPE_INLINE Vector swapped() const noexcept { return {_mm_shuffle_pd(v, v, 0b01)}; }
-    ROPE_INLINE Vector lower_twice() const noexcept { return {_mm_unpacklo_pd(v, v)}; }
-    ROPE_INLINE Vector upper_twice() const noexcept { return {_mm_unpackhi_pd(v, v)}; }
+    ROPE_INLINE Vector swap_adjacent() const noexcept { return {_mm_shuffle_pd(v, v, 0b01)}; }
+    ROPE_INLINE Vector dup_lower() const noexcept { return {_mm_unpacklo_pd(v, v)}; }
+    ROPE_INLINE Vector dup_upper() const noexcept { return {_mm_unpackhi_pd(v, v)}; }
 };
 ROPE_INLINE Vector<double> operator+(Vector<double> a, Vector<double> b) noexcept { return {_mm_add_pd(a.v, b.v)}; }
 ROPE_INLINE Vector<double> operator-(Vector<double> a, Vector<double> b) noexcept { return {_mm_sub_pd(a.v, b.v)}; }
@@ -201,14 +201,14 @@ ROPE_INLINE Vector<double> product(Vector<double> a, Vector<double> b) noexcept 
     __asm__("" : "+x"(result));
     return {result};
 }
-ROPE_INLINE Vector<double> multiply_add(Vector<double> a, Vector<double> b, Vector<double> c) noexcept {
+ROPE_INLINE Vector<double> fma(Vector<double> a, Vector<double> b, Vector<double> c) noexcept {
     return {_mm_add_pd(_mm_mul_pd(a.v, b.v), c.v)};
 }
-ROPE_INLINE Vector<double> multiply_subtract_add(Vector<double> a, Vector<double> b, Vector<double> c) noexcept {
+ROPE_INLINE Vector<double> fmaddsub(Vector<double> a, Vector<double> b, Vector<double> c) noexcept {
     const __m128d even = _mm_castsi128_pd(_mm_setr_epi32(0, INT32_MIN, 0, 0));
     return {_mm_add_pd(_mm_mul_pd(a.v, b.v), _mm_xor_pd(c.v, even))};
 }
-ROPE_INLINE Vector<double> multiply_subtract(Vector<double> a, Vector<double> b, Vector<double> c) noexcept {
+ROPE_INLINE Vector<double> fms(Vector<double> a, Vector<double> b, Vector<double> c) noexcept {
     return {_mm_sub_pd(_mm_mul_pd(a.v, b.v), c.v)};
 }
 
@@ -222,7 +222,7 @@ struct EvenOdd<bfloat16> {
     ROPE_INLINE static __m128i upper_halves(__m128i x) noexcept {
         return _mm_and_si128(x, _mm_set1_epi32(static_cast<int>(0xffff0000)));
     }
-    ROPE_INLINE EvenOdd held() const noexcept { return *this; }  // both loads shuffle or convert
+    ROPE_INLINE EvenOdd in_register() const noexcept { return *this; }  // both loads shuffle or convert
     ROPE_INLINE static EvenOdd load(const bfloat16* p) noexcept {
         __m128i bits = load_16_bytes(p);
         __asm__("" : "+x"(bits));  // read once
@@ -236,10 +236,13 @@ struct EvenOdd<bfloat16> {
     }
     /// A NaN among them has zeros in its lower 16 bits, as those have that were loaded.
     ROPE_INLINE Bytes16 bits() const noexcept {
-        return {_mm_or_si128(_mm_srli_epi32(rounded_at_16_bits(even.v), 16), upper_halves(rounded_at_16_bits(odd.v)))};
+        return {_mm_or_si128(_mm_srli_epi32(round_to_bf16_in_place(even.v), 16),
+                             upper_halves(round_to_bf16_in_place(odd.v)))};
     }
     ROPE_INLINE void store(bfloat16* p) const noexcept { bits().store(p); }
-    ROPE_INLINE void store_after(bfloat16* p, Index kept) const noexcept { bits().store_after(p, 2 * kept); }
+    ROPE_INLINE void store_skipping_first(bfloat16* p, Index kept) const noexcept {
+        bits().store_skipping_first(p, 2 * kept);
+    }
 };
 
 }  // namespace sse2
