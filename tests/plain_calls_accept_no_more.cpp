@@ -159,6 +159,19 @@ TEST_CASE("calls on whole tensors from a start on are plain ones") {
             CHECK_FALSE(is_plain(x, rope::start_at(69 - seq)));
             CHECK_FALSE(is_plain(rope::view(memory.data(), 2, seq, heads, 8), start));
         }
+    // One id of one token, or the start of the one batch entry, is as good as a start, whatever its integer type.
+    const auto x1 = rope::view(memory.data(), 1, 4, 8), x5 = rope::view(memory.data(), 5, 4, 8);
+    const std::array<unsigned short, 1> first = {4}, last = {67}, before = {3}, past = {68};
+    CHECK(is_plain(x1, first));
+    CHECK(is_plain(x1, last));
+    CHECK_FALSE(is_plain(x1, before));
+    CHECK_FALSE(is_plain(x1, past));
+    CHECK_FALSE(is_plain(x5, first));
+    CHECK(is_plain(x5, rope::start_at(first)));
+    CHECK_FALSE(is_plain(x5, rope::start_at(last)));
+    CHECK_FALSE(is_plain(x1, rope::ids(static_cast<const int*>(nullptr), 1)));
+    const std::array<std::uint64_t, 1> farthest = {~std::uint64_t(0)};
+    CHECK_FALSE(is_plain(x1, farthest));
     // Larger ones are for the executor.
     CHECK_FALSE(is_plain(rope::view(memory.data(), 64, 512, 8), rope::start_at(4)));
     CHECK(is_plain(rope::view(memory.data(), 63, 512, 8), rope::start_at(4)));

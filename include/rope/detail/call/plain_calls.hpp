@@ -35,7 +35,8 @@ ROPE_INLINE std::uint64_t bits_of(Index x) noexcept { return static_cast<std::ui
 ROPE_INLINE bool are_counts(Index a, Index b) noexcept { return ((bits_of(a) - 1) | (bits_of(b) - 1)) >> 18 == 0; }
 
 /// Fills `call` if a call is a plain one: one batch entry, its axes in the order [seq, heads, head_dim] of memory,
-/// features neighbours, positions from a start on, a row for each in the table, and less than an executor is asked for.
+/// features neighbours, consecutive positions (from a start on, or one id for one token), a row for each in the table,
+/// and less than an executor is asked for.
 /// False of everything else, and of whatever the checks refuse. X is the storage type of the elements.
 template <class X, class Element, class T>
 ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, const CosSinRows<T>& table,
@@ -50,11 +51,16 @@ ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, co
         return false;
     const Index head_end = (heads - 1) * head + head_dim, token_end = (seq - 1) * token + head_end;
     const Index bytes = seq * heads * head_dim * static_cast<Index>(sizeof(X));
-    const Index start = positions.start(), last = rows.first + RowsAccess::count(table) - seq;
+    const Positions::Kind kind = positions.kind();
+    const bool is_listed = kind != Positions::Kind::start;
+    if (is_listed &&
+        (positions.count() != 1 || positions.data() == nullptr || (kind == Positions::Kind::ids && seq != 1)))
+        return false;
+    const Index start = is_listed ? positions.at(0, 0, 1) : positions.start();
+    const Index last = rows.first + RowsAccess::count(table) - seq;
     if (v.data == nullptr || v.batch != 1 || v.feature_stride != 1 || (heads > 1 && head < head_dim) ||
-        (seq > 1 && token < head_end) || bytes >= kSplitBytes || positions.kind() != Positions::Kind::start ||
-        start < rows.first || start > last || rows.fine != nullptr || RowsAccess::batch(table) != 0 ||
-        (table.layout() && *table.layout() != layout))
+        (seq > 1 && token < head_end) || bytes >= kSplitBytes || start < rows.first || start > last ||
+        rows.fine != nullptr || RowsAccess::batch(table) != 0 || (table.layout() && *table.layout() != layout))
         return false;
 
     const Index row = (start - rows.first) * rows.stride;
