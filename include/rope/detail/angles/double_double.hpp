@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Double-double arithmetic: a number is the unevaluated sum hi + lo, |lo| <= ulp(hi)/2, about 106 bits. Used where a
-// table is made, never where data is rotated. Source: Dekker (1971); Hida, Li and Bailey, "Library for double-double
-// and quad-double arithmetic" (2007).
+// Double-double arithmetic: a number is the unevaluated sum hi + lo, |lo| <= ulp(hi)/2, about 106 bits. Makes tables,
+// never rotates data. Source: Dekker (1971); Knuth's two-sum; Hida, Li and Bailey, "Library for double-double and
+// quad-double arithmetic" (2007).
 #pragma once
 
 #include <cmath>
@@ -20,13 +20,13 @@ struct ROPE_ABI DoubleDouble {
     double lo = 0.0;
 };
 
-/// a + b exactly, for |a| >= |b| or a = 0.
+/// a + b exactly, for |a| >= |b| or a = 0 (Dekker's fast two-sum).
 ROPE_ABI inline DoubleDouble quick_two_sum(double a, double b) noexcept {
     const double s = hide_from_optimizer(a + b);
     return {s, b - hide_from_optimizer(s - a)};
 }
 
-/// a + b exactly.
+/// a + b exactly (Knuth's two-sum).
 ROPE_ABI inline DoubleDouble two_sum(double a, double b) noexcept {
     const double s = hide_from_optimizer(a + b);
     const double from_b = hide_from_optimizer(s - a);
@@ -34,14 +34,14 @@ ROPE_ABI inline DoubleDouble two_sum(double a, double b) noexcept {
     return {s, hide_from_optimizer(a - from_a) + hide_from_optimizer(b - from_b)};
 }
 
-/// a * b exactly, for magnitudes below 2^996.
+/// a * b exactly, for magnitudes below 2^996, by fma or by Dekker's product.
 ROPE_ABI inline DoubleDouble two_product(double a, double b) noexcept {
     const double p = hide_from_optimizer(a * b);
 #if ROPE_HAS_FMA
     return {p, std::fma(a, b, -p)};
 #else
-    // Without the instruction, std::fma is slow, and clang's -ffast-math turns it into a product and a sum. Dekker's
-    // way: both factors cut into halves of 26 bits, whose products are exact.
+    // Without the instruction, std::fma is slow, and clang's -ffast-math replaces it by a product and a sum. Dekker's
+    // product cuts both factors into halves of 26 bits, whose products are exact.
     const double cut = 0x1p27 + 1.0;
     const double a_high =
         hide_from_optimizer(hide_from_optimizer(cut * a) - hide_from_optimizer(hide_from_optimizer(cut * a) - a));
@@ -113,8 +113,8 @@ inline constexpr DoubleDouble kInverseFactorial[] = {
 };
 inline constexpr int kFactorials = static_cast<int>(sizeof(kInverseFactorial) / sizeof(kInverseFactorial[0]));
 
-/// sum of x^n / n! over n = first, first + step, ... below 28, with x^n replaced by power^(n / step). The three
-/// series below differ only in where they start, how they step and the sign of power.
+/// The sum of power^(n / step) / n! over n = first, first + step, ... below 28, by Horner's scheme. The series of exp,
+/// cos and sin differ only in `first`, `step` and the sign of `power`.
 ROPE_ABI inline DoubleDouble factorial_series(DoubleDouble power, int first, int step) noexcept {
     int n = first + (kFactorials - 1 - first) / step * step;
     DoubleDouble sum = kInverseFactorial[n];
@@ -125,8 +125,7 @@ ROPE_ABI inline DoubleDouble factorial_series(DoubleDouble power, int first, int
 inline constexpr DoubleDouble kLn2 = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
 inline constexpr DoubleDouble kTwoPi = {0x1.921fb54442d18p+2, 0x1.1a62633145c07p-52};
 
-/// e^x, relative error below 2^-95 for -670 <= x <= 709. Below, hi + lo runs into subnormals and then zero; above,
-/// infinity.
+/// e^x, relative error below 2^-95 for -670 <= x <= 709. Below, hi + lo becomes subnormal, then zero; above, infinity.
 ROPE_ABI inline DoubleDouble exp(DoubleDouble x) noexcept {
     if (x.hi > 709.0) return {HUGE_VAL, 0.0};
     if (x.hi < -745.0) return {0.0, 0.0};
@@ -156,7 +155,7 @@ ROPE_ABI inline DoubleDouble pow(DoubleDouble base, DoubleDouble exponent) noexc
 
 /// hi + lo rounded once to float, to nearest even. float(hi) alone would round twice.
 ROPE_ABI inline float round_to_float(DoubleDouble x) noexcept {
-    // Round to odd first: if lo is not zero, an even hi moves one step towards lo. No odd 53-bit number is a tie
+    // Rounds to odd first: if lo is not zero, an even hi moves one step towards lo. No odd 53-bit number is a tie
     // between two floats, so the second rounding sees on which side the sum lies.
     std::uint64_t bits = bit_cast<std::uint64_t>(x.hi);
     if (x.lo != 0.0 && bits % 2 == 0) {

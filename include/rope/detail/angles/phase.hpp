@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Angles as fractions of a turn, in 128-bit fixed point. Reduction modulo one turn is then what integers do by
-// themselves when they overflow: exact, at every position, whatever the floating-point flags.
+// Phases: angles as fractions of a revolution, in 128-bit fixed point. Integer overflow reduces them modulo one
+// revolution: exactly, at every position, under all floating-point flags.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// (hi * 2^64 + lo) / 2^128 of a turn. Negative angles are the two's complement.
+/// (hi * 2^64 + lo) / 2^128 of a revolution. Negative angles are the two's complement.
 struct ROPE_ABI Phase {
     std::uint64_t hi = 0;
     std::uint64_t lo = 0;
@@ -34,7 +34,7 @@ ROPE_ABI inline Phase wide_product(std::uint64_t a, std::uint64_t b) noexcept {
     return {(a >> 32) * (b >> 32) + (cross1 >> 32) + (cross2 >> 32), cross2 << 32 | (low & mask)};
 }
 
-/// count whole steps of an angle, modulo one turn.
+/// The angle of `count` steps, modulo one revolution.
 ROPE_ABI inline Phase operator*(Phase step, std::int64_t count) noexcept {
     const std::uint64_t n = count < 0 ? 0 - static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
     Phase product = wide_product(step.lo, n);
@@ -42,8 +42,8 @@ ROPE_ABI inline Phase operator*(Phase step, std::int64_t count) noexcept {
     return count < 0 ? -product : product;
 }
 
-/// radians / (2 pi), modulo one turn, for |radians| < 2^96. Error below 2^-127 turns: the double is taken as exact and
-/// multiplied by 320 bits of 1/(2 pi).
+/// radians / (2 pi), modulo one revolution, for |radians| < 2^96. Error below 2^-127 of a revolution: Payne-Hanek
+/// reduction multiplies the double, taken as exact, by 320 bits of 1/(2 pi).
 ROPE_ABI inline Phase phase_from_radians(double radians) noexcept {
     const std::uint64_t bits = bit_cast<std::uint64_t>(radians);
     const int biased = static_cast<int>(bits >> 52 & 0x7ff);
@@ -70,7 +70,7 @@ ROPE_ABI inline Phase phase_from_radians(double radians) noexcept {
     return radians < 0.0 ? -phase : phase;
 }
 
-/// The angle that a frequency of hi + lo radians per position adds per position.
+/// The phase per position of a frequency of hi + lo radians per position.
 ROPE_ABI inline Phase phase_from_radians(DoubleDouble radians) noexcept {
     return phase_from_radians(radians.hi) + phase_from_radians(radians.lo);
 }
@@ -84,7 +84,7 @@ struct ROPE_ABI CosSin {
 
 /// cos and sin of an angle, absolute error below 2^-100.
 ROPE_ABI inline CosSin<DoubleDouble> cos_sin(Phase angle) noexcept {
-    // The nearest quarter turn, and the signed rest in [-1/8, 1/8] of a turn.
+    // The nearest quarter of a revolution, and the signed rest in [-1/8, 1/8] of a revolution.
     const std::uint64_t quarter = (angle.hi + (std::uint64_t(1) << 61)) >> 62;
     Phase rest = angle;
     rest.hi -= quarter << 62;
@@ -111,7 +111,7 @@ ROPE_ABI inline CosSin<DoubleDouble> cos_sin(Phase angle) noexcept {
     }
 }
 
-/// cos and sin of the sum of two angles.
+/// Angle addition: cos and sin of the sum of two angles.
 ROPE_ABI inline CosSin<DoubleDouble> operator*(CosSin<DoubleDouble> a, CosSin<DoubleDouble> b) noexcept {
     return {a.cos * b.cos - a.sin * b.sin, a.sin * b.cos + a.cos * b.sin};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The formulas of the schedules, in double-double. What they mean is said in schedule.hpp.
+// The formulas of the schedules, in double-double. schedule.hpp explains them.
 #pragma once
 
 #include <cmath>
@@ -16,8 +16,8 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// What a schedule makes: frequencies, their common magnitude, and, for xPos, the logarithm of each pair's growth per
-/// position.
+/// The result of a schedule: frequencies, their common magnitude, and, for xPos, the logarithm of each pair's growth
+/// per position.
 struct ROPE_ABI Scheduled {
     std::vector<DoubleDouble> inv_freq;
     DoubleDouble attention_factor = {1.0, 0.0};
@@ -30,14 +30,14 @@ ROPE_ABI inline DoubleDouble exact(Index x) noexcept {  // beyond 2^53, the near
     return {static_cast<double>(x), 0.0};
 }
 
-/// f: given, or the ratio of the lengths.
+/// The factor f: given, or the ratio of the lengths.
 template <class S>
 ROPE_ABI inline DoubleDouble factor_of(const S& s) noexcept {
     if (!uses_lengths(s)) return exact(*s.factor);
     return exact(s.max_position_embeddings) / exact(s.original_max_position_embeddings);
 }
 
-/// One call per schedule, which must have passed its check. `d` is rotary_dim.
+/// One overload per schedule, which must have passed its check. `d` is rotary_dim.
 struct ROPE_ABI MakeSchedule {
     Index d;
     double base;
@@ -50,7 +50,7 @@ struct ROPE_ABI MakeSchedule {
         return w;
     }
     ROPE_ABI std::vector<DoubleDouble> powers() const { return powers(log(exact(base)), d); }
-    /// With the base times factor^(d / (d - 2)).
+    /// The powers of base * factor^(d / (d - 2)), as NTK scaling has it.
     ROPE_ABI std::vector<DoubleDouble> powers_with_base_times(DoubleDouble factor) const {
         return powers(log(exact(base)) + exact(d) / exact(d - 2) * log(factor), d);
     }
@@ -73,7 +73,7 @@ struct ROPE_ABI MakeSchedule {
         const DoubleDouble original = exact(s.original_max_position_embeddings);
         const DoubleDouble low = exact(s.low_freq_factor), high = exact(s.high_freq_factor);
         for (DoubleDouble& w : result.inv_freq) {
-            const DoubleDouble phase = original * w / kTwoPi;  // within the original context
+            const DoubleDouble phase = original * w / kTwoPi;  // revolutions within the original context
             const double above_low = (phase - low).hi, above_high = (phase - high).hi;
             if (above_high > 0.0) continue;
             const DoubleDouble slow = w / exact(s.factor);
@@ -134,7 +134,7 @@ struct ROPE_ABI MakeSchedule {
     ROPE_ABI Scheduled operator()(const schedule::Yarn& s) const;
 
  private:
-    /// The pair that turns r times within the original context.
+    /// The fractional index of the pair that makes r revolutions within the original context.
     ROPE_ABI DoubleDouble corr(const schedule::Yarn& s, double r) const noexcept {
         const DoubleDouble phase = exact(s.original_max_position_embeddings) / (kTwoPi * exact(r));
         return exact(d) * log(phase) / (exact(2.0) * log(exact(base)));
@@ -147,13 +147,13 @@ ROPE_ABI inline DoubleDouble floor(DoubleDouble x) noexcept {
     return hi == x.hi ? quick_two_sum(hi, std::floor(x.lo)) : exact(hi);
 }
 
-/// 1 + coefficient * k ln f for f > 1, else 1.
+/// g(k) = log_coefficient * k * ln f + 1 for f > 1, else 1.
 ROPE_ABI inline DoubleDouble yarn_magnitude(const schedule::Yarn& s, DoubleDouble f, double k) noexcept {
     if (f.hi <= 1.0) return exact(1.0);
     return exact(s.log_coefficient) * exact(k) * log(f) + exact(1.0);
 }
 
-/// What DeepSeek multiplies softmax's scale by, outside the rotation: g(mscale_all_dim)^2.
+/// DeepSeek's factor of the softmax scale, outside the rotation: g(mscale_all_dim)^2.
 ROPE_ABI inline double yarn_softmax_factor(const schedule::Yarn& s) noexcept {
     const DoubleDouble g = yarn_magnitude(s, factor_of(s), s.mscale_all_dim.value_or(0.0));
     return (g * g).hi;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Load and store of one element with their rounding spelled out, and what compilers must be told.
+// Load and store of one element with explicit rounding; feature macros and barriers for compilers.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 #include "../../types.hpp"
 #include "bits.hpp"
 
-// Iterations of the loop that follows do not read what others write, though pointers may be equal. clang takes that for
-// a demand: where it cannot vectorise the loop (on machines without vectors, with -Oz, under sanitizers) it warns in
-// every unit that calls a kernel, even of a system header. ROPE_LOOPS_BEGIN silences that warning. It stands before the
-// first declaration of a function with such a loop, because clang names that where it knows no line, and the function
-// is ROPE_NOINLINE, because clang would name the function that it is inlined into.
+// ROPE_INDEPENDENT_ITERATIONS: no iteration of the next loop reads a result of another one, though pointers may be
+// equal. clang takes this for a demand: where it cannot vectorise the loop (on machines without vectors, with -Oz,
+// under sanitizers) it warns in every translation unit that calls a kernel, even of a system header. ROPE_LOOPS_BEGIN
+// silences that warning. It stands before the first declaration of a function with such a loop, which clang names where
+// it knows no line. The function is ROPE_NOINLINE, or clang would name the function that it is inlined into.
 #if defined(__clang__)
 #    define ROPE_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
 #    define ROPE_LOOPS_BEGIN _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
@@ -28,8 +28,8 @@
 #    define ROPE_LOOPS_END
 #endif
 
-// Whether a compiler reads this unit for a device (HIP, CUDA, OpenMP offload, SYCL). It then has the host's macros, but
-// not its instructions, and compiles nothing of the host's code: the portable loops are all that it needs to see.
+// ROPE_FOR_DEVICE: the compiler reads this translation unit for a device (HIP, CUDA, OpenMP offload, SYCL). It then has
+// the host's macros without the host's instructions, and compiles no host code: the portable loops suffice.
 #if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__) || defined(__AMDGCN__) || defined(__NVPTX__) || \
     defined(__SPIR__) || defined(__SPIRV__) || defined(__SYCL_DEVICE_ONLY__)
 #    define ROPE_FOR_DEVICE 1
@@ -37,9 +37,9 @@
 #    define ROPE_FOR_DEVICE 0
 #endif
 
-// Whether this unit is compiled for a machine with fused multiply-add. For the portable loops it decides between the
-// two classes of bits. g++ says so by __FP_FAST_FMAF. clang does not, so there it is known by the machine: those of 32
-// bits are ARM with VFPv4, PowerPC, RISC-V and Hexagon. tests/other_machines.cmake compares this with what clang does.
+// ROPE_HAS_FMA: this translation unit is compiled for a machine with fused multiply-add. For the portable loops it
+// decides between the two classes of bits. g++ defines __FP_FAST_FMAF; clang does not, so the machine decides there (of
+// 32 bits: ARM with VFPv4, PowerPC, RISC-V and Hexagon). tests/other_machines.cmake compares this with clang's code.
 #if defined(__FMA__) || defined(__FMA4__) || defined(__FP_FAST_FMAF) || defined(__aarch64__) || defined(_M_ARM64) || \
     defined(__ARM_FEATURE_FMA) || defined(__s390x__) || defined(__riscv_flen) || defined(__loongarch_hard_float) ||  \
     defined(__hexagon__) || (defined(__powerpc__) && !defined(_SOFT_FLOAT) && !defined(__NO_FPRS__))
@@ -48,11 +48,11 @@
 #    define ROPE_HAS_FMA 0
 #endif
 
-// Whether the compiler finds room on the stack for vectors of 32 and 64 bytes where they are aligned. g++ for Windows
-// does not: it writes them there by instructions that fault at other addresses, and the stack is aligned to 16 bytes
-// (GCC's bug 54412, https://gcc.gnu.org/bugzilla/show_bug.cgi?id=54412; some builds are patched, Debian's among them,
-// but no header can tell). Which vectors it writes there is its own choice, so the sets that have such vectors are not
-// offered; clang for Windows has them all.
+// ROPE_WIDE_VECTORS_ON_STACK: the compiler aligns vectors of 32 and 64 bytes on the stack. g++ for Windows does not: it
+// stores them by instructions that fault at unaligned addresses, and the stack is aligned to 16 bytes (GCC's bug 54412,
+// https://gcc.gnu.org/bugzilla/show_bug.cgi?id=54412; some builds are patched, Debian's among them, but no header can
+// tell). The compiler chooses which vectors it spills, so instruction sets with such vectors are not offered there;
+// clang for Windows has them all.
 #if defined(__GNUC__) && !defined(__clang__) && (defined(_WIN64) || defined(__CYGWIN__))
 #    define ROPE_WIDE_VECTORS_ON_STACK 0
 #else
@@ -63,8 +63,8 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// x, but the compiler no longer knows how it was computed. Error-free transformations such as (a + b) - a - b are
-/// zero to a compiler under -ffast-math; with every rounded intermediate opaque there is nothing to simplify.
+/// Returns x, and hides from the compiler how it was computed. -ffast-math simplifies error-free transformations such
+/// as (a + b) - a - b to zero; with every rounded intermediate hidden there is nothing to simplify.
 ROPE_ABI inline double hide_from_optimizer(double x) noexcept {
 #if defined(__GNUC__) && defined(__SSE2__)
     __asm__("" : "+x"(x));
@@ -78,8 +78,8 @@ ROPE_ABI inline double hide_from_optimizer(double x) noexcept {
 #endif
 }
 
-/// a / b and a * b, each the nearest float. In double they are right to more bits than decide the rounding of a float;
-/// `opaque` keeps -ffast-math from noticing that and computing in float, by a reciprocal.
+/// a / b and a * b, each rounded to the nearest float. A double has enough bits to decide that rounding;
+/// hide_from_optimizer keeps -ffast-math from computing in float, by a reciprocal.
 ROPE_ABI inline float nearest_quotient(float a, float b) noexcept {
     return static_cast<float>(hide_from_optimizer(static_cast<double>(a) / static_cast<double>(b)));
 }
@@ -87,8 +87,8 @@ ROPE_ABI inline float nearest_product(float a, float b) noexcept {
     return static_cast<float>(hide_from_optimizer(static_cast<double>(a) * static_cast<double>(b)));
 }
 
-/// x, in a register of its own. A caller has just written the fields of its view one by one, and g++ would read two of
-/// them at once, which has to wait until both have left the store buffer: half of the time that a small call takes.
+/// Returns x in a register of its own. A caller has just stored the fields of its view one by one, and g++ would load
+/// two of them at once, which waits until both have left the store buffer: half of the time of a small call.
 ROPE_INLINE Index hide_from_optimizer(Index x) noexcept {
 #if defined(__GNUC__)
     __asm__("" : "+r"(x));
@@ -96,7 +96,7 @@ ROPE_INLINE Index hide_from_optimizer(Index x) noexcept {
     return x;
 }
 
-/// The compiler moves nothing that reads or writes memory over this.
+/// Keeps the compiler from moving loads and stores across this point.
 ROPE_INLINE void compiler_fence() noexcept {
 #if defined(__GNUC__)
     __asm__ volatile("" ::: "memory");
@@ -110,7 +110,7 @@ ROPE_ABI inline float float_from(bfloat16 x) noexcept {
     return bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
 }
 
-/// Exact. Subnormal halves are made by one exact subtraction of normal floats, so flush-to-zero does not lose them.
+/// Exact. One exact subtraction of normal floats makes subnormal halves, so flush-to-zero does not lose them.
 ROPE_ABI inline float float_from(half x) noexcept {
     const std::uint32_t magnitude = (std::uint32_t(x.bits) & 0x7fffu) << 13;
     const std::uint32_t exponent = magnitude & 0x0f800000u;
@@ -146,8 +146,8 @@ ROPE_ABI inline half half_from(float x) noexcept {
 }
 
 // ---- load and store: the only places that know how an element lies in memory ----
-// 16-bit elements are read and written as bytes, so an array of any type with these bits may be passed. float and double
-// are these types themselves.
+// 16-bit elements are accessed as bytes, so an array of any type with these bits may be passed. Arrays of float and
+// double have exactly that type.
 
 template <class Compute, class Storage>
 struct ROPE_ABI Element {

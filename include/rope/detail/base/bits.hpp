@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Looking at floating-point numbers as bits, which -ffast-math cannot optimise away.
+// Tests of floating-point numbers by their bits, which -ffast-math cannot optimise away.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a contiguous container is, whether it owns its elements, and how clang is told of what refers to them.
+// Contiguous containers: their elements, whether they own them, and lifetimebound for results that refer to them.
 #pragma once
 
 #include <type_traits>
@@ -8,8 +8,8 @@
 #include "../../types.hpp"
 #include "../../version.hpp"
 
-// Marks an argument that the result refers to (behind a member function: its object), so that clang warns where the
-// result outlives it.
+// Marks an argument (behind a member function: the object) to which the result refers; clang warns where the result
+// outlives it.
 #define ROPE_LIFETIMEBOUND
 #if defined(__clang__) && defined(__has_cpp_attribute)
 #    if __has_cpp_attribute(clang::lifetimebound)
@@ -26,12 +26,12 @@ namespace detail {
 template <class T>
 using Plain = std::remove_cv_t<std::remove_reference_t<T>>;
 
-/// False of every type, for static_assert in what is only chosen to say why an argument is refused.
+/// False for every type: the static_assert of an overload that exists only to say why an argument is refused.
 template <class>
 inline constexpr bool never = false;
 
-/// The elements of a contiguous container, const where they cannot be written through a C, or void. Contiguous
-/// containers have data() and size(), and Eigen's vectors innerStride(), too.
+/// The element type of a contiguous container, const where a C gives no write access; void for other types. Contiguous
+/// containers have data() and size(); Eigen's vectors also have innerStride().
 template <class C, class = void>
 struct ContainerElement {
     using type = void;
@@ -63,8 +63,8 @@ ROPE_ABI constexpr Index inner_stride(const C& c) noexcept {
     return 1;
 }
 
-/// Whether the elements of a container outlive it, because it only refers to them: std::span and those of other
-/// libraries, which all name an element_type and can be copied as bytes.
+/// Whether a container only refers to its elements, so that they outlive it: std::span and the spans of other libraries
+/// all name an element_type and are trivially copyable.
 template <class C, class = void>
 inline constexpr bool is_span = false;
 template <class C>

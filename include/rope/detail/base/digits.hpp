@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A double as text, without a locale, allocation or arithmetic on doubles. std::to_chars writes the same, but not every
-// standard library has it for doubles (libc++ of Emscripten and of older systems of Apple has not).
+// Writes a double as text, without a locale, allocation or arithmetic on doubles. std::to_chars writes the same text,
+// but some standard libraries lack it for doubles (libc++ of Emscripten and of older systems of Apple).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// A whole number of at most 1216 bits: a double's numerator and denominator, times 10, have some 1140.
+/// A natural number of at most 1216 bits. A double's numerator and denominator, times 10, have some 1140.
 class ROPE_ABI BigNatural {
  public:
     ROPE_COLD void add(std::uint64_t x) noexcept {
@@ -32,7 +32,7 @@ class ROPE_ABI BigNatural {
         for (; count >= 31; count -= 31) multiply(std::uint32_t(1) << 31);
         multiply(std::uint32_t(1) << count);
     }
-    /// Subtracts what is not larger.
+    /// Subtracts x, which must not be larger.
     ROPE_COLD void subtract(const BigNatural& x) noexcept {
         std::uint64_t borrow = 0;
         for (int i = 0; i < kWords; ++i) {
@@ -41,7 +41,7 @@ class ROPE_ABI BigNatural {
             borrow >>= 63;
         }
     }
-    /// Below, at or above 0 as a + b is below, at or above c.
+    /// The sign of a + b - c.
     ROPE_COLD static int compare_sum(const BigNatural& a, const BigNatural& b, const BigNatural& c) noexcept {
         std::uint64_t carry = 0;
         int order = 0;
@@ -65,15 +65,16 @@ struct ROPE_ABI Digits {
     int count, point;
 };
 
-/// The digits of a finite number above 0: `most` of them, 1 to 24, the last one rounded to nearest, ties to even; or, if
-/// `most` is 0, the fewest that no other double is nearer to, and of these the nearest. Source: R. G. Burger and R. K.
-/// Dybvig, "Printing floating-point numbers quickly and accurately", 1996, the free-format algorithm.
+/// The digits of a finite number above 0. `most` from 1 to 24 gives as many digits, the last one rounded to nearest,
+/// ties to even. `most` = 0 gives the shortest digits that no other double is nearer to, and the nearest to x among
+/// these. Source: R. G. Burger and R. K. Dybvig, "Printing floating-point numbers quickly and accurately", 1996, the
+/// free-format algorithm.
 ROPE_COLD Digits digits_of(double x, int most) noexcept {
     const std::uint64_t bits = bit_cast<std::uint64_t>(x), fraction = bits << 12 >> 12;
     const int biased = static_cast<int>(bits >> 52 & 0x7ff);
     const std::uint64_t mantissa = biased == 0 ? fraction : fraction | std::uint64_t(1) << 52;
     const int exponent = (biased == 0 ? 1 : biased) - 1075;  // x is mantissa * 2^exponent
-    // x is rest / whole; half of the way to the doubles above and below it is above / whole and below / whole.
+    // x = rest / whole. The half distances to the next doubles are above / whole and below / whole.
     const bool is_power = fraction == 0 && biased > 1;  // the double below it is nearer than the one above
     BigNatural rest, whole, above, below, nothing;
     rest.add(mantissa);
@@ -84,7 +85,7 @@ ROPE_COLD Digits digits_of(double x, int most) noexcept {
     above.double_times((exponent > 0 ? exponent : 0) + (is_power ? 1 : 0));
     below.double_times(exponent > 0 ? exponent : 0);
     whole.double_times((exponent < 0 ? -exponent : 0) + (is_power ? 2 : 1));
-    // What lies just in the middle is rounded to x if the mantissa is even.
+    // A number halfway between two doubles is read as x if the mantissa is even.
     const int in_the_middle = mantissa % 2 == 0 ? 0 : 1;
     const auto reaches_next = [&] {  // x, or the largest number that is rounded to it, is at least 1
         return most > 0 ? BigNatural::compare_sum(rest, nothing, whole) >= 0
@@ -116,7 +117,7 @@ ROPE_COLD Digits digits_of(double x, int most) noexcept {
         result.digit[result.count++] = digit;
         if (is_up) ++result.digit[result.count - 1];
     }
-    // 9.99 rounded up; then zeros at the end.
+    // Propagates the carry (9.99 rounded up), then removes trailing zeros.
     for (int i = result.count - 1; i > 0 && result.digit[i] > '9'; --i) {
         result.digit[i] = '0';
         ++result.digit[i - 1];
@@ -129,9 +130,9 @@ ROPE_COLD Digits digits_of(double x, int most) noexcept {
     return result;
 }
 
-/// Writes a finite number into `to`, which has room for 32 characters, and ends it with a zero. `most` is 0: the
-/// shortest text that is read back as x, as std::to_chars(first, last, x) has it. Else at most so many digits (1 to 17),
-/// as printf's %g has them.
+/// Writes a finite number and a terminating zero to `to`, which has room for 32 characters. `most` = 0 writes the
+/// shortest text that is read back as x, as std::to_chars(first, last, x) does; else at most `most` digits (1 to 17),
+/// as printf's %g does.
 ROPE_COLD void write_number(double x, int most, char* to) noexcept {
     const std::uint64_t bits = bit_cast<std::uint64_t>(x);
     if (bits >> 63 != 0) *to++ = '-';
@@ -155,7 +156,7 @@ ROPE_COLD void write_number(double x, int most, char* to) noexcept {
         *to++ = static_cast<char>('0' + size / 10 % 10);
         *to++ = static_cast<char>('0' + size % 10);
     } else {
-        // A whole number is written with all its digits, not with zeros behind the shortest ones.
+        // A whole number gets all its digits, not zeros behind the shortest ones.
         if (most == 0 && d.point > d.count) d = digits_of(bit_cast<double>(bits << 1 >> 1), d.point);
         for (int i = d.point < 1 ? d.point - 1 : 0; i < d.count || i < d.point; ++i) {
             if (i == d.point && i > 0) *to++ = '.';

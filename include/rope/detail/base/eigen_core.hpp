@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <Eigen/Core>, which refuses to compile after Xlib's `#define Success 0`.
+// Includes <Eigen/Core>, which does not compile after Xlib's `#define Success 0`.
 #pragma once
 
 #include "hide_macros.hpp"

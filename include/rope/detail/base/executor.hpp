@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The default executor, and the size from which a call is handed to another one.
+// The default executor, and the size from which a call goes to the caller's executor.
 #pragma once
 
 #include "../../types.hpp"
@@ -8,7 +8,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The default executor.
+/// Runs all work on the calling thread.
 struct ROPE_ABI CallingThread {
     template <class F>
     ROPE_ABI void operator()(Index count, F&& f) const {
@@ -16,7 +16,7 @@ struct ROPE_ABI CallingThread {
     }
 };
 
-/// Calls on less than this are over before another thread has begun.
+/// Smaller calls end before another thread has begun.
 inline constexpr Index kSplitBytes = Index(1) << 20;
 
 }  // namespace detail

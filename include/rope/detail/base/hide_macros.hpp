@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Macros of others whose names are words of this library: min and max (windows.h), Status (Xlib), check (Unreal Engine,
-// Apple's AssertMacros.h), require (the same). A header that uses such a word includes this file after all others, so
-// that it sees no such macro, and ends with restore_macros.hpp, after which every macro is as it was. So it does not
-// matter what a program includes first, and the library's names are the same in all its units. Both files stand in
-// pairs, which may be nested, and have no include guard. tests/public_headers/macros_of_others.hpp has the macros that are tried.
+// Hides macros of other headers that share a name with this library: min and max (windows.h), Status (Xlib), check and
+// require (Unreal Engine, Apple's AssertMacros.h). A header that uses such a name includes this file after all others
+// and ends with restore_macros.hpp, which restores every macro. So the order of a program's includes does not matter,
+// and the library's names are the same in all its translation units. Both files stand in pairs, may be nested, and have
+// no include guard. tests/public_headers/macros_of_others.hpp lists the macros that are tried.
 #pragma push_macro("min")
 #undef min
 #pragma push_macro("max")

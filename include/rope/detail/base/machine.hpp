@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ROPE_MACHINE: an identifier for the instructions that this unit's flags let the compiler use unasked. Units with
-// different ones must not share a function. It is fixed here, before any region is compiled for another machine,
-// because g++ changes these macros there.
+// ROPE_MACHINE: an identifier of the instructions that the flags of this translation unit let the compiler use unasked.
+// Translation units with different ones must not share a function. It is fixed here, before any region is compiled for
+// another instruction set, because g++ changes these macros there.
 #pragma once
 
 // The widest vectors, or the generation.
@@ -48,8 +48,8 @@
 #    define ROPE_M_GENERATION 0
 #endif
 
-// A digit for each of what flags may name alone. The units of a program are for one architecture, so its features share
-// digits with those of others: x86-64, aarch64, riscv.
+// One digit for each feature that a flag may name alone. All translation units of a program are for one architecture,
+// so features of x86-64, aarch64 and riscv share digits, in this order.
 #if defined(__FMA__) || defined(__ARM_FEATURE_ATOMICS) || defined(__riscv_zba)
 #    define ROPE_M_01 1
 #else
@@ -181,7 +181,7 @@
 #    define ROPE_M_26 0
 #endif
 
-// Compilers copy these names thousands of times: digits that are all 0, as with plain -O2, are one.
+// Compilers copy these names thousands of times, so digits that are all 0, as with plain -O2, are left out.
 #if ROPE_M_01 || ROPE_M_02 || ROPE_M_03 || ROPE_M_04 || ROPE_M_05 || ROPE_M_06 || ROPE_M_07 || ROPE_M_08 || \
     ROPE_M_09 || ROPE_M_10 || ROPE_M_11 || ROPE_M_12 || ROPE_M_13 || ROPE_M_14 || ROPE_M_15 || ROPE_M_16 || \
     ROPE_M_17 || ROPE_M_18 || ROPE_M_19 || ROPE_M_20 || ROPE_M_21 || ROPE_M_22 || ROPE_M_23 || ROPE_M_24 || \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A sentence built in place: no allocation, no locale, no printf.
+// Builds a sentence in a fixed buffer: no allocation, no locale, no printf.
 #pragma once
 
 #include <cstddef>
@@ -32,15 +32,15 @@ struct ROPE_ABI Piece {
         : kind(std::is_signed_v<Integer> ? Kind::whole : Kind::natural), natural(static_cast<std::uint64_t>(x)) {}
 };
 
-/// What stands in a sentence for each "{}". A list and not parameters: then a call is no template. That there are as
-/// many, tests/sentences_have_their_values looks.
+/// The values that replace the "{}" of a sentence. A list, not parameters, so that a call is no template.
+/// tests/sentences_have_their_values counts both.
 using Pieces = std::initializer_list<Piece>;
 
 class Message {
  public:
     ROPE_ABI Message() noexcept { text_[0] = '\0'; }
-    /// A sentence about an argument begins with its name, which ends at the first space or bracket; any other one begins
-    /// with a capital letter.
+    /// A sentence about an argument begins with its name, which ends at the first space or bracket; other sentences
+    /// begin with a capital letter.
     ROPE_COLD Message(const char* sentence, Pieces pieces) noexcept : in_name_(*sentence < 'A' || *sentence > 'Z') {
         for (const Piece& piece : pieces) {
             while (sentence[0] != '\0' && (sentence[0] != '{' || sentence[1] != '}')) put(*sentence++);
@@ -51,7 +51,7 @@ class Message {
     }
 
     ROPE_ABI const char* text() const noexcept { return text_; }
-    /// How much of the text is the argument's name.
+    /// The length of the argument's name, with which the text begins.
     ROPE_ABI std::size_t name_size() const noexcept { return name_size_; }
 
     ROPE_COLD void append(const char* text) noexcept {
@@ -80,7 +80,7 @@ class Message {
             case Piece::Kind::real: return append(piece.real);
         }
     }
-    // Not by to_chars, whose code for any base takes as long to compile as all of this.
+    // Avoids to_chars, whose code for any base takes as long to compile as this whole header.
     ROPE_ABI void append(std::uint64_t value) noexcept {
         char digits[24];
         char* first = digits + sizeof(digits) - 1;

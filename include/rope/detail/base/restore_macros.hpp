@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The end of what hide_macros.hpp began.
+// Restores the macros that hide_macros.hpp hides.
 #pragma pop_macro("Success")
 #pragma pop_macro("require")
 #pragma pop_macro("check")

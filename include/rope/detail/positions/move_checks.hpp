@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is checked before keys move from one schedule or position to another.
+// Checks before keys move from one schedule or position to another.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// Both Configs turn the same features.
+/// Requires both Configs to rotate the same features.
 ROPE_ABI inline Status check_features(const Config& of_old, const Config& of_new) noexcept {
     const auto differ = [](const char* name, auto a, auto b) {
         return invalid(
@@ -35,7 +35,7 @@ ROPE_ABI inline Status check_features(const Config& of_old, const Config& of_new
     return Status();
 }
 
-/// Frequencies that are right in themselves go together, and with the map. `of_old` is null within one schedule.
+/// Requires frequencies, each valid by itself, that fit one another and the map. `of_old` is null within one schedule.
 ROPE_ABI inline Status check_moves(const Frequencies& of_new, const Frequencies* of_old, const AxisMap& map) noexcept {
     const std::size_t entries = of_new.inv_freq.size();
     std::size_t growing = of_new.log_growth.size();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is checked of the positions that rows are built for.
+// Checks of the positions that rows are built for.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The last position that a schedule's numbers for seq_len are meant for.
+/// The last position for which a schedule's frequencies of seq_len are valid.
 ROPE_ABI inline Index last_position(const Config& config, Index seq_len) noexcept {
     return std::min(kMaxPosition, longest_sequence(config, seq_len) - 1);
 }
@@ -33,13 +33,13 @@ ROPE_ABI inline Status check_map_of_config(const AxisMap& map) noexcept {
     return invalid("map is mixed; frequencies of mixed axes are numbers: give Frequencies.");
 }
 
-/// A map goes with as many frequencies, and growths (xPos).
+/// Requires a map that fits the number of frequencies, and no growth (xPos) with mixed axes.
 ROPE_ABI inline Status check_map(const AxisMap& map, std::size_t entries, std::size_t growing) noexcept {
     if (const Status s = check(map, static_cast<Index>(entries)); !s.ok() || !map.is_mixed || growing == 0) return s;
     return invalid("log_growth has {} entries; with mixed axes it must be empty.", {growing});
 }
 
-/// Rows that were made, and how many are asked for.
+/// Requires rows with frequencies, and at most 2^40 tokens.
 ROPE_ABI inline Status check_tokens(Index pairs, Index seq, Index batch) noexcept {
     constexpr Index most = Index(1) << 40;
     if (pairs == 0) return invalid("frequencies have 0 entries; they were refused when these rows were made.");
@@ -49,12 +49,12 @@ ROPE_ABI inline Status check_tokens(Index pairs, Index seq, Index batch) noexcep
     return Status();
 }
 
-/// For positions beyond what a schedule's numbers are meant for.
+/// The advice in an error for positions beyond the last valid one of a schedule.
 ROPE_ABI inline const char* advice(Index last) noexcept {
     return last < kMaxPosition ? " (Name the longest sequence as seq_len.)" : "";
 }
 
-/// Positions as apply takes them, up to the last that the frequencies are for; `prefix` says which they are.
+/// Checks positions as apply takes them, up to `last`, for which the frequencies are valid; `prefix` begins a message.
 ROPE_ABI inline Status check_positions(const char* prefix, const Positions& p, Index axes, Index seq, Index batch,
                                        Index last) noexcept {
     const TableShape shape = {0, -kMaxPosition, last + kMaxPosition + 1, "schedule"};
@@ -66,7 +66,7 @@ ROPE_ABI inline Status check_positions(const char* prefix, const Positions& p, I
                   Message("{}{}{}", {prefix, s.message(), s.code() == StatusCode::out_of_range ? advice(last) : ""}));
 }
 
-/// Positions on as many axes as the map has.
+/// Requires positions up to `last` on as many axes as the map has.
 ROPE_ABI inline Status check_axes(const char* name, const AxisPositions& p, Index axes, Index tokens,
                                   Index last) noexcept {
     if (p.axes() != axes) return invalid("{} has {} axes; the map has {}.", {name, p.axes(), axes});
@@ -83,10 +83,10 @@ ROPE_ABI inline Status check_axes(const char* name, const AxisPositions& p, Inde
     return Status();
 }
 
-/// A magnitude that grows (xPos) changes by e to the power of this at most.
+/// A growing magnitude (xPos) changes by at most e to this power.
 inline constexpr double kMaxGrowth = 64.0;
 
-/// Magnitudes that grow stay numbers, over so many positions by each.
+/// Requires growing magnitudes to stay within kMaxGrowth over the two distances in positions.
 ROPE_ABI inline Status check_growth(const List<double>& of_new, double new_farthest, const List<double>& of_old,
                                     double old_farthest, const AxisOrder& order) noexcept {
     for (std::size_t i = 0; i < std::max(of_new.size(), of_old.size()); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The positions of a call are as many as its tokens, and each of them is in the table.
+// Checks that a call has as many positions as tokens, each of them in the table.
 #pragma once
 
 #include <limits>
@@ -15,24 +15,24 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// What a call may do with a table, as bits.
+/// The operations that a table supports, as bits.
 using Capabilities = unsigned char;
 inline constexpr Capabilities kInterleaved = 1, kHalfSplit = 2, kInverse = 4;
 
-/// What a call needs to know of a table.
+/// The properties of a table that the checks of a call need.
 struct ROPE_ABI TableShape {
     Index head_dim, first_position, max_positions;
-    const char* name = "cache";    // as messages call it
-    Capabilities unsupported = 0;  // what it is not made for
+    const char* name = "cache";    // in messages
+    Capabilities unsupported = 0;  // operations that the table is not made for
     Index batch = 0;               // entries that a call must have; 0: any
 };
 
-/// Unsigned positions beyond the largest Index come as the largest Index.
+/// Marks a clamped position in a message: unsigned positions beyond the largest Index become the largest Index.
 ROPE_ABI inline const char* or_more(Index position) noexcept {
     return position == std::numeric_limits<Index>::max() ? " or more" : "";
 }
 
-/// The number of positions fits the call, and each of them is in the table.
+/// Requires a number of positions that fits the call, and each of them in the table.
 ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, const TableShape& table) noexcept {
     const Index low = table.first_position;
     const Index high = low + table.max_positions - 1;
@@ -54,7 +54,7 @@ ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, con
                        {p.count(), seq, tokens});
     if (p.count() == 0 || seq == 0) return Status();
     if (p.data() == nullptr) return invalid("positions is a null pointer; it must point to {} integers.", {p.count()});
-    // The last start that leaves room for seq tokens; below `low` when none does.
+    // The last start that leaves room for seq tokens; below `low` if none does.
     const Index last = !starts ? high : seq > table.max_positions ? low - 1 : high - (seq - 1);
     const Index outside = p.find_outside(low, last);
     if (outside == p.count()) return Status();

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
-// The list of instruction sets, best first. One line each, and a folder with the same name.
+// The list of instruction sets, best first: one line for each, and a folder of the same name.
 //
 // This file has no include guard: it is included once for every piece of code that exists once per instruction set.
 //
-//     #define ROPE_FOR_EACH_ISA "../../kernels/rotate_kernels.hpp"    that file is included once per set, compiled for it, with
-//     #include "isa_list.hpp"                              ROPE_ISA defined as the name of the set and its namespace
+//     #define ROPE_FOR_EACH_ISA "../../kernels/rotate_kernels.hpp"
+//     #include "isa_list.hpp"               includes that file once per instruction set, compiled for it, with ROPE_ISA
+//                                           defined as its name and namespace
 //
-//     #define ROPE_ISA_ENTRY(name) ...                     or: this macro is expanded once per set
-//     #include "isa_list.hpp"
+//     #define ROPE_ISA_ENTRY(name) ...
+//     #include "isa_list.hpp"               expands this macro once per instruction set
 //
-//     #include "isa_list.hpp"                              or: cpu.hpp of each set, to ask whether this machine has it
+//     #include "isa_list.hpp"               includes each cpu.hpp, which tells whether this machine has the set
 //
-// Both macros are undefined at the end. Sets that this unit cannot be compiled for are left out, and so are those
-// without fma where its flags allow fma: the compiler would use it, and change the class of bits.
+// Both macros are undefined at the end. The list leaves out instruction sets for which this translation unit cannot be
+// compiled, and instruction sets without fma where its flags allow fma: the compiler would use fma, and change the
+// class of bits.
 
-// What the folders use, before any region begins: a function that is first seen inside one belongs to it.
+// The folders use these headers, which are included before any region begins: a function that is first seen inside a
+// region belongs to it.
 #include <cmath>
 
 #include "../../types.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory that is asked for ahead of the work.
+// Software prefetch.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// How far ahead of a load streams ask for memory, in bytes. benchmarks/tuning.md has what was measured.
+/// The prefetch distance of streaming calls, in bytes ahead of a load. See benchmarks/tuning.md.
 inline constexpr std::uintptr_t kPrefetchDistance = 8192;
 
-/// A line of the cache, as a number: what lies ahead may be outside the tensor, where no pointer may point.
+/// Prefetches a cache line. The address is a number: it may lie outside the tensor, where no pointer may point.
 template <bool to_write>
 ROPE_INLINE void prefetch_line(std::uintptr_t address) noexcept {
 #if defined(ROPE_HAS_PREFETCH)
@@ -32,11 +32,12 @@ ROPE_INLINE void prefetch_line(std::uintptr_t address) noexcept {
 #endif
 }
 
-/// How far ahead of a load kernels ask for memory that is in L3, in bytes: two lines beside the load of two others.
-/// benchmarks/tuning.md has what was measured.
+/// The prefetch distance of kernels whose data are in L3, in bytes ahead of a load: two lines beside the load of two
+/// others. See benchmarks/tuning.md.
 inline constexpr std::uintptr_t kNearPrefetchDistance = 1024;
 
-/// What kernels ask for beside their work on two vectors at x: nothing, or the 128 bytes of two wide ones, near ahead.
+/// Prefetch policies of kernels, called for each two vectors at x: none, or 128 bytes (two 64-byte vectors), a short
+/// distance ahead.
 struct ROPE_ABI NoPrefetch {
     template <class In>
     ROPE_INLINE void operator()(const In*) const noexcept {}
@@ -50,8 +51,8 @@ struct ROPE_ABI PrefetchNear {
     }
 };
 
-/// What lies ahead of p[0] .. p[count - 1], `at_once` lines at once: to read if T is const, as tables are that threads
-/// share, else to write.
+/// Prefetches the lines kPrefetchDistance ahead of p[0] .. p[count - 1], `at_once` of them per iteration: to read if T
+/// is const (threads share tables), else to write.
 template <int at_once = 1, class T>
 ROPE_INLINE void prefetch(T* p, Index count) noexcept {
     constexpr bool to_write = !std::is_const_v<T>;

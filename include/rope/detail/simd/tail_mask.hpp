@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The mask with which the last vector of a row is stored over a place whose beginning is done already.
+// Masked tail: the last vector of a row overlaps the one before it, and its store skips the elements already written.
 #pragma once
 
 #include "../../types.hpp"
@@ -19,7 +19,7 @@ ROPE_ABI constexpr KeptBytes make_kept_bytes() noexcept {
 }
 inline constexpr KeptBytes kTailMaskBytes = make_kept_bytes();
 
-/// `kept` bytes of ones, then zeros: as many of both together as the longest vector has.
+/// A mask of kLongestVector bytes: `kept` bytes of ones, then zeros.
 ROPE_INLINE const unsigned char* tail_mask(Index kept) noexcept { return kTailMaskBytes.mask + kLongestVector - kept; }
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows of cos and sin at any position, by angle addition: what tables and the rows of a step are written from.
+// Rows of cos and sin at any position, by angle addition, for tables and for the rows of a step.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The arithmetic in which entries of type T are made, before the one rounding to T; and what it is made from, whatever
-/// T is: as names that depend on T, because a unit that makes no table then does not compile what keeps them.
+/// WorkingType<T>::type computes entries of type T, before their one rounding to T. ExactTypes are the same for every
+/// T; their names depend on T so that a translation unit that makes no table does not compile their containers.
 struct ROPE_ABI ExactTypes {
     using Angle = CosSin<DoubleDouble>;
     using Fraction = Phase;
@@ -37,14 +37,14 @@ struct WorkingType<double> : ExactTypes {
 ROPE_ABI inline void assign(double& to, DoubleDouble x) noexcept { to = x.hi; }
 ROPE_ABI inline void assign(DoubleDouble& to, DoubleDouble x) noexcept { to = x; }
 
-/// A row of working numbers, cos and sin apart, as the loop over pairs wants them.
+/// A row in working precision. Its cosines and sines are two arrays, so that the loop over pairs vectorises.
 template <class Work>
 struct ROPE_ABI WorkingRow {
     Work* cos;
     Work* sin;
 };
 
-/// What writes one row of the table: cos and sin of the angles of `coarse` and of `fine` added, each rounded once.
+/// Writes one row of a table: cos and sin of the sum of the angles of `coarse` and `fine`, each rounded once.
 template <class T, class Work>
 using WriteRow = void (*)(const WorkingRow<Work>& coarse, const WorkingRow<Work>& fine, Index pairs, T* cos, T* sin);
 
@@ -70,7 +70,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 ROPE_ABI inline WriteRow<float, double> write_row(float) noexcept {
-    // A ROPE_ISA that names no set is reported by the first call that rotates; every set writes the same bits.
+    // The first call that rotates reports a ROPE_ISA that names no instruction set; all of them write the same bits.
     if (!isa_is_chosen() && !choose_isa().ok()) return &portable::add_angles<float, double>;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
 #define ROPE_ISA_ENTRY(name) \
@@ -83,12 +83,12 @@ ROPE_ABI inline WriteRow<double, DoubleDouble> write_row(double) noexcept { retu
 /// n / d rounded towards minus infinity, for d > 0.
 ROPE_ABI inline Index floor_divide(Index n, Index d) noexcept { return n / d - (n % d < 0 ? 1 : 0); }
 
-/// The angle of position p is the sum of two: of a coarse row, for the multiple of kFineRows at or below p, and of one
-/// of kFineRows fine rows; so an entry costs two products, and one rounding to T. Fine rows are walked in
-/// double-double. A coarse row is, in double-double, the sum of an anchor, whose angle is computed afresh, and of one
-/// of kAnchorBlocks rows between anchors. Errors stay below 2^-90 before the rounding to Work. All of these are fixed
-/// multiples of positions, so an entry's bits depend on its position alone, not on where a table begins or ends or who
-/// asks.
+/// Rows by angle addition. The angle of position p is the sum of two angles: a coarse row has the multiple of kFineRows
+/// at or below p, a fine row the rest. So an entry costs two products and one rounding to T. Repeated angle addition in
+/// double-double makes the fine rows. A coarse row is, in double-double, an anchor, whose angle is computed afresh,
+/// plus one of kAnchorBlocks rows between anchors. Errors stay below 2^-90 before the rounding to Work. Blocks and
+/// anchors are fixed multiples of positions, so the bits of an entry depend on its position alone, not on the bounds of
+/// a table or on the caller.
 template <class T>
 class ROPE_ABI AngleRows {
  public:
@@ -96,8 +96,8 @@ class ROPE_ABI AngleRows {
     static constexpr Index kFineRows = 128;  // 128 KiB for 64 pairs in float: stays in L2 while a table streams out
     static constexpr Index kAnchorBlocks = 64;
 
-    /// The first `fine_rows` fine rows, and room for coarse rows of blocks whose number modulo kAnchorBlocks is below
-    /// `blocks`. False when there is no memory.
+    /// Makes the first `fine_rows` fine rows, and prepares coarse rows of blocks whose number modulo kAnchorBlocks is
+    /// below `blocks`. False without memory.
     ROPE_ABI bool prepare(const Frequencies& f, Index fine_rows, Index blocks) {
         pairs_ = static_cast<Index>(f.inv_freq.size());
         phase_.reset(new (std::nothrow) Fraction[size(pairs_)]);
@@ -115,10 +115,10 @@ class ROPE_ABI AngleRows {
         return true;
     }
 
-    /// What is added to a coarse row for the position `row` further on.
+    /// The fine row for the position `row` positions after a coarse row.
     ROPE_ABI WorkingRow<Work> fine(Index row) const noexcept { return {cos_of(row), sin_of(row)}; }
 
-    /// The coarse row of position block * kFineRows.
+    /// Makes the coarse row of position block * kFineRows.
     ROPE_ABI void make_coarse(const Frequencies& f, Index block, WorkingRow<Work> to) noexcept {
         const Index anchor = floor_divide(block, kAnchorBlocks) * kAnchorBlocks;
         if (anchor != anchor_block_)
@@ -129,7 +129,7 @@ class ROPE_ABI AngleRows {
         for (Index i = 0; i < pairs_; ++i) put(f, i, anchor_[size(i)] * between[i], f.attention_factor, growing, to);
     }
 
-    /// The angle that pair i turns by over `whole` + `part` positions.
+    /// The angle by which pair i rotates over `whole` + `part` positions.
     ROPE_ABI Phase phase(const Frequencies& f, Index i, Index whole, double part) const noexcept {
         const Phase at_whole = phase_[size(i)] * whole;
         return part == 0.0 ? at_whole : at_whole + phase_from_radians(frequency(f, i) * DoubleDouble{part, 0.0});
@@ -156,7 +156,7 @@ class ROPE_ABI AngleRows {
         return {f.inv_freq[size(i)], f.inv_freq_low.empty() ? 0.0 : f.inv_freq_low[size(i)]};
     }
 
-    /// take(row, i, angle) for every pair i at positions 0, step, 2 * step, ...
+    /// Calls take(row, i, angle) for every pair i at positions 0, step, 2 * step, ..., by repeated angle addition.
     template <class Take>
     ROPE_ABI void walk(Index step, Index rows, const Take& take) const {
         for (Index i = 0; i < pairs_; ++i) {
@@ -166,14 +166,14 @@ class ROPE_ABI AngleRows {
         }
     }
 
-    /// A magnitude and, for xPos, the pair's growth over so many positions. That is computed afresh for each row: at an
-    /// anchor, thousands of positions before the table, it might be no finite number.
+    /// The magnitude m, times the growth (xPos) of pair i over `growing` positions. The growth is computed afresh for
+    /// each row: at an anchor, thousands of positions before the table, it might not be finite.
     ROPE_ABI static DoubleDouble magnitude(const Frequencies& f, Index i, double m, DoubleDouble growing) noexcept {
         if (f.log_growth.empty()) return exact(m);
         const double low = f.log_growth_low.empty() ? 0.0 : f.log_growth_low[size(i)];
         return exact(m) * exp(two_sum(f.log_growth[size(i)], low) * growing);
     }
-    // The angle comes by value: with -flto, g++ 12 takes for unread what lies behind a reference and is handed on so.
+    // The angle is passed by value: with -flto, g++ 12 takes the target of a forwarded reference for unread.
     ROPE_ABI static void put(const Frequencies& f, Index i, Angle angle, double m, DoubleDouble growing,
                              WorkingRow<Work> to) noexcept {
         const DoubleDouble with = magnitude(f, i, m, growing);
@@ -182,7 +182,7 @@ class ROPE_ABI AngleRows {
     }
 
     Index pairs_ = 0;
-    std::unique_ptr<Fraction[]> phase_;  // of each pair, per position
+    std::unique_ptr<Fraction[]> phase_;  // per position, of each pair
     std::unique_ptr<Work[]> fine_;       // fine rows
     std::unique_ptr<Angle[]> between_;   // from an anchor to each of its blocks
     std::unique_ptr<Angle[]> anchor_;    // the last one that was used

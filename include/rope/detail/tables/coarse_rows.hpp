@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The coarse rows that a step needs, kept from one step to the next.
+// Caches the coarse rows of a step for the next steps.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,15 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// Rows by their block, in a hash table of a fixed size: a row lies in one of kProbes places, and those that are in use
-/// stay there until release().
+/// Rows by their block, in a hash table of fixed size with linear probing: a row lies in one of kProbes places, and
+/// rows in use stay until release().
 template <class Work>
 class ROPE_ABI CoarseRows {
  public:
     static constexpr Index kPlaces = 256;  // 256 KiB for 64 pairs in float; a power of two
-    static constexpr Index kProbes = 8;    // at least as many as a token has axes, so that those of one always fit
+    static constexpr Index kProbes = 8;    // at least the axes of a token, so that its rows always fit
 
-    /// False when there is no memory.
+    /// False without memory.
     ROPE_ABI bool prepare(Index pairs) {
         pairs_ = pairs;
         rows_.reset(new (std::nothrow) Work[static_cast<std::size_t>(2 * pairs * kPlaces)]);
@@ -33,7 +33,7 @@ class ROPE_ABI CoarseRows {
         return rows_ && places_;
     }
 
-    /// Sees to it that the row of a block is there, by make(block, row) if it is not; false when there is no room.
+    /// Ensures that the row of a block is present, by make(block, row) if it is not; false if no place is free.
     template <class Make>
     ROPE_ABI bool provide(Index block, const Make& make) {
         Index free = -1;
@@ -59,7 +59,7 @@ class ROPE_ABI CoarseRows {
         return row(place_of(block, probe));
     }
 
-    /// No row is in use any more. Those that are there may be found again.
+    /// Marks all rows as not in use. They stay present until others replace them.
     ROPE_ABI void release() noexcept { ++user_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Filling tables of cos and sin: exactly, by angle addition, and the way float32 frameworks do.
+// Fills tables of cos and sin: exactly, by angle addition, or by the float32 chain of eager frameworks.
 #pragma once
 
 #include <cmath>
@@ -21,9 +21,9 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// Writes rows first, first + 1, ..., first + count - 1 to out: per row `pairs` cosines, then `pairs` sines, each
-/// multiplied by the attention factor, and by its pair's growth, and rounded once. False when the working memory (at
-/// most about kFineRows rows in Work and half as many in double-double) cannot be had.
+/// Writes rows first .. first + count - 1 to out: per row `pairs` cosines, then `pairs` sines, each multiplied by the
+/// attention factor and its pair's growth, and rounded once. False without working memory (at most about kFineRows rows
+/// in Work and half as many in double-double).
 template <class T>
 ROPE_ABI bool fill_cos_sin_table(const Frequencies& f, Index first, Index count, T* out) {
     using Angles = AngleRows<T>;
@@ -58,7 +58,7 @@ ROPE_ABI bool fill_cos_sin_table(const Frequencies& f, Index first, Index count,
 /// cos and sin of a float angle, each the nearest float.
 ROPE_ABI inline CosSin<float> cos_sin_nearest(float angle) noexcept {
     // The C library's double result decides unless it lies within 2^-44 of a tie between two floats; then the
-    // double-double result does. Either way the answer is the nearest float, so it is the same everywhere.
+    // double-double result decides. Both give the nearest float, which is the same everywhere.
     const double c = std::cos(static_cast<double>(angle));
     const double s = std::sin(static_cast<double>(angle));
     const double margin = 0x1p-44;
@@ -69,7 +69,7 @@ ROPE_ABI inline CosSin<float> cos_sin_nearest(float angle) noexcept {
     return {round_to_float(exact.cos), round_to_float(exact.sin)};
 }
 
-/// The frequency of a pair of the default schedule as eager frameworks compute it in float32, every step rounded: e =
+/// The frequency of a pair of the default schedule as eager frameworks compute it in float32, rounding every step: e =
 /// 2i/d, base^e, its reciprocal, / factor.
 ROPE_ABI inline float float32_frequency(const Config& config, Index pair) noexcept {
     const float base = static_cast<float>(config.base);
@@ -78,8 +78,8 @@ ROPE_ABI inline float float32_frequency(const Config& config, Index pair) noexce
     return nearest_quotient(nearest_quotient(1.0f, power), static_cast<float>(config.interpolation_factor));
 }
 
-/// The frequencies of the float32 chain, or why there are none: a Config that is right in double may be zero or
-/// infinite in float.
+/// Makes the frequencies of the float32 chain. Refuses parameters that are valid in double, but zero or infinite in
+/// float.
 ROPE_ABI inline Status make_float32_frequencies(const Config& config, Index seq_len, Frequencies& result) {
     if (const Status s = make_frequencies(config, seq_len, result); !s.ok()) return s;
     const auto in_float = [](double x) { return is_positive(static_cast<double>(static_cast<float>(x))); };
@@ -108,8 +108,8 @@ ROPE_ABI inline Status make_float32_frequencies(const Config& config, Index seq_
     return Status();
 }
 
-/// As fill_cos_sin_table, but with every step rounded to float32: float(position) * frequency, cos and sin, *
-/// attention factor. The frequencies must come from make_float32_frequencies.
+/// Writes rows as fill_cos_sin_table does, but rounds every step to float32: float(position) * frequency, cos and sin,
+/// times the attention factor. The frequencies must come from make_float32_frequencies.
 ROPE_ABI inline void fill_float32_chain(const Frequencies& f, Index first, Index count, float* out) noexcept {
     const Index pairs = static_cast<Index>(f.inv_freq.size());
     const float magnitude = static_cast<float>(f.attention_factor);

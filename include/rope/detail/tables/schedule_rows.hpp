@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A schedule with the working rows that its angles are added from, and what moves from one to another are made of.
+// A schedule with its coarse and fine rows for angle addition; the move of a token from one position to another.
 #pragma once
 
 #include "../../axis_map.hpp"
@@ -14,7 +14,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// From where to where a token moves on one axis.
+/// The move of a token on one axis.
 struct ROPE_ABI Move {
     Place from, to;
 };
@@ -33,7 +33,7 @@ ROPE_ABI inline void add_angles(const WorkingRow<DoubleDouble>& a, const Working
     }
 }
 
-/// As write_row, but the sums stay working numbers.
+/// Chooses a function as write_row does, but its sums stay in working precision.
 ROPE_ABI inline WriteRow<double, double> add_working_rows(double) noexcept {
     if (!isa_is_chosen() && !choose_isa().ok()) return &portable::add_angles<double, double>;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
@@ -51,23 +51,22 @@ struct ROPE_ABI ScheduleRows {
     using Row = WorkingRow<Work>;
 
     Frequencies f;
-    Index last = kMaxPosition;  // position that the frequencies are for
+    Index last = kMaxPosition;  // position for which the frequencies are valid
     Angles angles;
     CoarseRows<Work> coarse;
 
-    /// Puts the frequencies in order and makes the rows, or, for mixed axes, only what angles are made from. False when
-    /// there is no memory.
+    /// Orders the frequencies and makes the fine rows; for mixed axes, only the phases. False without memory.
     ROPE_ABI bool prepare(const AxisOrder& order, bool is_mixed) {
         if (!order.pair_at.empty()) f = in_order(f, order.pair_at);
         if (is_mixed) return angles.prepare(f, 1, 1);
         return angles.prepare(f, Angles::kFineRows, Angles::kAnchorBlocks) &&
                coarse.prepare(static_cast<Index>(f.inv_freq.size()));
     }
-    /// Sees to it that the coarse row of a position is there; false when there is no room left for one.
+    /// Ensures that the coarse row of a position is present; false if no place is free.
     ROPE_ABI bool provide(Index position) {
         return coarse.provide(block_of(position), [this](Index block, Row row) { angles.make_coarse(f, block, row); });
     }
-    /// The two rows whose angles add up to those of a position, from pair i on.
+    /// The coarse and the fine row of a position, from pair i on: their angles add up to the position's angles.
     ROPE_ABI Row coarse_row(Index position, Index i) const noexcept { return from(coarse.find(block_of(position)), i); }
     ROPE_ABI Row fine_row(Index position, Index i) const noexcept {
         return from(angles.fine(position - block_of(position) * Angles::kFineRows), i);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The inner loop of filling a float table, written once for every instruction set. No include guard: see isa_list.hpp.
+// The inner loop that fills a float table, compiled once per instruction set. No include guard: see isa_list.hpp.
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace ROPE_ISA {
 
-/// cos and sin of the sum of two angles, by double products that are rounded one by one: a fused one would make the
-/// bits of a table depend on the instruction set.
+/// Angle addition by double products that are rounded one by one: fma would make the bits of a table depend on the
+/// instruction set.
 template <class T, class Work>
 ROPE_ABI void add_angles(const WorkingRow<Work>& a, const WorkingRow<Work>& b, Index pairs, T* cos, T* sin) noexcept {
     Index i = 0;

@@ -15,23 +15,23 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// Whether any machine of this kind can hold rows * row_size elements. All three are positive.
+/// Whether rows * row_size elements fit into kMemoryBytes. All three are positive.
 ROPE_ABI inline bool table_can_be(Index rows, Index row_size, std::size_t element) noexcept {
     return rows <= kMemoryBytes / static_cast<Index>(element) / row_size;
 }
-/// The same, as a refusal of the argument that asks for so many rows.
+/// Refuses the argument that asks for more rows than fit into kMemoryBytes.
 ROPE_ABI inline Status check_table_size(const char* name, Index value, Index rows, Index row_size,
                                         std::size_t element) noexcept {
     if (table_can_be(rows, row_size, element)) return Status();
     return invalid("{} is {}; {} rows of {} entries of {} bytes must not exceed what memory can hold ({} bytes).",
                    {name, value, rows, row_size, element, kMemoryBytes});
 }
-/// Memory that could be, but is not to be had. No argument is wrong then, so none is named.
+/// The error if a possible size cannot be allocated. No argument is wrong then, so none is named.
 ROPE_COLD Status no_memory(Index rows, Index row_size, std::size_t element) noexcept {
     return out_of_memory("There is no memory for {} rows of {} entries of {} bytes.", {rows, row_size, element});
 }
 
-/// rows * row_size uninitialised numbers, 64-byte aligned, of a size that can be; null when there is no memory.
+/// Allocates rows * row_size uninitialised numbers, 64-byte aligned; null without memory. table_can_be must hold.
 template <class T>
 ROPE_ABI inline std::shared_ptr<T[]> table_memory(Index rows, Index row_size) {
     constexpr std::align_val_t alignment{64};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TokenRows: one row per token of a step, how they are kept and written. What Rows and Moves are made of.
+// TokenRows, the base of Rows and Moves: stores and writes one row per token of a step.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// A row of cosines and sines for each token: of the angle from one place to another, which for Rows is 0.
+/// A row of cosines and sines per token, for the angle between two positions; for Rows, the old position is 0.
 template <class T>
 class ROPE_ABI TokenRows : public CosSinRows<T> {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
@@ -38,9 +38,8 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
     TokenRows(const TokenRows&) = delete;
     TokenRows& operator=(const TokenRows&) = delete;
 
-    /// Builds into the caller's memory from now on, which holds `rows` rows of rotary_dim numbers, cosines then sines,
-    /// and must live as long as they are used; into memory of its own again when it is null. The rows there were are
-    /// forgotten.
+    /// Builds from now on into the caller's memory of `rows` rows of rotary_dim numbers (cosines, then sines), which
+    /// must outlive the rows; null returns to memory of its own. Rows built before are discarded.
     ROPE_ABI void use_memory(T* memory, Index rows) noexcept {
         memory_ = memory;
         room_ = memory != nullptr ? rows : 0;
@@ -48,9 +47,9 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         forget();
     }
 
-    /// Rows there are now.
+    /// The number of rows that are built.
     ROPE_ABI Index rows() const noexcept { return rows_; }
-    /// The cosines and the sines of a row. Throws std::out_of_range when there is no such row.
+    /// The cosines and the sines of a row. Throws std::out_of_range if there is no such row.
     ROPE_ABI const T* cos_row(Index row) const ROPE_LIFETIMEBOUND { return find(row); }
     ROPE_ABI const T* sin_row(Index row) const ROPE_LIFETIMEBOUND {
         const T* const cos = find(row);
@@ -63,7 +62,7 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         this->name_ = name;
     }
 
-    /// Makes what rows are built from, for frequencies and a map that are checked.
+    /// Prepares the coarse and fine rows, for frequencies and a map that have passed their checks.
     ROPE_ABI bool make(AxisMap map, HeadSlice slice) {
         const Index entries = static_cast<Index>(new_.f.inv_freq.size());
         const Index pairs = map.is_mixed ? entries / map.axes : entries;
@@ -82,8 +81,8 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         return true;
     }
 
-    /// Builds with move_of(axis, token), whose positions are checked, and says whether it has. is_slow: most entries
-    /// are computed one by one.
+    /// Builds the rows of move_of(axis, token), whose positions have passed their checks; false after an error.
+    /// is_slow: most entries are computed one by one.
     template <class Executor, class MoveOf>
     ROPE_ABI bool build_rows(Index seq, Index batch, bool is_slow, Executor& executor, const MoveOf& move_of) {
         const Index tokens = batch * seq;
@@ -91,7 +90,7 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         T* const to = memory_ != nullptr ? memory_ : own_.get();
         forget();
         release();
-        // Coarse rows that tokens need are made first, by this thread; there is room for a number of them at a time.
+        // This thread makes coarse rows for as many tokens as fit; then the executor writes the rows of these tokens.
         Index begin = 0;
         for (Index t = 0; t < tokens; ++t) {
             if (map_.is_mixed || provide(t, move_of)) continue;
@@ -109,8 +108,8 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         return true;
     }
 
-    // The angle of a token is q * w_new - p * w_old, where it goes from p to q, and its magnitude that of new_ at q
-    // times that of old_ at -p; with one schedule, it is the row of new_ at q - p.
+    // A token that moves from p to q has the angle q * w_new - p * w_old, and the magnitude of new_ at q times the
+    // magnitude of old_ at -p. With one schedule, its row is the row of new_ at q - p.
     ScheduleRows<T> new_, old_;
     const bool has_two_;
     AxisMap map_;
@@ -131,7 +130,7 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         return nullptr;
     }
 
-    /// A magnitude that grows stays a number.
+    /// Requires growing magnitudes (xPos) to stay within kMaxGrowth.
     template <class MoveOf>
     ROPE_ABI Status check_growth_of(Index tokens, const MoveOf& move_of) const noexcept {
         if (!this->grows_) return Status();
@@ -154,7 +153,7 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         return Status();
     }
 
-    /// Memory for so many rows; false when there is none.
+    /// Ensures memory for so many rows; false after an error.
     ROPE_ABI bool make_room(Index rows) {
         if (rows <= room_) return true;
         if (memory_ != nullptr)
@@ -171,12 +170,13 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         return true;
     }
 
-    /// Whether the rows of a move are there to be added. (A fraction that both positions have is no distance.)
+    /// Whether angle addition of coarse and fine rows gives the row of a move. (With one schedule, a fraction that both
+    /// positions have cancels.)
     ROPE_ABI bool is_whole(const Move& m) const noexcept {
         return has_two_ ? m.from.part == 0.0 && m.to.part == 0.0 : m.from.part == m.to.part;
     }
 
-    /// The coarse rows of a token; false when there is no room left for one.
+    /// Ensures that the coarse rows of a token are present; false if there is no room for one.
     template <class MoveOf>
     ROPE_ABI bool provide(Index token, const MoveOf& move_of) {
         for (Index axis = 0; axis < map_.axes; ++axis) {
@@ -192,12 +192,12 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         old_.coarse.release();
     }
 
-    /// Rows begin .. end - 1, by the executor if they are worth it, which counts pieces that are.
+    /// Writes rows begin .. end - 1. The executor gets large calls, cut into pieces of about unit_bytes.
     template <class Executor, class MoveOf>
     ROPE_ABI void write_rows(T* to, Index begin, Index end, bool is_slow, Executor& executor,
                              const MoveOf& move_of) const {
         constexpr Index slow = 256,
-                        unit_bytes = 16384;  // how many times as long an entry takes
+                        unit_bytes = 16384;  // slow: how many times as long an entry takes
         const Index weight = 2 * this->pairs_ * static_cast<Index>(sizeof(T)) * (is_slow ? slow : 1);
         const Index unit = unit_bytes / weight + 1;
         const Index units = (end - begin + unit - 1) / unit;
@@ -246,7 +246,7 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         }
     }
 
-    /// Of places begin .. end - 1; with two schedules at most kChunk.
+    /// Writes entries begin .. end - 1; with two schedules at most kChunk of them.
     ROPE_ABI void write_entries(Index begin, Index end, const Move& m, T* cos, T* sin) const {
         const Index count = end - begin;
         if (!is_whole(m)) {
@@ -290,7 +290,7 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
     WriteRow<Work, Work> add_ = add_working_rows(Work());
     std::shared_ptr<T[]> own_;
     T* memory_ = nullptr;        // the caller's, if any
-    Index room_ = 0, rows_ = 0;  // rows that fit, rows there are
+    Index room_ = 0, rows_ = 0;  // capacity and number of rows
 };
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A view as data: what checks and the ways through a tensor need of it, whatever its elements are.
+// A view without its element type: the data that checks and loops need.
 #pragma once
 
 #include <type_traits>
@@ -16,12 +16,12 @@ enum Axis : unsigned char { kBatchAxis, kSeqAxis, kHeadAxis, kFeatureAxis };
 
 inline constexpr const char* kAxisNames[4] = {"batch", "seq", "heads", "head_dim"};
 
-/// A view without its element type. One is made per view of a call; checks and tasks refer to it.
+/// A type-erased view. One is made per view of a call; checks and tasks refer to it.
 struct ROPE_ABI AnyView {
     const char* name;  // as the caller knows it: "x", "q", "k", "in", "out"
-    void* data;        // const if the view is of const data
+    void* data;        // never written if the view is of const data
     Index element_size;
-    const void* type;  // the same for the same storage type
+    const void* type;  // identifies the storage type
     Index extents[4];  // by Axis
     Index strides[4];
 
@@ -47,14 +47,14 @@ ROPE_INLINE AnyView erased(const char* name, const TensorView<T>& v) noexcept {
              hide_from_optimizer(v.feature_stride)}};
 }
 
-/// The stride that is taken: an axis of one element may name any, and never takes it.
+/// The effective stride: 0 along an axis of one element, whose own stride may be anything.
 ROPE_INLINE Index stride_of(const AnyView& v, int axis) noexcept { return v.extents[axis] < 2 ? 0 : v.strides[axis]; }
 
 ROPE_INLINE bool is_empty(const AnyView& v) noexcept {
     return v.extents[0] == 0 || v.extents[1] == 0 || v.extents[2] == 0 || v.extents[3] == 0;
 }
 
-/// Of all tokens. An extent beside a zero may be anything.
+/// The heads of all tokens. Beside an extent of 0 the others may be anything, so they are not multiplied.
 ROPE_INLINE Index count_heads(const AnyView& v) noexcept {
     return is_empty(v) ? 0 : v.extents[kBatchAxis] * v.extents[kSeqAxis] * v.extents[kHeadAxis];
 }

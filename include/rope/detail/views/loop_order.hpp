@@ -19,33 +19,32 @@ inline constexpr Index kAllHeads = std::numeric_limits<Index>::max();
 /// The axes from the outermost to the innermost.
 struct ROPE_ABI LoopOrder {
     Axis outer = kBatchAxis, middle = kSeqAxis, inner = kHeadAxis;
-    /// How many heads of a token one row of cos and sin goes over while it is held in registers: all of them, or a few
-    /// that are finished before the next are begun.
+    /// The heads rotated together while a row of cos and sin is in registers: all heads of a token, or a group that is
+    /// finished before the next one begins.
     Index heads_at_once = kAllHeads;
-    /// Whether kernels ask for memory near ahead: see kMinPrefetchNearBytes.
+    /// Whether kernels prefetch a short distance ahead: see kMinPrefetchNearBytes.
     bool prefetches_near = false;
-    /// The axis along which neighbours in memory are worked on at once; that of the features, too, if there are none.
+    /// The axis of vector lanes: a contiguous axis, or the features if no axis is contiguous.
     Axis lanes = kFeatureAxis;
 };
 
-/// Larger calls than this stream from memory, in the order of memory, and ask for it ahead. One head for each row of cos
-/// and sin is no other case, though half of what is read is the table then. benchmarks/tuning.md has what was measured.
+/// Larger calls stream: they go in the order of memory and use software prefetch. One head per row of cos and sin has
+/// no other limit, though half of the bytes read are the table's then. See benchmarks/tuning.md.
 inline constexpr Index kStreamingBytes = Index(16) << 20;
 
-/// Calls on more memory than kMinPrefetchNearBytes, up to kMaxPrefetchNearBytes, find it in L3. Kernels that do little but wait for
-/// it ask for it themselves, near ahead, where one head follows the other: the core's own prefetch of such data changes
-/// from second to second. Where the head ahead is that of a later token (heads before tokens), or has much that is not
-/// rotated, asking would take longer. benchmarks/tuning.md has what was measured.
+/// Calls on more bytes than kMinPrefetchNearBytes, up to kMaxPrefetchNearBytes, find them in L3. Kernels that do little
+/// but wait for memory prefetch a short distance ahead, where heads are contiguous: the hardware prefetch of such data
+/// changes from second to second. Where the next head in memory belongs to a later token (heads before tokens), or much
+/// of it is not rotated, software prefetch would take longer. See benchmarks/tuning.md.
 inline constexpr Index kMinPrefetchNearBytes = Index(1) << 20, kMaxPrefetchNearBytes = Index(8) << 20;
 
-/// A stream rotates as many heads at a time as fit into so many bytes, or into twice as many of 16-bit elements, and at
-/// least one. benchmarks/tuning.md has what was measured.
+/// A streaming call rotates groups of as many heads as fit into so many bytes (twice as many for 16-bit elements), at
+/// least one. See benchmarks/tuning.md.
 inline constexpr Index kStreamedGroupBytes = 512;
 
-/// By the steps from batch entry to batch entry, from token to token and from head to head: entries before tokens or
-/// tokens before entries; when they stream, all in the order of memory.
+/// Sorts axes by descending stride: batch entries and tokens always, heads, too, if the call streams.
 ROPE_NOINLINE void sort(LoopOrder& order, const AnyView& v, bool exceeds_cache) noexcept {
-    // Of batch entries or tokens, if there is one, it is outermost: then the others follow one another.
+    // A batch or seq axis of extent 1 goes outermost, so that the other axes follow one another.
     constexpr Index farthest = std::numeric_limits<Index>::max();
     Index steps[3] = {farthest, farthest, 0};
     for (int axis = 0; axis < 3; ++axis)
@@ -65,10 +64,9 @@ ROPE_NOINLINE void sort(LoopOrder& order, const AnyView& v, bool exceeds_cache) 
     put_larger_first(order.outer, order.middle);
 }
 
-/// Token by token while the tensor can be in the caches; in the order of memory, a head or a few at a time and with
-/// prefetch, when it cannot. `lanes` is the axis whose elements are neighbours in memory, or that of the features;
-/// `elsewhere` says that as much is read in another place.
-/// benchmarks/tuning.md has what was measured.
+/// Chooses token by token while the tensor fits into the caches, else the order of memory, one head or a few at a time,
+/// with software prefetch. `lanes` is the contiguous axis, or the features if none is; `is_out_of_place` says that as
+/// many bytes are read from another tensor. See benchmarks/tuning.md.
 ROPE_INLINE LoopOrder choose_order(const AnyView& v, Index bytes, Axis lanes, bool is_out_of_place) noexcept {
     LoopOrder order;
     order.lanes = lanes;
@@ -84,17 +82,17 @@ ROPE_INLINE LoopOrder choose_order(const AnyView& v, Index bytes, Axis lanes, bo
     return order;
 }
 
-/// How many tokens that are neighbours in memory are worked on at once, and how many at least, if there are as many:
-/// fewer are joined with those of the next head.
+/// Rotates up to kLanes adjacent tokens at once, one per lane. Fewer than kMinLanes are joined with the tokens of the
+/// next heads.
 inline constexpr Index kLanes = 64, kMinLanes = 16;
 
-/// The next of the pieces, of `most` at most, that `left` is cut into: half of what is left, rather than a last piece
-/// that no vector fits.
+/// The size of the next piece when `left` is cut into pieces of at most `most`. The last two are halves, so that no
+/// tail is shorter than a vector.
 ROPE_INLINE Index piece_of(Index left, Index most) noexcept {
     return left <= most ? left : left < 2 * most ? (left + 1) / 2 : most;
 }
 
-/// A place in the numbering of heads that an Order makes.
+/// Iterates over heads in a LoopOrder.
 class ROPE_ABI HeadIterator {
  public:
     ROPE_ABI HeadIterator(const LoopOrder& order, const AnyView& v, Index begin) noexcept
@@ -110,25 +108,25 @@ class ROPE_ABI HeadIterator {
     ROPE_ABI Index token() const noexcept { return at_[kSeqAxis]; }
     ROPE_ABI Index head() const noexcept { return at_[kHeadAxis]; }
 
-    /// How many of the next `left` heads belong to the token that the walk stands at.
+    /// How many of the next `left` heads belong to the current token.
     ROPE_ABI Index heads_here(Index left) const noexcept {
         if (order_.inner != kHeadAxis) return 1;
         const Index heads = extents_[kHeadAxis] - at_[kHeadAxis];
         return heads < left ? heads : left;
     }
 
-    /// How many tokens of the next `left` heads, each with the `heads` that heads_here gave, follow one another along
-    /// token_axis(); at least 1.
+    /// How many tokens follow one another along token_axis() within the next `left` heads, each with `heads` heads
+    /// (from heads_here); at least 1.
     ROPE_ABI Index tokens_here(Index left, Index heads) const noexcept {
         if (order_.inner == kHeadAxis && heads != extents_[kHeadAxis]) return 1;
         const Index tokens = extents_[token_axis()] - at_[token_axis()];
         return left >= tokens * heads ? tokens : left < 2 * heads ? 1 : left / heads;
     }
 
-    /// The inner one of the two axes that number tokens, if it is not the outermost of all.
+    /// The inner one of the two axes that number tokens.
     ROPE_ABI Axis token_axis() const noexcept { return order_.inner == kHeadAxis ? order_.middle : order_.inner; }
 
-    /// Goes on by the `heads` that heads_here gave, of as many tokens as tokens_here gave.
+    /// Advances by `tokens` tokens (from tokens_here) of `heads` heads each (from heads_here).
     ROPE_ABI void advance(Index tokens, Index heads) noexcept {
         at_[token_axis()] += tokens - 1;
         if ((at_[order_.inner] += heads) < extents_[order_.inner]) return;

@@ -15,8 +15,8 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The bytes that a view touches, as offsets [begin, end) from its data pointer, over the axes whose stride in bytes
-/// is below `limit`. Valid once check_extents has passed.
+/// The bytes that a view spans along the axes whose stride in bytes is below `limit`, as offsets [begin, end) from its
+/// data pointer. Valid once check_extents has passed.
 struct ROPE_ABI Span {
     Index begin, end;
 };
@@ -30,7 +30,7 @@ ROPE_ABI inline Span span_below(const AnyView& v, Index limit) noexcept {
     return span;
 }
 
-/// Extents are not negative, and neither their product nor the bytes spanned overflow.
+/// Refuses negative extents, and extents or strides whose product or span exceeds memory.
 ROPE_COLD Status check_extents(const AnyView& v) noexcept {
     constexpr Index most = kMemoryBytes;
     for (int axis = 0; axis < 4; ++axis)
@@ -60,8 +60,8 @@ ROPE_COLD Status check_extents(const AnyView& v) noexcept {
     return Status();
 }
 
-/// Distinct elements have distinct addresses: taken by ascending stride, each axis steps over all that the smaller
-/// ones reach. (Interleavings that are injective without being nested so do not occur and are refused.)
+/// Requires distinct addresses for distinct elements: in ascending order of strides, each axis steps over the whole
+/// span of the smaller ones. (Injective interleavings that are not nested so do not occur and are refused.)
 ROPE_COLD Status check_no_self_overlap(const AnyView& v) noexcept {
     if (is_empty(v)) return Status();
     bool done[4] = {};
@@ -91,13 +91,13 @@ ROPE_ABI inline bool is_same_view(const AnyView& a, const AnyView& b) noexcept {
     return true;
 }
 
-/// Whether two views can be shown to share no byte: either their spans do not meet, or both repeat with a common
-/// stride (the row of a fused QKV buffer, the head that two feature slices share) and lie apart within it.
+/// Whether two views can be shown to share no byte: their spans are disjoint, or both repeat with a common stride (the
+/// row of a fused QKV buffer, the head that two feature slices share) and are disjoint within it.
 ROPE_COLD bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
     if (is_empty(a) || is_empty(b)) return true;
     constexpr Index everything = std::numeric_limits<Index>::max();
-    // Unsigned, where a negative distance is a large one and nothing overflows, whatever the pointers; and with the bits
-    // of an Index, so that the distance is negative as an Index, too.
+    // Unsigned numbers do not overflow for any pointers, and a negative distance is a large one. They have the bits of
+    // an Index, so that the distance is negative as an Index, too.
     const std::uint64_t at_a = reinterpret_cast<std::uintptr_t>(a.data);
     const std::uint64_t at_b = reinterpret_cast<std::uintptr_t>(b.data);
     const Index distance = static_cast<Index>(at_b - at_a);
@@ -132,7 +132,7 @@ ROPE_COLD bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
     return false;
 }
 
-/// The first axes of two views are equally long.
+/// Requires equal extents along the first `axes` axes.
 ROPE_COLD Status check_equal_extents(const AnyView& v, const AnyView& other, int axes) noexcept {
     for (int axis = 0; axis < axes; ++axis)
         if (v.extents[axis] != other.extents[axis])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The vectors of AVX-512 in plain C++, slow on every machine: so that their logic is tested on those without. Only where
-// ROPE_EMULATED is defined, in all units of a program. See ../isa_list.hpp.
+// AVX-512's vectors in plain C++, slow on every machine, so that machines without AVX-512 test their logic. Exists only
+// where ROPE_EMULATED is defined, in all translation units of a program. See ../isa_list.hpp.
 #if defined(ROPE_EMULATED) && defined(__x86_64__) && defined(__GNUC__) && ROPE_WIDE_VECTORS_ON_STACK
 #    if defined(ROPE_ISA_ENTRY)
 ROPE_ISA_ENTRY(emulated)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// NEON: every aarch64 machine whose bytes are in little-endian order, on which the vectors of 16-bit types rely. See
-// ../isa_list.hpp.
+// NEON: every little-endian aarch64 machine; vectors of 16-bit types rely on that order of bytes. See ../isa_list.hpp.
 #if defined(__aarch64__) && defined(__AARCH64EL__) && defined(__ARM_NEON) && defined(__GNUC__) && !ROPE_FOR_DEVICE
 #    if defined(ROPE_ISA_ENTRY)
 ROPE_ISA_ENTRY(neon)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SSE2: every x86-64 machine. Left out where the unit's flags allow fma, which would change the class of bits. See
-// ../isa_list.hpp.
+// SSE2: every x86-64 machine. Left out where the flags of the translation unit allow fma, which would change the class
+// of bits. See ../isa_list.hpp.
 #if defined(__x86_64__) && defined(__GNUC__) && !ROPE_HAS_FMA && !ROPE_FOR_DEVICE
 #    if defined(ROPE_ISA_ENTRY)
 ROPE_ISA_ENTRY(sse2)
