@@ -2,6 +2,7 @@
 // Schedules: the ways in which models make frequencies for contexts that are longer than those they were trained on.
 #pragma once
 
+#include <iterator>
 #include <optional>
 #include <variant>
 
@@ -161,6 +162,7 @@ class Schedule : public std::variant<schedule::Default, schedule::Ntk, schedule:
 ROPE_ABI inline const char* schedule_name(const Schedule& s) noexcept {
     static constexpr const char* names[] = {"default",      "ntk",   "dynamic", "yarn",         "llama3", "longrope",
                                             "proportional", "axial", "xpos",    "freq_factors", "custom"};
+    static_assert(std::size(names) == std::variant_size_v<Schedule::variant>);
     return s.valueless_by_exception() ? "" : names[s.index()];
 }
 

@@ -167,6 +167,7 @@ struct ROPE_ABI Element {
             const half x = half_from(value);
             std::memcpy(p, &x, sizeof(x));
         } else {
+            static_assert(std::is_same_v<Storage, bfloat16>, "a storage type that has no rounding here");
             const bfloat16 x = bfloat16_from(value);
             std::memcpy(p, &x, sizeof(x));
         }
