@@ -26,8 +26,8 @@ namespace detail {
 
 enum class Direction : unsigned char { forward, inverse, transpose };
 
-/// One tensor of a call with its table, checked and turned without its elements' own type: in place, or written
-/// elsewhere. In and Out are storage types.
+/// One tensor of a call with its table, in place or out of place, checked and rotated by storage types (In, Out) in
+/// place of its own element type.
 template <class Storage, class T>
 struct ROPE_ABI ErasedInPlace {
     using In = Storage;
@@ -76,26 +76,26 @@ struct ROPE_ABI OutOfPlace {
     }
 };
 
-// What the compiler refuses of a call, each with a sentence of its own. These are asserted in the functions that apply
-// and the others call directly, which return Refused then: so a mistake is a dozen lines of a compiler's output, and
-// the first of them says what to write.
+// Conditions that the compiler checks, each with a sentence of its own. They are asserted in the functions that apply
+// and the others call directly, which then return Refused: so a mistake is a dozen lines of compiler output, and the
+// first of them names the remedy.
 
 template <class View>
 using StorageOf = typename ElementTraits<std::remove_const_t<ElementOf<View>>>::storage;
 
-/// Whether the elements of a view are of a type that is known. (Of a refused one too, as for all that follows.)
+/// Whether the elements of a view have a known type. (True of a refused view, here and below.)
 template <class View>
 inline constexpr bool has_elements = is_refused<View> || !std::is_void_v<StorageOf<View>>;
 
 template <class View>
 inline constexpr bool is_writable = is_refused<View> || !std::is_const_v<ElementOf<View>>;
 
-/// Whether they are double, with numbers of double, or neither are.
+/// Whether elements and table are both double, or neither.
 template <class View, class T>
 inline constexpr bool goes_with =
     is_refused<View> || !has_elements<View> || std::is_same_v<StorageOf<View>, double> == std::is_same_v<T, double>;
 
-/// Whether a user's own ElementTraits are as they must be.
+/// Whether a user's own ElementTraits are valid.
 template <class View, bool = is_refused<View> || !has_elements<View>>
 inline constexpr bool has_right_traits = true;
 template <class View>
@@ -168,7 +168,7 @@ ROPE_INLINE constexpr Capabilities capabilities_of(Direction direction) noexcept
     return static_cast<Capabilities>(of_layout | (direction == Direction::inverse ? kInverse : 0));
 }
 
-/// Of apply with one of these layouts; of none, when the layout is not known.
+/// Capabilities that apply needs with these layouts; none, if the layout is not known.
 template <Layout... layout>
 ROPE_INLINE constexpr Capabilities capabilities_of_any() noexcept {
     return static_cast<Capabilities>((0 | ... | capabilities_of<layout>(Direction::forward)));
@@ -190,12 +190,12 @@ ROPE_INLINE Status check_tensors(const Positions& positions, Capabilities uses,
         return check_erased(positions, uses, arguments.erased().checked()...);
 }
 
-/// The axis along which elements are worked on at once: neighbours in both views, or, where they are tokens, and not
-/// few, in one. That of the features if there are none.
+/// The axis along which vectors run: contiguous in both views or, out of place and with at least kMinLanes tokens or
+/// batch entries, in one. The feature axis if there is none.
 template <bool is_out_of_place>
 ROPE_INLINE Axis lanes_of(const AnyView& in, const AnyView& out) noexcept {
     if (in.strides[kFeatureAxis] == 1 && out.strides[kFeatureAxis] == 1) return kFeatureAxis;
-    // The stride of an axis of one element says nothing.
+    // An axis of one element may have any stride.
     for (const Axis axis : {kSeqAxis, kHeadAxis, kBatchAxis})
         if (in.extents[axis] > 1 && in.strides[axis] == 1 && out.strides[axis] == 1) return axis;
     if constexpr (!is_out_of_place) return kFeatureAxis;
@@ -244,7 +244,7 @@ ROPE_NOINLINE void run_any(Direction direction, const Positions& positions, Exec
     run_erased<layout>(direction, positions, executor, arguments.erased()...);
 }
 
-/// Turns the tensors of a plain call; false if it is none, and nothing has been done.
+/// Rotates the tensors of a plain call; false if the call is not plain, and nothing has been done.
 template <Layout layout, class X, class View, class T>
 ROPE_INLINE bool rotate_plain(IsaId isa, const Positions& positions, const View& x,
                               const CosSinRows<T>& rows) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Everything that is checked before a byte is written. Views come here with their types erased, so this is compiled
-// once per program, not once per element type; and only calls that quick_checks.hpp is not sure of come here.
+// All checks before the first write. Views come here with their types erased, so this is compiled once per program, not
+// once per element type. Only calls that quick_checks.hpp does not accept come here.
 #pragma once
 
 #include "../../cos_sin_rows.hpp"
@@ -30,23 +30,23 @@ ROPE_INLINE TableShape shape_of(const CosSinRows<T>& r) noexcept {
             RowsAccess::batch(r)};
 }
 
-/// Tests that show of two views that they share no element.
+/// Tests that prove two views to share no element.
 struct ROPE_ABI DisjointTests {
     bool (*plainly)(const AnyView&, const AnyView&) noexcept;  // quick
-    bool (*at_all)(const AnyView&, const AnyView&) noexcept;   // whatever can be shown
+    bool (*at_all)(const AnyView&, const AnyView&) noexcept;   // all that strides can prove
 };
 
-/// One tensor of a call: where it is read, where it is written, and its table.
+/// One tensor of a call: its input, its output and its table.
 struct ROPE_ABI CheckedTensor {
     const AnyView& in;
     const AnyView& out;
     TableShape table;
-    const DisjointTests* disjoint;  // of in and out; null in place, where a unit need not compile them
+    const DisjointTests* disjoint;  // of in and out; null in place, where a translation unit need not compile them
 
     ROPE_INLINE bool in_place() const noexcept { return disjoint == nullptr; }
 };
 
-/// The table is made for what the call does.
+/// Checks that the table supports the layout and the direction of the call.
 ROPE_COLD Status check_capabilities(const AnyView& v, const TableShape& table, Capabilities uses) noexcept {
     const int unsupported = table.unsupported & uses;
     if ((unsupported & (kInterleaved | kHalfSplit)) != 0)
@@ -61,7 +61,7 @@ ROPE_COLD Status check_capabilities(const AnyView& v, const TableShape& table, C
     return Status();
 }
 
-/// All checks of one tensor of a call, whose first tensor is read at `first`.
+/// All checks of one tensor of a call; `first` is the input of the first tensor.
 ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Capabilities uses) noexcept {
     if (const Status s = check_capabilities(t.out, t.table, uses); !s.ok()) return s;
     if (const Status s = check_extents(t.in); !s.ok()) return s;
@@ -83,7 +83,7 @@ ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Capa
     return Status();
 }
 
-/// All checks of a call on one tensor or two, in the order in which a reader would want to hear of them.
+/// All checks of a call on one tensor or two, in the order in which a reader wants to hear of them.
 ROPE_COLD Status check_call(const Positions& positions, Capabilities uses, const CheckedTensor& x) noexcept {
     if (const Status s = check_tensor(x, x.in, uses); !s.ok()) return s;
     const Status s = check_positions(positions, x.in.extents[0], x.in.extents[1], x.table);

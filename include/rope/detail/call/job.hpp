@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the work of a call is cut and handed to an executor.
+// The work of a call, cut into work items for an executor.
 #pragma once
 
 #include <type_traits>
@@ -14,8 +14,8 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// How many heads one unit of an executor's count stands for: whole tokens when there are many, heads when there are
-/// few, and never so little that handing it over costs more than the work.
+/// Heads per work item: whole tokens when there are many, heads when there are few, and never so few that the hand-over
+/// costs more than the work.
 ROPE_NOINLINE Index heads_per_unit(const LoopOrder& order, const AnyView& v) noexcept {
     const Index all = v.extents[kHeadAxis], head_dim = v.extents[kFeatureAxis];
     if (all == 0 || head_dim == 0) return 1;
@@ -39,7 +39,7 @@ struct ROPE_ABI Job {
     Index bytes;  // written
 
     ROPE_ABI Index units() const noexcept { return units(heads_per_unit(task.order, task.out)); }
-    /// Those of the units from `begin` to `end` that belong to this job when its own begin at number `first`.
+    /// Runs this job's part of work items begin .. end - 1; its own items begin at number `first`.
     ROPE_ABI void run_units(Index begin, Index end, Index first) const {
         const Index heads_in_unit = heads_per_unit(task.order, task.out);
         const Index last = first + units(heads_in_unit);
@@ -56,7 +56,7 @@ struct ROPE_ABI Job {
     }
 };
 
-/// Hands the units of all jobs as one range to the executor.
+/// Hands the work items of all jobs as one range to the executor.
 template <class Executor, class... Jobs>
 ROPE_NOINLINE void execute_in_units(Executor& executor, const Jobs&... jobs) {
     executor((jobs.units() + ...), [&](Index begin, Index end) {
@@ -65,7 +65,7 @@ ROPE_NOINLINE void execute_in_units(Executor& executor, const Jobs&... jobs) {
     });
 }
 
-/// The same, unless there is none, or all is done before another thread has begun.
+/// The same, but on the calling thread if there is no executor, or if the work ends before another thread has begun.
 template <class Executor, class... Jobs>
 ROPE_INLINE void execute(Executor& executor, const Jobs&... jobs) {
     if constexpr (!std::is_same_v<Executor, CallingThread>)

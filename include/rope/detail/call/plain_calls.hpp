@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls of the most usual kind, recognised at once. A call on one token takes about as long as it takes to see what it
-// is, so this asks for no more than that, in place of all that apply_impl.hpp does for others.
+// Calls of the most usual kind, recognised at once. A call on one token takes about as long as its recognition, so this
+// tests only as much as it needs, and skips the work of apply_impl.hpp for other calls.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +18,25 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// A call in place, forward, of tokens at equal steps whose rows lie at equal steps, too.
+/// A forward call in place on tokens at a constant stride, whose rows are at a constant stride, too.
 template <class X, class T>
 struct ROPE_ABI PlainCall {
-    X* x;  // the first feature that turns, of the first head of the first token
+    X* x;  // the first rotated feature of the first head of the first token
     const T* cos;
     const T* sin;
     HeadsShape shape;
-    Index heads, tokens, token, row_stride;  // how many, and the steps from token to token and from row to row
+    Index heads, tokens, token, row_stride;  // counts, and the strides from token to token and from row to row
     Index bytes;                             // written
-    std::uintptr_t begin, end;               // of the memory from its first to behind its last feature
+    std::uintptr_t begin, end;               // of the memory, from the first feature to behind the last
 };
 
 ROPE_INLINE std::uint64_t bits_of(Index x) noexcept { return static_cast<std::uint64_t>(x); }
 /// Whether both are from 1 to 2^18.
 ROPE_INLINE bool are_counts(Index a, Index b) noexcept { return ((bits_of(a) - 1) | (bits_of(b) - 1)) >> 18 == 0; }
 
-/// Fills `call` if a call is a plain one: one batch entry, its axes in the order [seq, heads, head_dim] of memory,
-/// features neighbours, consecutive positions (from a start on, or one id for one token), a row for each in the table,
-/// and less than an executor is asked for.
-/// False of everything else, and of whatever the checks refuse. X is the storage type of the elements.
+/// Fills `call` if a call is plain: one batch entry, memory in the order [seq, heads, head_dim], contiguous features,
+/// consecutive positions (from a start on, or one id for one token), a row of the table for each, and too few bytes for
+/// an executor. False for all other calls, and for all that the checks refuse. X is the storage type of the elements.
 template <class X, class Element, class T>
 ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, const CosSinRows<T>& table,
                                  const Positions& positions, PlainCall<X, T>& call) noexcept {
@@ -46,7 +45,7 @@ ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, co
                 head_dim = hide_from_optimizer(v.head_dim);
     const Index token = hide_from_optimizer(v.seq_stride), head = hide_from_optimizer(v.head_stride),
                 pairs = table.pairs();
-    // With a table's head_dim, at most 2^20, no product or sum below overflows.
+    // A table's head_dim is at most 2^20, so no product or sum below overflows.
     if (head_dim != table.head_dim() || !are_counts(seq, heads) || (bits_of(token) | bits_of(head)) >> 34 != 0)
         return false;
     const Index head_end = (heads - 1) * head + head_dim, token_end = (seq - 1) * token + head_end;
@@ -65,7 +64,7 @@ ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, co
 
     const Index row = (start - rows.first) * rows.stride;
     const PairShape pair = pair_shape(layout, pairs);
-    const Index step = heads == 1 ? 0 : head;  // that of one head may be anything
+    const Index step = heads == 1 ? 0 : head;  // a single head may have any stride
     call.x = reinterpret_cast<X*>(v.data) + table.rotary_offset();
     call.cos = rows.cos + row;
     call.sin = rows.sin + row;
@@ -81,9 +80,9 @@ ROPE_NOINLINE bool is_plain_call(const TensorView<Element>& v, Layout layout, co
     return call.begin < call.end;
 }
 
-/// The heads of q and k as those of one view, where k's follow q's at the same steps, as in a buffer that one projection
-/// has filled: one call of a kernel in place of two. False if they do not. If a call on `both` is a plain one, the call
-/// on q and k is right, and does the same.
+/// Joins q and k into one view where the heads of k follow the heads of q at the same stride, as in a buffer that one
+/// projection has filled: one call of a kernel in place of two. False if they do not. If a call on `both` is plain, the
+/// call on q and k is valid and does the same.
 template <class Element>
 ROPE_INLINE bool are_one_view(const TensorView<Element>& q, const TensorView<Element>& k,
                               TensorView<Element>& both) noexcept {
@@ -97,7 +96,7 @@ ROPE_INLINE bool are_one_view(const TensorView<Element>& q, const TensorView<Ele
         head != k.head_stride || seq != k.seq || (seq != 1 && token != k.seq_stride) || head_dim != k.head_dim ||
         feature != k.feature_stride || batch != k.batch)
         return false;
-    both = {q.data, batch, seq, heads + more, head_dim, 0, token, head, feature};  // a plain one has one batch entry
+    both = {q.data, batch, seq, heads + more, head_dim, 0, token, head, feature};  // a plain call has one batch entry
     return true;
 }
 template <class Q, class K>
@@ -105,13 +104,13 @@ ROPE_INLINE bool are_one_view(const TensorView<Q>&, const TensorView<K>&, Tensor
     return false;
 }
 
-/// Whether two of them are a plain call together: as many tokens, no memory in common, and no executor is asked for.
+/// Whether two plain calls are plain together: as many tokens, no common memory, and too few bytes for an executor.
 template <class X, class Y, class T>
 ROPE_INLINE bool are_plain_together(const PlainCall<X, T>& q, const PlainCall<Y, T>& k) noexcept {
     return q.tokens == k.tokens && (q.end <= k.begin || k.end <= q.begin) && q.bytes + k.bytes < kSplitBytes;
 }
 
-/// Does a call on any number of tokens.
+/// Rotates any number of tokens.
 template <class X, class T>
 ROPE_NOINLINE void rotate_tokens(const RotateKernels<X, X, T>& kernels, const PlainCall<X, T>& call) noexcept {
     TokenRun<X, X, T> run;
@@ -127,7 +126,8 @@ ROPE_NOINLINE void rotate_tokens(const RotateKernels<X, X, T>& kernels, const Pl
     rotate_run(kernels, run);
 }
 
-/// Does a call. One token is one call of a kernel, without a Run: to fill one in takes as long as to turn a head.
+/// Carries out a plain call. One token is one call of a kernel, without a TokenRun: to fill one takes as long as to
+/// rotate a head.
 template <class X, class T>
 ROPE_INLINE void rotate(const RotateKernels<X, X, T>& kernels, const PlainCall<X, T>& call) noexcept {
     if (call.tokens == 1)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A quick test that nearly every call passes of those that plain_calls.hpp leaves; checks.hpp decides about the others.
+// A quick test that accepts nearly every call that is not plain (plain_calls.hpp); checks.hpp decides about the others.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,21 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-// The test says `true` of nothing that the checks refuse, and `false` of whatever is unusual: negative strides, nothing
-// to do, numbers so large that sums would need care. It builds no Status, divides only for slices of one buffer and
-// loops only over lists of positions.
+// The test accepts nothing that the checks refuse, and leaves unusual calls to them: negative strides, nothing to do,
+// numbers so large that sums would need care. It builds no Status, divides only for slices of one buffer and loops only
+// over lists of positions.
 
-/// The distance in elements from the first to the last along an axis.
+/// The distance from the first element to the last along an axis, in elements.
 ROPE_INLINE Index reach_of(const AnyView& v, int axis) noexcept { return v.strides[axis] * (v.extents[axis] - 1); }
 
-/// Whether the span of a view of moderate extents and strides has no more bytes than memory; so it has where pointers
-/// have 64 bits.
+/// Whether the span of a view of moderate extents and strides fits into memory; always, where pointers have 64 bits.
 ROPE_INLINE bool is_in_memory(const AnyView& v) noexcept {
     if constexpr (kPointersAreShort)
         return (1 + reach_of(v, 0) + reach_of(v, 1) + reach_of(v, 2) + reach_of(v, 3)) * v.element_size <= kMemoryBytes;
     return true;
 }
 
-/// Extents from 1 to 2^22, strides from 0 to 2^34: no sum of the bytes spanned comes near what an Index holds.
+/// Extents from 1 to 2^22, strides from 0 to 2^34: no sum of the bytes spanned comes near the limit of an Index.
 ROPE_INLINE bool is_moderate(const AnyView& v) noexcept {
     const auto n = [&v](int axis) { return static_cast<std::uint64_t>(hide_from_optimizer(v.extents[axis])) - 1; };
     const auto step = [&v](int axis) { return static_cast<std::uint64_t>(hide_from_optimizer(v.strides[axis])); };
@@ -44,7 +43,7 @@ inline constexpr unsigned char kUsualOrders[][4] = {
     {0, 1, 2, 3},  // an Eigen tensor, the first index the fastest
 };
 
-/// Whether in one of them each axis steps over all that the ones before it reach.
+/// Whether the view has one of these orders: each stride exceeds the reach of all inner axes.
 ROPE_NOINLINE bool is_in_usual_order(const AnyView& v) noexcept {
     for (const unsigned char(&order)[4] : kUsualOrders) {
         Index reach = 0;
@@ -58,14 +57,14 @@ ROPE_NOINLINE bool is_in_usual_order(const AnyView& v) noexcept {
     return false;
 }
 
-/// A view that may be written.
+/// Whether a view may be written.
 ROPE_INLINE bool is_plain(const AnyView& v) noexcept { return is_moderate(v) && is_in_usual_order(v); }
 
 ROPE_INLINE bool are_equal(const Index (&a)[4], const Index (&b)[4]) noexcept {
     return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
 }
 
-/// Spans that do not meet, or tokens that lie apart within a common stride. Sizes and addresses are unsigned: a
+/// Whether spans do not meet, or tokens are disjoint within a common stride. Sizes and addresses are unsigned: a
 /// negative distance is a large one.
 ROPE_NOINLINE bool is_plainly_disjoint(const AnyView& a, const AnyView& b) noexcept {
     const auto bytes = [](const AnyView& v, Index elements) {
@@ -105,7 +104,7 @@ ROPE_INLINE Window window_of(const TableShape& t) noexcept {
     return {t.first_position, t.first_position + t.max_positions - 1};
 }
 
-/// Extents as is_moderate wants them.
+/// Whether all positions are in the table. Extents must pass is_moderate.
 ROPE_INLINE bool is_plainly_held(const Positions& p, Index batch, Index seq, Window w) noexcept {
     const Index last_start = w.last - (seq - 1);
     if (p.kind() == Positions::Kind::start) return p.start() >= w.first && p.start() <= last_start;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tokens or heads that are neighbours in memory, of the input, of the output or of both, turned by vectors along them.
+// Rotates slabs whose tokens or heads are contiguous in the input, the output or both, by vectors along them.
 #pragma once
 
 #include <cstring>
@@ -13,12 +13,12 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The input or the output of a part.
+/// The input or the output of a slab.
 template <class X>
 struct ROPE_ABI Side {
     X* data;                     // the first feature of the first head
-    Index token, head, feature;  // the steps from one to the next
-    bool is_strided;             // what is worked on at once are no neighbours here
+    Index token, head, feature;  // strides
+    bool is_strided;             // lanes are not contiguous here
 };
 template <class X>
 ROPE_INLINE Side<X> side_of(const AnyView& v, const Slab& slab, Axis lanes) noexcept {
@@ -26,14 +26,14 @@ ROPE_INLINE Side<X> side_of(const AnyView& v, const Slab& slab, Axis lanes) noex
             v.strides[lanes] != 1};
 }
 
-/// Tokens or heads that are no neighbours are so here, a tile of them at a time: the first features of its pairs, then
-/// the second ones. (Copied as bytes: 16-bit elements may be of the caller's own type.)
+/// One tile of strided tokens or heads, made contiguous: the first features of its pairs, then the second ones. (Copied
+/// as bytes: 16-bit elements may be of the caller's own type.)
 template <class X>
 struct ROPE_ABI Transpose {
     static constexpr PairShape kShape = PairShape{1, kTilePairs} * kLanes;
     alignas(64) X at[2 * kTilePairs][kLanes];
 
-    /// Takes `pairs` pairs of some heads of some tokens, of which `first` is the first feature.
+    /// Gathers `pairs` pairs of some heads of some tokens, whose first feature is at `first`.
     ROPE_NOINLINE void gather(const X* first, Index head, Index token, PairShape shape, Index heads, Index tokens,
                               Index pairs) noexcept {
         Index lane = 0;
@@ -46,7 +46,7 @@ struct ROPE_ABI Transpose {
                 }
             }
     }
-    /// Gives them back.
+    /// Scatters them back.
     ROPE_NOINLINE void scatter(X* first, Index head, Index token, PairShape shape, Index heads, Index tokens,
                                Index pairs) const noexcept {
         Index lane = 0;
@@ -61,7 +61,7 @@ struct ROPE_ABI Transpose {
     }
 };
 
-/// Features that do not turn.
+/// Copies the features that are not rotated.
 template <class In, class Out, class T>
 ROPE_NOINLINE void copy_columns(const RotateTask<In, Out, T>& task, const Slab& slab, const Side<const In>& in,
                                 const Side<Out>& out) noexcept {
@@ -78,9 +78,9 @@ ROPE_NOINLINE void copy_columns(const RotateTask<In, Out, T>& task, const Slab& 
     }
 }
 
-/// A part of at most kLanes tokens, or of one token if heads are the neighbours. Lane h * tokens + t is head h of
-/// token t: of one head, or of several where all these are neighbours. In place, they are so on both sides; out of
-/// place on one at least (see lanes_of), so that there is one stage on the stack.
+/// Rotates a slab of at most kLanes tokens, or of one token if heads are contiguous. Lane h * tokens + t is head h of
+/// token t: one head, or several where all these lanes are contiguous. In place, lanes are contiguous on both sides;
+/// out of place on one at least (see lanes_of), so that one Transpose is on the stack.
 template <bool is_out_of_place, class In, class Out, class T>
 ROPE_NOINLINE void rotate_column_tile(const RotateTask<In, Out, T>& task, const Slab& slab) noexcept {
     const Axis axis = task.order.lanes;
@@ -93,14 +93,14 @@ ROPE_NOINLINE void rotate_column_tile(const RotateTask<In, Out, T>& task, const 
     const PairShape in_shape = shape * in.feature, out_shape = shape * out.feature;
 
     Tile<T> tile;
-    T cos[kTilePairs], sin[kTilePairs];  // of a row that is written first
+    T cos[kTilePairs], sin[kTilePairs];  // for a row that is written first
     for (Index i = 0; i < task.pairs; i += kTilePairs) {
         const Index pairs = task.pairs - i < kTilePairs ? task.pairs - i : kTilePairs;
         for (Index t = 0; t < tokens; ++t) {
             const Row<T> row = pairs_of(task, row_number(task, slab, t), i, pairs, cos, sin);
             for (Index k = 0; k < pairs; ++k) {
                 const T c = row.cos[k], s = row.sin[k];
-                if (tokens == 1) {  // a constant number, for the compiler to vectorise
+                if (tokens == 1) {  // a constant count, for the compiler to vectorise
                     for (Index lane = 0; lane < kMinLanes; ++lane) tile.cos[k][lane] = c;
                     for (Index lane = 0; lane < kMinLanes; ++lane) tile.sin[k][lane] = s;
                 } else {

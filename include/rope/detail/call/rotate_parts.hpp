@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The parts that a rotation is cut into, and the rows of the table that belong to their tokens.
+// The slabs of a rotation, and the rows of the table that belong to their tokens.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,20 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// `most`, but at most as many as fit, and at least one.
+/// `most`, limited to the number of items of size `of_one` that fit into `room`, but at least one.
 ROPE_INLINE Index limited(Index most, Index room, Index of_one) noexcept {
     const Index fit = of_one < room ? room / of_one : 1;
     return fit < most ? fit : most;
 }
 
-/// Where a part begins; T is the tensor's storage type.
+/// The first element of a slab; T is the storage type of the tensor.
 template <class T>
 ROPE_INLINE T* start_of(const AnyView& v, const Slab& slab) noexcept {
     return v.elements<T>() + slab.b * v.strides[kBatchAxis] + slab.s * v.strides[kSeqAxis] +
            slab.first * v.strides[kHeadAxis];
 }
 
-/// Steps from token to token and from head to head; zero where there is but one, whose stride may be anything.
+/// Strides from token to token and from head to head; zero where there is only one, which may have any stride.
 ROPE_INLINE Index token_step(const AnyView& v, const Slab& slab) noexcept {
     return slab.tokens == 1 ? 0 : v.strides[slab.along_batch ? kBatchAxis : kSeqAxis];
 }
@@ -36,7 +36,7 @@ ROPE_INLINE Index head_step(const AnyView& v, Index heads) noexcept { return hea
 
 // ---- Rows ----
 
-/// Which row of the table is that of token t.
+/// The row of the table for token t.
 template <class In, class Out, class T>
 ROPE_NOINLINE Index row_number(const RotateTask<In, Out, T>& task, const Slab& slab, Index t) noexcept {
     const Index b = slab.along_batch ? slab.b + t : slab.b;
@@ -49,8 +49,8 @@ struct ROPE_ABI RowNumbers {
     Index first, step, count;
 };
 
-/// Those of token t and of those after it, at most `most`, that lie at equal steps; in a table of rows of two, within
-/// one coarse row.
+/// Rows of token t and later ones, at most `most`, at a constant stride; in a table of split rows, within one coarse
+/// row.
 template <class In, class Out, class T>
 ROPE_INLINE RowNumbers row_numbers(const RotateTask<In, Out, T>& task, const Slab& slab, Index t, Index most) noexcept {
     RowNumbers rows = {row_number(task, slab, t), 0, 1};
@@ -71,7 +71,7 @@ ROPE_INLINE RowNumbers row_numbers(const RotateTask<In, Out, T>& task, const Sla
     return rows;
 }
 
-/// Row k as the table has it.
+/// Row k as the table has it, perhaps split.
 template <class In, class Out, class T>
 ROPE_INLINE Row<T> row_at(const RotateTask<In, Out, T>& task, Index k) noexcept {
     const RowSource<T>& rows = task.rows;
@@ -88,8 +88,8 @@ ROPE_INLINE bool is_scaled(const RotateTask<In, Out, T>& task) noexcept {
     return task.sin_scale != T(1);
 }
 
-/// Pairs begin .. begin + count - 1 of row k as they multiply: `cos` and `sin` take those of a row of two and what is
-/// scaled.
+/// Pairs begin .. begin + count - 1 of row k, ready to multiply: combined or scaled entries are written to `cos` and
+/// `sin`.
 template <class In, class Out, class T>
 ROPE_NOINLINE Row<T> pairs_of(const RotateTask<In, Out, T>& task, Index k, Index begin, Index count, T* cos,
                               T* sin) noexcept {
@@ -102,7 +102,7 @@ ROPE_NOINLINE Row<T> pairs_of(const RotateTask<In, Out, T>& task, Index k, Index
     return {cos, sin, nullptr, count};
 }
 
-// ---- Features that do not turn, out of place ----
+// ---- Features that are not rotated, out of place ----
 
 template <class X>
 ROPE_ABI void copy_bits(const X* x, Index x_stride, X* y, Index y_stride, Index count) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A rotation as data: its task, and the parts that it is cut into.
+// A rotation as data: its task, and the slabs of its tensor.
 #pragma once
 
 #include "../../cos_sin_rows.hpp"
@@ -13,14 +13,14 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// Part of a tensor: heads first .. first + heads - 1 of `tokens` tokens, from token s of batch entry b on, along the
-/// axis of batch entries or of tokens.
+/// A part of a tensor: heads first .. first + heads - 1 of `tokens` tokens, from token s of batch entry b on, along the
+/// batch axis or the sequence axis.
 struct ROPE_ABI Slab {
     Index b, s, tokens, first, heads;
     bool along_batch;
 };
 
-/// Room for pairs of one row.
+/// Scratch memory for the pairs of rows that are written first.
 template <class T>
 struct ROPE_ABI RowScratch {
     alignas(64) T cos[kMaxCombinedPairs];
@@ -32,12 +32,12 @@ struct ROPE_ABI RowScratch {
 template <class In, class Out, class T>
 struct ROPE_ABI RotateTask {
     const AnyView& in;
-    const AnyView& out;  // the extents of `in`; the same view, or no element in common
+    const AnyView& out;  // same extents as `in`; the same view, or no element in common
     RowSource<T> rows;   // of `pairs` cosines and `pairs` sines
     Index pairs;
     Index rotary_offset;
     const Positions& positions;
-    T cos_scale;  // what makes the inverse or the transpose of the table's rotation:
+    T cos_scale;  // factors of the table's entries:
     T sin_scale;  // (1, 1) forward, (1, -1) transpose, (1/m^2, -1/m^2) inverse
     Layout layout;
     LoopOrder order;

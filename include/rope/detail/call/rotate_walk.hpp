@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The way of a rotation through its tensor, the same for all instruction sets: a call is cut into parts, and a part
-// into runs of tokens whose rows lie at equal steps, or into tiles where tokens or heads are neighbours in memory.
+// The loops of a rotation, the same for all instruction sets: a call is cut into slabs, and a slab into runs of tokens
+// whose rows are at a constant stride, or into tiles where tokens or heads are contiguous.
 #pragma once
 
 #include "../simd/prefetch.hpp"
@@ -14,7 +14,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The features of a run's tokens that do not turn, out of place.
+/// Copies the features of a run that are not rotated, out of place.
 template <class In, class Out, class T>
 ROPE_NOINLINE void copy_unrotated(const RotateTask<In, Out, T>& task, const TokenRun<In, Out, T>& run) noexcept {
     const Index x_stride = task.in.strides[kFeatureAxis], y_stride = task.out.strides[kFeatureAxis];
@@ -33,7 +33,7 @@ ROPE_NOINLINE void copy_unrotated(const RotateTask<In, Out, T>& task, const Toke
 
 // ---- Runs ----
 
-/// Tokens one after the other, and of each all heads or a few at a time.
+/// Rotates a run token by token, all heads of a token or a few at a time.
 template <class In, class Out, class T>
 ROPE_NOINLINE void rotate_run(const RotateKernels<In, Out, T>& kernels, const TokenRun<In, Out, T>& run) noexcept {
     const auto rotate_one_head_per_token = kernels.rotate_one_head_per_token;
@@ -52,7 +52,7 @@ ROPE_NOINLINE void rotate_run(const RotateKernels<In, Out, T>& kernels, const To
         else
             for (Index h = 0; h < heads; h += at_once) {
                 const Index here = heads - h < at_once ? heads - h : at_once;
-                // By four, because it stands beside very little work: [8192, 32, 128] 1.13 of scale in place of 1.25.
+                // By four lines, beside very little work: [8192, 32, 128] takes 1.13 of scale in place of 1.25.
                 if (prefetch_features > 0)
                     for (Index k = h; k < h + here; ++k) prefetch<4>(y + k * shape.y_head_stride, prefetch_features);
                 rotate(x + h * shape.x_head_stride, y + h * shape.y_head_stride, cos, sin, shape, here);
@@ -61,17 +61,17 @@ ROPE_NOINLINE void rotate_run(const RotateKernels<In, Out, T>& kernels, const To
     }
 }
 
-// ---- Parts ----
+// ---- Slabs ----
 
-/// Pieces of a head begin at multiples of this: blocks of every set fit in.
+/// Pieces of a head begin at multiples of this, a multiple of the blocks of every instruction set.
 inline constexpr Index kPiecePairs = 64;
 
-/// The tokens of a run, from token t of its part on, whose rows are written first: for one token, in pieces that there
-/// is room for.
+/// Rotates a run, from token t of its slab on, by rows that are written first; one token in pieces that fit into the
+/// scratch memory.
 template <class In, class Out, class T>
 ROPE_NOINLINE void rotate_by_written_rows(TokenRun<In, Out, T> run, const RotateTask<In, Out, T>& task,
                                           const Slab& slab, Index t) noexcept {
-    RowScratch<T> room;  // the most that a call has on the stack, so it is here and not in what calls this
+    RowScratch<T> room;  // the largest memory that a call has on the stack, so it is here and not in the caller
     Index& pairs = run.shape.pairs;
     for (Index begin = 0; begin < task.pairs; begin += pairs) {
         const Index left = task.pairs - begin;
@@ -87,10 +87,11 @@ ROPE_NOINLINE void rotate_by_written_rows(TokenRun<In, Out, T> run, const Rotate
     }
 }
 
-/// Out of place, features that do not turn are copied after no more than this has been turned, while it is at hand.
+/// Out of place, features that are not rotated are copied after at most so many bytes of rotated tokens, while these
+/// are in cache.
 inline constexpr Index kCopiedBytes = Index(16) << 10;
 
-/// A part whose tokens are turned one by one. Not `elsewhere`, output and input are one view.
+/// Rotates a slab token by token. In place, output and input are one view.
 template <bool is_out_of_place, class In, class Out, class T>
 ROPE_NOINLINE void rotate_slab(const RotateTask<In, Out, T>& task, const Slab& slab) noexcept {
     const AnyView& in = task.in;
@@ -112,7 +113,7 @@ ROPE_NOINLINE void rotate_slab(const RotateTask<In, Out, T>& task, const Slab& s
     run.heads = slab.heads;
     const PairShape pair = pair_shape(task.layout, task.pairs);
     run.shape = {head_step(in, slab.heads), head_step(out, slab.heads), pair * x_stride, pair * y_stride, task.pairs};
-    // What lies ahead is the next head only where whole heads follow one another.
+    // The memory ahead is the next head only where whole heads are contiguous.
     const bool prefetches_near = task.order.prefetches_near && task.kernels.rotate_prefetching_near != nullptr &&
                                  run.shape.x_head_stride == 2 * task.pairs;
     run.rotate = prefetches_near ? task.kernels.rotate_prefetching_near : task.kernels.rotate;
@@ -141,7 +142,7 @@ ROPE_NOINLINE void rotate_slab(const RotateTask<In, Out, T>& task, const Slab& s
     }
 }
 
-/// Heads begin .. end - 1 in the numbering of task.order.
+/// Rotates heads begin .. end - 1 in the numbering of task.order.
 template <bool is_out_of_place, class In, class Out, class T>
 ROPE_ABI void rotate_all(const RotateTask<In, Out, T>& task, Index begin, Index end) noexcept {
     if (begin >= end) return;

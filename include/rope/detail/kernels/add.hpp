@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The addition of rows for every instruction set of this unit, and the one to call.
+// Kernels that add rows, for every instruction set of this translation unit, and the choice by number.
 #pragma once
 
 #include "../../isa.hpp"
@@ -15,7 +15,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The addition of the rows of a table [positions, heads * head_dim] to one tensor.
+/// Adds the rows of a table [positions, heads * head_dim] to one tensor.
 template <class X, class T>
 struct ROPE_ABI AddTask {
     const AnyView& out;

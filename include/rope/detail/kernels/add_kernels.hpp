@@ -14,7 +14,7 @@ ROPE_NOINLINE void add_one_by_one(X* x, Index stride, const T* row, Index count)
     for (Index i = 0; i < count; ++i) E::store(x + i * stride, E::load(x + i * stride) + row[i]);
 }
 
-/// The same, by vectors where elements are neighbours.
+/// The same, by vectors where x is contiguous.
 template <class X, class T>
 ROPE_INLINE void add_row(X* x, Index stride, const T* row, Index count) noexcept {
     Index i = 0;
@@ -33,7 +33,7 @@ ROPE_INLINE void add_row(X* x, Index stride, const T* row, Index count) noexcept
             }
             for (; i + V::kWidth <= count; i += V::kWidth) (V::load(x + i) + V::load(row + i)).store(x + i);
             if (i == count) return;
-            const Index last = count - V::kWidth;  // overlaps the vector before it, and leaves what that has done
+            const Index last = count - V::kWidth;  // masked tail: overlaps the vector before it, stores the rest
             (V::load(x + last) + V::load(row + last)).store_skipping_first(x + last, i - last);
             return;
         }
@@ -41,11 +41,11 @@ ROPE_INLINE void add_row(X* x, Index stride, const T* row, Index count) noexcept
     add_one_by_one(x, stride, row, count);
 }
 
-/// Adds rows to heads begin .. end - 1. Heads that lie one after the other are added to as one long row.
+/// Adds rows to heads begin .. end - 1. Contiguous heads of a token are one long row.
 template <class X, class T>
 ROPE_KERNEL void add(const AddTask<X, T>& task, Index begin, Index end) noexcept {
-    if (begin >= end) return;    // the strides of an empty view may be anything
-    const AnyView x = task.out;  // a copy: a compiler must think that a store could change it
+    if (begin >= end) return;    // an empty view may have any strides
+    const AnyView x = task.out;  // a copy: a compiler must assume that a store changes the original
     const Index head_dim = x.extents[kFeatureAxis], head_step = x.strides[kHeadAxis], step = x.strides[kFeatureAxis];
     const bool heads_meet = head_step == head_dim * step;
     HeadIterator walk(task.order, x, begin);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernels of an instruction set as pointers, and what they are called with: pairs, rows, runs of tokens, tiles.
+// The kernels of an instruction set as pointers, and their arguments: pairs, rows, runs of tokens, tiles.
 #pragma once
 
 #include "../../types.hpp"
@@ -9,7 +9,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// Does heads begin .. end - 1 of a task, in the numbering of its order.
+/// Processes heads begin .. end - 1 of a task, in the numbering of its loop order.
 template <class Task>
 using Kernel = void (*)(const Task& task, Index begin, Index end);
 
@@ -29,8 +29,7 @@ ROPE_ABI constexpr double own_term(bool has_fma) noexcept { return has_fma ? 1.0
 constexpr double kOtherTerm = 2.01;
 constexpr double kSmallEntry = 0x1p-10;
 
-/// Where the two features of pair i lie, counted in elements from the first feature that turns: at i * step and at
-/// i * step + distance.
+/// The two features of pair i lie at i * step and at i * step + distance, in elements from the first rotated feature.
 struct ROPE_ABI PairShape {
     Index step, distance;
 };
@@ -38,13 +37,13 @@ ROPE_ABI constexpr PairShape operator*(PairShape shape, Index stride) noexcept {
     return {shape.step * stride, shape.distance * stride};
 }
 
-/// The shape of a layout where features are neighbours.
+/// The shape of a layout whose features are contiguous.
 ROPE_ABI constexpr PairShape pair_shape(Layout layout, Index pairs) noexcept {
     return layout == Layout::interleaved ? PairShape{2, 1} : PairShape{1, pairs};
 }
 
-/// cos and sin of one token. If `fine` is not null, they are a coarse row, still to be turned by the fine one: `pairs`
-/// cosines and as many sines.
+/// cos and sin of one token. In a split row (`fine` not null), they are a coarse row, still to be combined with the
+/// offset row `fine`: `pairs` cosines and as many sines.
 template <class T>
 struct ROPE_ABI Row {
     const T* cos;
@@ -53,34 +52,34 @@ struct ROPE_ABI Row {
     Index pairs;
 };
 
-/// How the heads of a token lie.
+/// Strides of the heads of a token, and the shapes of their pairs.
 struct ROPE_ABI HeadsShape {
-    Index x_head_stride, y_head_stride;  // the steps from one to the next
+    Index x_head_stride, y_head_stride;  // from head to head
     PairShape x_pair, y_pair;
-    Index pairs;  // that turn
+    Index pairs;  // rotated
 };
 
 template <class In, class Out, class T>
 using RotateHeads = void(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
                          Index heads) noexcept;
 
-/// Tokens at equal steps whose rows lie at equal steps, too.
+/// Tokens at a constant stride whose rows are at a constant stride, too.
 template <class In, class Out, class T>
 struct ROPE_ABI TokenRun {
-    const In* x;  // the first feature that turns, of the first head of the first token
+    const In* x;  // the first rotated feature of the first head of the first token
     Out* y;
-    Index tokens, x_token_stride, y_token_stride;  // how many, and the steps from one to the next
+    Index tokens, x_token_stride, y_token_stride;  // their number, and the strides from one to the next
     Index heads;                                   // of each token
     HeadsShape shape;
-    RotateHeads<In, Out, T>* rotate;  // what turns the heads of a token
-    Row<T> row;                       // of the first token; one of two only where there is one head
-    Index row_stride;  // the step from row to row: of the fine rows if there are any, and cos and sin are those of all
+    RotateHeads<In, Out, T>* rotate;  // rotates the heads of a token
+    Row<T> row;                       // of the first token; split only where there is one head
+    Index row_stride;  // from row to row; of a split row, from offset row to offset row: all share the coarse one
     Index heads_at_once;
-    Index prefetch_features;  // how many features of each head are asked for ahead; 0: none
-    Index prefetch_pairs;     // how many cosines and sines of each row are, where there is one head
+    Index prefetch_features;  // features of each head to prefetch; 0: none
+    Index prefetch_pairs;     // cosines and sines of each row to prefetch, where there is one head
 };
 
-/// cos and sin by pair and lane, for tokens or heads that are worked on at once.
+/// cos and sin by pair and lane, for tokens or heads that are rotated together.
 inline constexpr Index kTilePairs = 8;  // 4 KiB of float, 8 KiB of double
 template <class T>
 struct ROPE_ABI Tile {
@@ -93,21 +92,21 @@ using RotateOneHeadPerToken = void(const TokenRun<In, Out, T>& run) noexcept;
 template <class In, class Out>
 using CopyFeatures = void(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept;
 
-/// What an instruction set has for a call: everything that computes or converts.
+/// The kernels of an instruction set: all code of a call that computes or converts.
 template <class In, class Out, class T>
 struct ROPE_ABI RotateKernels {
-    /// Heads of one token, the first at x and y, by its cosines and sines.
+    /// Rotates heads of one token, the first at x and y, by its cosines and sines.
     RotateHeads<In, Out, T>* rotate;
-    /// The same, asking for memory near ahead; null if `turn` is as fast without.
+    /// The same with software prefetch near ahead; null if `rotate` is as fast.
     RotateHeads<In, Out, T>* rotate_prefetching_near;
-    /// Tokens of one head, whose rows may be one of two; null if `turn` does them.
+    /// Rotates tokens of one head, whose rows may be split; null if `rotate` serves them.
     RotateOneHeadPerToken<In, Out, T>* rotate_one_head_per_token;
-    /// `heads` heads, or groups of heads, of `lanes` neighbours in memory: tokens, or heads, or both.
+    /// Rotates `heads` heads, or groups of heads, of `lanes` contiguous elements: tokens, heads, or both.
     void (*rotate_columns)(const In* x, Out* y, const Tile<T>& tile, const HeadsShape& shape, Index heads,
                            Index lanes) noexcept;
-    /// The first `count` pairs of a row, of two as one, times cos_scale and sin_scale.
+    /// Writes the first `count` pairs of a row, combined if split, times cos_scale and sin_scale.
     void (*write_row)(const Row<T>& row, Index count, T cos_scale, T sin_scale, T* cos, T* sin) noexcept;
-    /// `count` features that do not turn; null for those of one type, which copy_bits copies.
+    /// Converts `count` features that are not rotated; null for equal types, which copy_bits copies.
     CopyFeatures<In, Out>* copy;
 };
 

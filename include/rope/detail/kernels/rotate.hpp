@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rotation for every instruction set of this unit, and the one to call.
+// Kernels of the rotation, for every instruction set of this translation unit, and the choice by number.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-// What an instruction set has for heads of so many pairs. Declared first, because a set may have it of another.
+// Kernels for heads of `pairs` pairs. Declared first, because one instruction set may use kernels of another.
 #define ROPE_ISA_ENTRY(name)                                                                                      \
     namespace name {                                                                                              \
     template <Layout layout, class In, class Out, class T>                                                        \
@@ -27,7 +27,7 @@ namespace detail {
     }
 #include "../simd/isa_list.hpp"
 
-// The same of single pairs, which sets without fma have of the plain loops.
+// The loop over single pairs, which instruction sets without fma use, too.
 namespace portable {
 template <class In, class Out, class T>
 ROPE_ABI void rotate_by_pairs(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
@@ -47,7 +47,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The same of a set that is named by a number.
+/// Kernels of the instruction set with this number.
 template <Layout layout, class In, class Out, class T>
 ROPE_INLINE const RotateKernels<In, Out, T>& rotate_kernels(IsaId isa, Index pairs, bool is_contiguous) noexcept {
 #define ROPE_ISA_ENTRY(name) \

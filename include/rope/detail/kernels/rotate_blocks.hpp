@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pairs of features that are neighbours, turned by vectors: the pieces that rotate_kernels.hpp is made of. No include
-// guard: see isa_list.hpp.
+// Rotates contiguous features by vectors: the parts of the kernels in rotate_kernels.hpp. No include guard: see
+// isa_list.hpp.
 
 #include "rotate_vectors.hpp"
 
@@ -9,14 +9,14 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace ROPE_ISA {
 
-// ---- One pair, for what no vector fits ----
+// ---- One pair, where no vector fits ----
 
 template <class T>
 ROPE_INLINE Pair<T> rotated(Pair<T> x, T c, T s) noexcept {
     return {fma(x.a, c, -(x.b * s)), fma(x.b, c, x.a * s)};
 }
 
-/// Pair i of one head, whose features lie at i * step and at i * step + distance.
+/// Rotates pair i of one head, whose features lie at i * step and at i * step + distance.
 template <class In, class Out, class T>
 ROPE_INLINE void rotate_pair(const In* x, PairShape x_shape, Out* y, PairShape y_shape, const Row<T>& row,
                              Index i) noexcept {
@@ -27,25 +27,25 @@ ROPE_INLINE void rotate_pair(const In* x, PairShape x_shape, Out* y, PairShape y
     Element<T, Out>::store(y + i * y_shape.step + y_shape.distance, result.b);
 }
 
-/// A set that leaves much to a narrower one has no rows to join, and no last block that overlaps another.
+/// An instruction set with a fallback rotates whole blocks only: it has no split rows to combine and no masked tail.
 #if defined(ROPE_FALLBACK_ISA)
 inline constexpr bool kHasWholeBlocksOnly = true;
 #else
 inline constexpr bool kHasWholeBlocksOnly = false;
 #endif
 
-// ---- Blocks: kPairs pairs of a head at once. prepare holds cos and sin in registers, turn uses them for one head. A
-//      block begins at feature i * kStep / kPairs of its head for pair i. kUnroll blocks are worked on at once, or
-//      kUnrollAcrossHeads if several heads share them. ----
+// ---- Blocks: kPairs pairs of a head at once. prepare loads cos and sin into registers, rotate applies them to one
+//      head. The block of pair i begins at feature i * kStep / kPairs of its head. Register blocking: kUnroll blocks
+//      are rotated together, or kUnrollAcrossHeads if several heads share them. ----
 
-/// With registers for it, as many doubles as floats, and half-split the first features of all blocks before the second
-/// ones, and those in the order of memory: cores read ahead where lines follow one another. benchmarks/tuning.md has what
-/// was measured.
+/// With 32 registers, as many doubles as floats are rotated together, and half-split blocks load the first features of
+/// all blocks before the second ones, in the order of memory: hardware prefetch follows consecutive lines.
+/// benchmarks/tuning.md has the measurements.
 template <class T>
 inline constexpr int kDoublesOverHeads = kHas32Registers && sizeof(T) == 8 ? 2 : 1;
 
-/// cos and sin of neighbouring pairs from pair i on. A row of two is joined: for one head that costs less than to write
-/// it down and read it. For several heads it has been joined before.
+/// Loads cos and sin of consecutive pairs from pair i on. A split row is combined here: for one head that costs less
+/// than to write it first and read it. For several heads it has been written first.
 template <class V, class T>
 ROPE_INLINE Pair<V> load_cos_sin(const Row<T>& row, Index i) noexcept {
     const Pair<V> of_row = {V::load(row.cos + i), V::load(row.sin + i)};
@@ -56,7 +56,7 @@ ROPE_INLINE Pair<V> load_cos_sin(const Row<T>& row, Index i) noexcept {
     return of_row;
 }
 
-/// (x[i], x[i + distance]). V is a Vector, or EvenOdd for bfloat16 on both sides.
+/// (x[i], x[i + distance]). V is a Vector, or EvenOdd if input and output are bfloat16.
 template <class V, class T>
 struct ROPE_ABI HalfSplitBlock {
     static constexpr Index kPairs = V::kWidth;
@@ -81,7 +81,7 @@ struct ROPE_ABI HalfSplitBlock {
     }
 };
 
-/// (x[2i], x[2i + 1]): a result is one piece of memory. What the two ways below have in common.
+/// (x[2i], x[2i + 1]), contiguous in memory: the common part of the two blocks below.
 template <class Result_, class T>
 struct ROPE_ABI NeighboursBlock {
     using V = Vector<T>;
@@ -104,7 +104,7 @@ struct ROPE_ABI NeighboursBlock {
 template <class T>
 struct ROPE_ABI InterleavedBlock : NeighboursBlock<Vector<T>, T> {
     using V = Vector<T>;
-    // With AVX2, a fourth of cos and sin is in memory then.
+    // With AVX2, a fourth of cos and sin then stays in memory.
     static constexpr int kUnrollAcrossHeads = 8 * kDoublesOverHeads<T>;
 
     ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
@@ -121,7 +121,7 @@ struct ROPE_ABI InterleavedBlock : NeighboursBlock<Vector<T>, T> {
     }
 };
 
-/// Interleaved bfloat16: what is even is a, what is odd is b.
+/// Interleaved bfloat16: even elements are a, odd elements are b.
 template <class X, class T>
 struct ROPE_ABI EvenOddInterleavedBlock : NeighboursBlock<EvenOdd<X>, T> {
     using V = Vector<T>;
@@ -137,14 +137,14 @@ struct ROPE_ABI EvenOddInterleavedBlock : NeighboursBlock<EvenOdd<X>, T> {
     }
 };
 
-/// Two blocks that follow one another.
+/// Prepares two consecutive blocks.
 template <class Block, class T>
 ROPE_INLINE void prepare_two(Block& first, Block& second, const Row<T>& row, Index i) noexcept {
     first.prepare(row, i);
     second.prepare(row, i + Block::kPairs);
 }
-/// A row of two is joined before its numbers are doubled. Those of another one are doubled on their way from memory,
-/// which is what tokens of one head gain from.
+/// A split row is combined before its entries are duplicated. Entries of other rows are duplicated as they are loaded,
+/// from which tokens of one head gain.
 template <class T>
 ROPE_INLINE void prepare_two(InterleavedBlock<T>& first, InterleavedBlock<T>& second, const Row<T>& row,
                              Index i) noexcept {
@@ -159,8 +159,8 @@ ROPE_INLINE void prepare_two(InterleavedBlock<T>& first, InterleavedBlock<T>& se
     second.prepare(row, i + InterleavedBlock<T>::kPairs);
 }
 
-/// One head's features of two blocks that follow one another: stored as two vectors next to one another each time,
-/// because machines that can store twice in a cycle do so when both go to the same cache line.
+/// Rotates the features of one head in two consecutive blocks. Adjacent vectors are stored together, because machines
+/// that can store twice in a cycle do so when both stores go to the same cache line.
 template <class Block, class In, class Out>
 ROPE_INLINE void rotate_two(const Block& first, const Block& second, const In* x, Out* y, Index distance) noexcept {
     const typename Block::Result a = first.rotate(x, distance);
@@ -197,7 +197,7 @@ struct ROPE_ABI BlockFor {
     using type = std::conditional_t<is_bfloat16 && wide, Split, Plain>;
 };
 
-/// n blocks one after the other, two at a time. A recursion and no array, so that every compiler keeps them in
+/// n consecutive blocks, rotated two at a time. Recursion instead of an array, so that every compiler keeps them in
 /// registers.
 template <class Block, int n>
 struct ROPE_ABI Unrolled {
@@ -224,7 +224,7 @@ struct Unrolled<Block, 0> {
     ROPE_INLINE void rotate(const In*, Out*, Index, Prefetch) const noexcept {}
 };
 
-/// One block with its first features at hand; x are the second ones.
+/// Rotates one block whose first features are loaded; x points to the second ones.
 template <class T, class In, class Out>
 ROPE_INLINE void rotate_second(const HalfSplitBlock<Vector<T>, T>& block, Vector<T> first, const In* x, Out* y,
                                Index distance) noexcept {
@@ -264,8 +264,8 @@ struct FirstFeatures<T, 0> {
                             Prefetch) const noexcept {}
 };
 
-/// Heads of one token whose rotated slices begin at x and y, x_stride and y_stride apart. (Kernels step on after the
-/// last one, to where nothing is read.)
+/// Heads of one token, whose rotated slices begin at x and y. (Kernels step on after the last head, but read nothing
+/// there.)
 template <class In, class Out>
 struct ROPE_ABI Heads {
     const In* x;
@@ -275,7 +275,7 @@ struct ROPE_ABI Heads {
     Index count;
 };
 
-/// One block of every head from pair i on, and of that the lanes that are to be stored.
+/// Rotates one block of every head from pair i on, and stores the given lanes.
 template <class Block, class Lanes, class In, class Out, class T>
 ROPE_INLINE void rotate_block(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance,
                               Lanes lanes) noexcept {
@@ -292,7 +292,7 @@ ROPE_INLINE void rotate_block(const Heads<In, Out>& heads, const Row<T>& row, In
     }
 }
 
-/// n blocks of every head, from pair i on.
+/// Rotates n blocks of every head from pair i on.
 template <class Block, int n, class In, class Out, class T, class Prefetch>
 ROPE_INLINE void rotate_blocks(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance,
                                Prefetch prefetch) noexcept {
@@ -303,7 +303,7 @@ ROPE_INLINE void rotate_blocks(const Heads<In, Out>& heads, const Row<T>& row, I
     Out* y = heads.y + i * (Block::kStep / Block::kPairs);
     for (Index h = 0; h < heads.count; ++h) {
         if constexpr (kHas32Registers && std::is_same_v<Block, HalfSplitBlock<Vector<T>, T>>) {
-            // clang would count down to zero, and cores foresee less well where such a loop ends.
+            // clang would count down to zero, and cores predict the end of such a loop less well.
             h = hide_from_optimizer(h);
             FirstFeatures<T, n> first;
             first.load(x, prefetch);
@@ -317,9 +317,9 @@ ROPE_INLINE void rotate_blocks(const Heads<In, Out>& heads, const Row<T>& row, I
     }
 }
 
-/// `pairs` pairs of the heads, whose features lie `distance` apart. The last block overlaps the one before it, and leaves
-/// what that has turned, so there must be at least one block's pairs; and whole blocks where a narrower set does all
-/// else.
+/// Rotates `pairs` pairs of the heads; the features of a pair lie at `distance`. Masked tail: the last block
+/// overlaps the one before it and stores only new lanes, so there must be at least one block of pairs; with a fallback
+/// instruction set, whole blocks.
 template <class Block, class In, class Out, class T>
 ROPE_INLINE void rotate_heads(const Heads<In, Out>& heads, const Row<T>& row, Index pairs, Index distance) noexcept {
     constexpr int kMost = Block::kUnrollAcrossHeads, kUnroll = Block::kUnroll;

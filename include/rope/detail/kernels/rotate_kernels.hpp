@@ -8,11 +8,11 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace ROPE_ISA {
 
-// What inner loops need is copied, because a compiler must think that a store of a vector could change it.
+// Inner loops use copies, because a compiler must assume that the store of a vector changes the originals.
 
-// ---- Features are neighbours, and there is at least one block of pairs ----
+// ---- Contiguous features, at least one block of pairs ----
 
-/// Heads of one token, which share a row.
+/// Rotates heads of one token, which share a row.
 template <class Block, class In, class Out, class T>
 ROPE_KERNEL void rotate_by_blocks(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
                                   Index heads) noexcept {
@@ -22,14 +22,15 @@ ROPE_KERNEL void rotate_by_blocks(const In* x, Out* y, const T* cos, const T* si
 
 #if defined(ROPE_FALLBACK_ISA)
 
-// ---- What this set has: heads of whole blocks that share a row. The rest a narrower one does: see README.md ----
+// ---- With a fallback instruction set: whole blocks, heads that share a row; the fallback does the rest. See
+//      ../simd/README.md ----
 
 template <class Block>
 inline constexpr Index kGroupPairs = Index{Block::kUnrollAcrossHeads} * Block::kPairs;
 
-/// Heads of one group of blocks, as those of 128 features are. Where these lie is constant but for two pointers, so
-/// that nothing waits for the stack: a core goes on to the next token while the last one is on its way to memory only if
-/// it soon knows where that will be. benchmarks/tuning.md has what was measured.
+/// Rotates heads of one group of blocks, such as 128 features. Addresses are constant but for two pointers, so that
+/// none waits for the stack: a core begins the next token while the last one is on its way to memory only if it soon
+/// knows the addresses. benchmarks/tuning.md has the measurements.
 template <class Block, class Prefetch, class In, class Out, class T>
 ROPE_KERNEL void rotate_fixed_size(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
                                    Index heads) noexcept {
@@ -40,8 +41,8 @@ ROPE_KERNEL void rotate_fixed_size(const In* x, Out* y, const T* cos, const T* s
         pairs, Prefetch());
 }
 
-/// Whether a kernel does little but wait for memory: not with 16 bits, which are converted, nor with interleaved
-/// doubles, whose cosines and sines are too many for the registers.
+/// Whether a kernel is bound by memory: not with 16 bits, which are converted, nor with interleaved doubles, whose
+/// cosines and sines exceed the registers.
 template <class Block, class In, class Out>
 inline constexpr bool kWaitsForMemory = std::is_same_v<In, Out> &&
                                         (sizeof(In) == 4 || (sizeof(In) == 8 && Block::kStep == Block::kPairs));
@@ -69,7 +70,8 @@ ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, 
 
 #else
 
-/// Tokens of one head each, which share nothing: a row is read where it is used, and may be joined there.
+/// Rotates tokens of one head each. They share no row: each row is loaded where it is used, and combined there if
+/// split.
 template <class Block, class In, class Out, class T>
 ROPE_KERNEL void rotate_one_head_per_token(const TokenRun<In, Out, T>& run) noexcept {
     const In* const x = run.x;
@@ -97,7 +99,7 @@ ROPE_KERNEL void rotate_one_head_per_token(const TokenRun<In, Out, T>& run) noex
     }
 }
 
-/// Sets without fma, those of old machines, do without, for units to be compiled sooner.
+/// Instruction sets without fma, on old machines, have none, so that translation units compile sooner.
 template <class Block, class In, class Out, class T>
 ROPE_ABI constexpr RotateOneHeadPerToken<In, Out, T>* single_heads() noexcept {
     if constexpr (kHasFma)
@@ -106,9 +108,9 @@ ROPE_ABI constexpr RotateOneHeadPerToken<In, Out, T>* single_heads() noexcept {
         return nullptr;
 }
 
-// ---- Anything: pair by pair ----
+// ---- Any strides: pair by pair ----
 
-/// Pairs in blocks of a constant size: at -O2, g++ makes vectors of a loop only if nothing is left over.
+/// Rotates pairs in blocks of a constant size: at -O2, g++ vectorises a loop only if it has no tail.
 template <class In, class Out, class T>
 ROPE_INLINE void rotate_contiguous_pairs(const In* x, Out* y, PairShape shape, const Row<T>& row,
                                          Index pairs) noexcept {
@@ -127,13 +129,13 @@ ROPE_NOINLINE void rotate_by_pairs(const In* x, Out* y, const T* cos, const T* s
                                    Index heads) noexcept {
     const HeadsShape of = shape;
     const Row<T> row = {cos, sin, nullptr, of.pairs};
-    // Of features that are neighbours, either the first ones of two pairs are or those of one pair.
+    // Contiguous features are the first ones of consecutive pairs, or the two of one pair.
     [[maybe_unused]] const bool is_contiguous = (of.x_pair.step == 1 || of.x_pair.distance == 1) &&
                                                 of.x_pair.step == of.y_pair.step &&
                                                 of.x_pair.distance == of.y_pair.distance;
     for (Index h = 0; h < heads; ++h, x += of.x_head_stride, y += of.y_head_stride) {
         if constexpr (Vector<T>::kWidth == 1) {
-            if (is_contiguous) {  // constant steps, for the compiler to vectorise
+            if (is_contiguous) {  // constant strides, for the compiler to vectorise
                 if (of.x_pair.step == 1)
                     rotate_contiguous_pairs(x, y, {1, of.x_pair.distance}, row, of.pairs);
                 else
@@ -145,7 +147,7 @@ ROPE_NOINLINE void rotate_by_pairs(const In* x, Out* y, const T* cos, const T* s
     }
 }
 
-/// Without fma, the plain loops have the same bits.
+/// Without fma, the plain loops give the same bits.
 template <class In, class Out, class T>
 ROPE_ABI constexpr auto by_pairs() noexcept {
     if constexpr (kHasFma)
@@ -154,9 +156,9 @@ ROPE_ABI constexpr auto by_pairs() noexcept {
         return &portable::rotate_by_pairs<In, Out, T>;
 }
 
-// ---- Features that are no neighbours, where tokens or heads are: kLanes of them at once ----
+// ---- Strided features, contiguous tokens or heads: kLanes of them at once ----
 
-/// Neighbours x[k], each to be turned with the one at x[x_distance + k] by its own cos and sin.
+/// Contiguous features x[k], each paired with x[x_distance + k] and rotated by its own cos and sin.
 template <class In, class Out, class T>
 struct ROPE_ABI ColumnPair {
     using V = Vector<T>;
@@ -183,8 +185,8 @@ struct ROPE_ABI ColumnPair {
     }
 };
 
-/// `count` of them. The last vector may overlap the one before it: it is loaded before any is stored, because in place
-/// what both have would turn twice.
+/// Rotates `count` of them. The last vector may overlap the one before it, so it is loaded before any is stored: in
+/// place, common elements would be rotated twice.
 template <class In, class Out, class T>
 ROPE_INLINE void rotate_each(const ColumnPair<In, Out, T>& of, Index count) noexcept {
     constexpr Index kWidth = Vector<T>::kWidth;
@@ -234,7 +236,7 @@ ROPE_ABI void write_row(const Row<T>& row, Index count, T cos_scale, T sin_scale
     }
 }
 
-/// Of another type in the output.
+/// Converts features to the type of the output.
 template <class In, class Out, class T>
 ROPE_ABI void convert_features(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept {
     Index i = 0;
@@ -251,9 +253,9 @@ ROPE_ABI constexpr CopyFeatures<In, Out>* copy_features() noexcept {
         return &convert_features<In, Out, T>;
 }
 
-// ---- What this set has ----
+// ---- The kernels of this instruction set ----
 
-// Only what turns contiguous features by vectors depends on the layout; the rest exists once for both.
+// Only the rotation of contiguous features by vectors depends on the layout; the rest exists once for both.
 
 template <class In, class Out, class T>
 inline constexpr RotateKernels<In, Out, T> kByPairs = {

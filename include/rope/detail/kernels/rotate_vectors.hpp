@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a rotation does to vectors: some of their lanes stored, two of them as one, pairs of them turned. No
-// include guard: see isa_list.hpp.
+// The rotation of a pair of vectors, stores of some lanes, and two vectors as one. No include guard: see isa_list.hpp.
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -12,7 +11,7 @@ ROPE_INLINE Pair<V> rotated(Pair<V> x, Pair<V> by) noexcept {
     return {fms(x.a, by.a, x.b * by.b), fma(x.b, by.a, x.a * by.b)};
 }
 
-// Which lanes of a vector are stored: all, or all but the first.
+// The lanes of a vector that are stored: all, or all but the first `count`.
 struct ROPE_ABI WholeVector {
     ROPE_INLINE WholeVector twice() const noexcept { return {}; }
 };
@@ -30,9 +29,9 @@ ROPE_INLINE void store(V v, P* p, SkipFirst kept) noexcept {
     v.store_skipping_first(p, kept.count);
 }
 
-/// Two vectors, as one. What uses a result waits for both of it, so that compilers keep the order that is written here:
-/// each operation on the first, then on the second, then the next operation. On a Zen 3 that takes 0.95 of what g++'s
-/// own order takes. (Each has a name first, because arguments are evaluated in any order.)
+/// Two vectors as one. Operations wait for both halves of an operand, so that compilers keep the order written here:
+/// each operation on the first vector, then on the second, then the next operation. On a Zen 3 this takes 0.95 of the
+/// time of g++'s own order. (Each result has a name first, because arguments are evaluated in any order.)
 template <class T>
 struct ROPE_ABI VectorPair {
     using V = Vector<T>;
@@ -81,7 +80,7 @@ ROPE_INLINE VectorPair<T> fmaddsub(VectorPair<T> a, VectorPair<T> b, VectorPair<
     return {x, y};
 }
 
-// Two vectors of bfloat16, as one: what is done to a vector is done to both.
+// Two vectors of bfloat16 as one: each operation applies to both.
 template <class X>
 ROPE_INLINE EvenOdd<X> operator*(EvenOdd<X> a, EvenOdd<X> b) noexcept {
     return {a.even * b.even, a.odd * b.odd};

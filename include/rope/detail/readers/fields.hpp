@@ -26,7 +26,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// A range of numbers, both ends allowed, and how a sentence names it.
+/// A closed range of numbers, and its name in sentences.
 struct ROPE_ABI NumberRange {
     double least, most;
     const char* text;
@@ -45,7 +45,7 @@ inline constexpr NumberRange kAnyLayers = {1.0, 65536.0, "a whole number from 1 
 inline constexpr NumberRange kYesOrNo = {0.0, 1.0, "true or false"};
 inline constexpr NumberRange kAnyText = {0.0, 0.0, "a string"};
 
-/// What stands in a sentence for "{}": text, which must live as long as the call, or a whole number.
+/// Replaces a "{}" of a sentence: text, which must live as long as the call, or a whole number.
 struct ROPE_ABI Word {
     // NOLINTBEGIN(google-explicit-constructor)
     ROPE_ABI Word(const char* x) noexcept : text(x) {}
@@ -54,10 +54,10 @@ struct ROPE_ABI Word {
     ROPE_ABI Word(Index x) noexcept : number(x) {}
     ROPE_ABI Word(std::size_t x) noexcept : number(static_cast<Index>(x)) {}
     // NOLINTEND(google-explicit-constructor)
-    std::string_view text;  ///< without data: the number is meant
+    std::string_view text;  ///< null data: the number is meant
     Index number = 0;
 };
-/// Like Pieces, for sentences of any length. tests/sentences_have_their_values looks that there are enough.
+/// Like Pieces, for sentences of any length. tests/sentences_have_their_values checks that there are enough.
 using Words = std::initializer_list<Word>;
 
 ROPE_COLD std::string sentence_of(std::string_view form, Words words) {
@@ -80,7 +80,7 @@ struct ROPE_ABI Diagnostics {
     ROPE_COLD void fail(std::string_view form, Words words = {}) {
         if (status.ok()) status = invalid("{}", {sentence_of(form, words).c_str()});
     }
-    /// However often it is found, it is said once.
+    /// Warns once of the same thing, however often it is found.
     ROPE_COLD void warn(std::string_view form, Words words = {}) {
         std::string sentence = sentence_of(form, words);
         if (said.insert(sentence).second) warnings.push_back(std::move(sentence));
@@ -94,7 +94,7 @@ ROPE_COLD std::string in_words_of_the_file(const CheckResult& status, const std:
     return key + (status.message() + status.argument().size());
 }
 
-/// Checks a model and gives it its warnings. After an error, the error is thrown and the model is empty.
+/// Validates a model and gives it its warnings. After an error, the error is raised and the model is empty.
 ROPE_COLD ModelConfig finished(ModelConfig model, Diagnostics diagnostics) {
     if (diagnostics.ok()) diagnostics.status = validate(model);
     if (!ok_or_raise(diagnostics.status)) return {};
@@ -118,10 +118,10 @@ struct ROPE_ABI Value {
     }
 };
 
-// A sentence has room for some 300 characters (see message.hpp), of which these take at most half: a file may name its
-// keys and values as it likes.
+// A sentence has room for some 300 characters (see message.hpp). Keys and values, which a file may name as it likes,
+// take at most half of them.
 inline constexpr std::size_t kMaxShown = 60, kMaxPath = 90;
-/// The most entries that a list may have.
+/// The largest number of entries of a list.
 inline constexpr std::size_t kMaxEntries = 65536;
 
 ROPE_COLD std::string beginning_of(const std::string& text) {
@@ -132,9 +132,9 @@ ROPE_COLD std::string end_of(const std::string& path) {
     return path.size() > kMaxPath ? "..." + path.substr(path.size() - (kMaxPath - 3)) : path;
 }
 
-/// Names of one and the same key, the strongest first.
+/// Names of one key, in order of precedence.
 using Keys = std::initializer_list<const char*>;
-/// A list, where there is one.
+/// A list, or none.
 template <class T>
 using MaybeList = std::optional<std::vector<T>>;
 
@@ -152,16 +152,16 @@ class ROPE_ABI Fields {
         return end_of(path_.empty() ? std::string(key) : sentence_of("{}.{}", {path_, key}));
     }
 
-    /// A value, null included, which then counts as read.
+    /// Returns a value, null included, and marks the key as read.
     ROPE_COLD std::optional<Value> find(std::string_view key) {
         auto value = find_(key);
         if (value) read_.emplace(key);
         return value;
     }
-    /// As if it had not been read.
+    /// Marks the key as not read.
     ROPE_COLD void forget(std::string_view key) { read_.erase(std::string(key)); }
     ROPE_COLD bool has(std::string_view key) const { return find_(key).has_value(); }
-    /// Of what kind the value is; null where there is none. None of these makes the key count as read.
+    /// The kind of a value; null where there is none. Neither this nor the four tests below mark the key as read.
     ROPE_COLD Value::Kind kind_of(std::string_view key) const {
         const auto value = find_(key);
         return value ? value->kind : Value::Kind::null;
@@ -180,7 +180,7 @@ class ROPE_ABI Fields {
             if (says(key)) return key;
         return nullptr;
     }
-    /// The same, which then counts as read, as nulls do. Other names with another value are reported as beaten.
+    /// The same, and marks it as read, and nulls as well. Other names with another value are reported as beaten.
     ROPE_COLD const char* first(Keys keys) {
         const char* const key = said(keys);
         const Value value = key != nullptr ? *find(key) : Value();
@@ -224,8 +224,8 @@ class ROPE_ABI Fields {
     }
     ROPE_COLD MaybeList<Index> counts(const char* key, const NumberRange& range) { return list_of<Index>(key, range); }
     ROPE_COLD MaybeList<std::string> texts(const char* key) { return list_of<std::string>(key, kAnyText); }
-    /// How many entries lists with one per layer have: `layers`, or `also`. The difference is the layers at the end that
-    /// predict further tokens: not every file has entries for them.
+    /// Sets the size of lists with one entry per layer: `layers`, or `also`. They differ by the layers at the end that
+    /// predict further tokens, for which not every file has entries.
     ROPE_COLD void set_layers(std::size_t layers, std::size_t also) {
         layers_ = layers;
         also_ = also;
@@ -256,7 +256,7 @@ class ROPE_ABI Fields {
     ROPE_COLD void demand(bool is_there, const char* key, std::string_view by) {
         if (!is_there) diagnostics_->fail("{}; {} needs it.", {lack_of(key), by});
     }
-    /// A value that must be there.
+    /// Returns a value that must be there.
     template <class T>
     ROPE_COLD T needed(std::optional<T> value, const char* key, std::string_view by) {
         demand(value.has_value(), key, by);
@@ -274,7 +274,7 @@ class ROPE_ABI Fields {
     }
 
  protected:
-    /// A value as a T in this range, or a refusal.
+    /// Returns a value as a T in this range, or refuses it.
     template <class T>
     ROPE_COLD std::optional<T> content(std::string_view path, const Value& v, const NumberRange& range) {
         bool is_right = v.kind == Value::Kind::number && is_finite(v.number) && v.number >= range.least &&
@@ -312,7 +312,7 @@ class ROPE_ABI Fields {
     std::string path_;
     Diagnostics* diagnostics_;
     std::set<std::string> read_;
-    std::map<std::string, std::string> beaten_;  ///< and the path of what was used instead
+    std::map<std::string, std::string> beaten_;  ///< keys, and the path of the value used instead
     std::size_t layers_ = 0, also_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rules that the readers share: which layer is what where a file names none, which layers are rotated, what else they
-// do to their heads, and how the axes of positions share the pairs.
+// Rules that the readers share: types of layers where a file names none, rotated layers, the other steps on their
+// heads, and the pairs of each axis of positions.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The type of layer i of n, after a pattern of letters that repeats: f is full, s slides, c sees its chunk, i is
-/// sparse (indexed), z is compressed, and - does not attend. With a period, the pattern is its first or last letter,
-/// whichever is f, and the other one repeated.
+/// The type of layer i of n, by a repeated pattern of letters: f is full, s slides, c sees its chunk, i is sparse
+/// (indexed), z is compressed, and - does not attend. With a period, the first or the last letter of the pattern is f,
+/// which stands once per period, at that end; the other one fills the rest.
 ROPE_COLD LayerType layer_of_pattern(std::string_view pattern, Index period, Traits traits, Index i, Index n) noexcept {
     const bool ends = ((traits & kLastIsFull) != 0 && i == n - 1) || ((traits & kFirstIsFull) != 0 && i == 0);
     if (ends || pattern.empty()) return LayerType::full_attention;
@@ -49,7 +49,7 @@ ROPE_COLD std::vector<bool> rotated_layers(const List<LayerType>& types, Traits 
     return rotated;
 }
 
-/// The steps that all layers of a type have; `eps` is what the file says of norms.
+/// The steps of all layers of a model type; `eps` is the file's epsilon of norms.
 ROPE_COLD HeadSteps usual_steps(const HfModel& type, bool has_norm, std::optional<double> eps) {
     HeadSteps s;
     s.v = type.v_norm;
@@ -67,8 +67,8 @@ ROPE_COLD void add_steps(ModelConfig& model, const HfModel& type, HeadSteps s, s
     s.keys_of_layer = static_cast<Index>(i);
     model.steps.push_back(s);
 }
-/// Of the first n layers, the last `shared` keep no keys: they read those of the last one of their type that does, or,
-/// where all n are shared, those of another model.
+/// Lets the last `shared` of the first n layers, which keep no keys, read keys of the last layer of their type that
+/// does or, where all n are shared, of another model.
 ROPE_COLD void share_last_keys(ModelConfig& model, std::size_t n, Index shared) {
     const List<LayerType>& types = model.layer_types;
     List<HeadSteps>& steps = model.steps;
@@ -79,7 +79,7 @@ ROPE_COLD void share_last_keys(ModelConfig& model, std::size_t n, Index shared) 
             if (types[j] == types[i]) steps[i].keys_of_layer = static_cast<Index>(j);
 }
 
-/// Whether sections of this kind share just so many pairs.
+/// Whether sections of this kind are right for `pairs` pairs.
 ROPE_COLD bool fits(Mrope kind, const std::vector<Index>& sections, Index pairs) {
     const Index sum = std::accumulate(sections.begin(), sections.end(), Index(0));
     if (sum != pairs || sections.size() < 2 || sections.size() > 4) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How <rope/testing.hpp> calls a rotation: with a matrix of doubles as elements of its type, in a buffer with more
-// elements around it. The element type ends here; whatever is measured is double.
+// Calls of a rotation for <rope/testing.hpp>: a matrix of doubles becomes elements of its type, in a buffer with more
+// elements around it. The element type ends here; all measurements are double.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +22,13 @@ namespace detail_testing {
 
 ROPE_ABI inline std::size_t size(Index n) noexcept { return static_cast<std::size_t>(n); }
 
-/// An element type in numbers.
+/// The numbers of an element type.
 struct ROPE_ABI Format {
     const char* name;
-    double u;        // unit roundoff of the arithmetic
-    double narrow;   // unit roundoff of a 16-bit type, otherwise 0
-    double tiny;     // what its smallest numbers cannot express
-    double epsilon;  // the unit in which errors are told
+    double u;        // half an ulp of 1 of the arithmetic
+    double narrow;   // half an ulp of 1 of a 16-bit type, otherwise 0
+    double tiny;     // absolute error near its smallest numbers
+    double epsilon;  // errors are told in multiples of it
 };
 template <class Storage>
 inline constexpr Format kFormat = {};
@@ -44,7 +44,7 @@ inline constexpr Format kFormat<bfloat16> = {"bfloat16", 0x1p-24, 0x1p-8, 0x1p-1
 constexpr Index kGuard = 64;          // elements watched on either side of a buffer
 constexpr double kNotFinite = 1e200;  // an error that stays a number under -ffast-math
 
-/// A matrix as elements of type T, lent to a rotation, and back as a matrix.
+/// Converts a matrix to elements of type T, calls a rotation with them, and converts them back.
 template <class T>
 struct ROPE_ABI Caller {
     using Storage = typename ElementTraits<T>::storage;
@@ -76,15 +76,16 @@ struct ROPE_ABI Caller {
         return x;
     }
 
-    /// What the function makes of x, in a buffer with kGuard ones on either side. `around`, where given, is what
-    /// became of those.
+    /// Applies the function to x in a buffer with kGuard ones on either side. `around`, if not null, takes these ones
+    /// as the function leaves them.
     template <class F>
     ROPE_ABI Eigen::MatrixXd operator()(F& f, const Eigen::MatrixXd& x, const Index* positions,
                                         std::vector<double>* around = nullptr) const {
         std::vector<T> buffer(size(x.size() + 2 * kGuard), element(1.0));
         T* const begin = buffer.data() + kGuard;
         T* const end = begin + x.size();
-        // Lambdas, because their types have the tag of this function in their names; a pointer's type has none.
+        // Lambdas, because their types have the ABI tag of this function in their names; the type of a pointer has
+        // none.
         const auto to_element = [](double value) { return element(value); };
         const auto to_number = [](const T& value) { return number(value); };
         std::transform(x.data(), x.data() + x.size(), begin, to_element);

@@ -22,8 +22,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace testing {
 namespace detail_testing {
 
-/// The angle by which a pair of a token has turned more than the angle of the given cos and sin, as its heads show it
-/// together; from -pi to pi.
+/// The angle by which a pair of a token was rotated beyond the given cos and sin, estimated from all heads together;
+/// from -pi to pi.
 ROPE_ABI inline double angle_beyond(const Rule& rule, const Sample& sample, Index token, Index pair,
                                     PairOfDoubles given) {
     const Index pairs = static_cast<Index>(rule.frequencies.inv_freq.size());
@@ -43,15 +43,15 @@ ROPE_ABI inline double angle_beyond(const Rule& rule, const Sample& sample, Inde
     return std::atan2(cross, dot);
 }
 
-/// By how much an angle of the rule may be off; 0 where the rule leaves no slack.
+/// The largest error that the rule allows of an angle; 0 where the rule leaves no slack.
 ROPE_ABI inline double freedom_of(const Rule& rule, Index pair, Index position) {
     const double more = rule.frequency_slack.empty() ? 0.0 : rule.frequency_slack[static_cast<std::size_t>(pair)];
     return rule.angle_slack * angle_size(rule.frequencies, pair, position) +
            more * std::fabs(static_cast<double>(position));
 }
 
-/// cos and sin of a pair of a token, times m: those of the rule or, where the rule leaves slack, of the
-/// nearest angle that the heads of the result show together.
+/// cos and sin of a pair of a token, times m: by the rule or, where the rule leaves slack, of the nearest angle
+/// estimated from all heads of the result.
 ROPE_ABI inline PairOfDoubles cos_sin_of(const Rule& rule, const Sample& sample, Index token, Index pair) {
     const Index position = rule.position(sample, token);
     const reference::CosSin cos_sin = reference::cos_sin(rule.frequencies, pair, position);
@@ -62,25 +62,25 @@ ROPE_ABI inline PairOfDoubles cos_sin_of(const Rule& rule, const Sample& sample,
     return rotated(given, std::cos(more), std::sin(more));
 }
 
-/// Replaces the frequencies of the rule by those that the result shows. An angle shows itself only but for whole
-/// turns. So the smallest distance between two positions (0 is one, where nothing turns) tells a frequency of less than
-/// half a turn in that distance; each longer one tells it more exactly, as long as what is known by then leaves the
-/// whole turns in no doubt. False when no frequency fits, or when less than two distances tell one: a single distance
-/// fits any angle.
+/// Replaces the frequencies of the rule by estimates from the result (phase unwrapping). An angle is known only modulo
+/// a revolution. So the smallest distance between two positions (0 is one, where nothing is rotated) tells a frequency
+/// of less than half a revolution in that distance; each longer one tells it more exactly, as long as the estimate so
+/// far leaves the number of revolutions in no doubt. False if no frequency fits, or if fewer than two distances tell
+/// one: a single distance fits any angle.
 ROPE_ABI inline bool read_frequencies(Rule& rule, const Sample& sample, const Limits& limits) {
     constexpr double kPi = 3.14159265358979323846;
     constexpr Index kOrigin = -1;
     const auto position = [&](Index token) { return token == kOrigin ? Index(0) : rule.position(sample, token); };
     std::vector<Index> tokens = {kOrigin};
     for (Index t = 0; t < static_cast<Index>(sample.positions.size()); ++t) tokens.push_back(t);
-    // Not stable_sort, for which clang 19 warns of something deprecated inside the standard library.
+    // Not stable_sort, for which clang 19 warns of a deprecated use inside the standard library.
     const auto place = [&](Index token) { return std::pair(position(token), token); };
     std::sort(tokens.begin(), tokens.end(), [&](Index a, Index b) { return place(a) < place(b); });
     tokens.erase(
         std::unique(tokens.begin(), tokens.end(), [&](Index a, Index b) { return position(a) == position(b); }),
         tokens.end());
     if (tokens.size() < 3) return false;
-    std::size_t nearest = 0;  // of two neighbours, the first
+    std::size_t nearest = 0;  // index of the first of the two nearest positions
     for (std::size_t i = 1; i + 1 < tokens.size(); ++i)
         if (position(tokens[i + 1]) - position(tokens[i]) < position(tokens[nearest + 1]) - position(tokens[nearest]))
             nearest = i;
@@ -120,11 +120,11 @@ ROPE_ABI inline bool read_frequencies(Rule& rule, const Sample& sample, const Li
 
 /// How well a rule explains the features that are wrong.
 struct ROPE_ABI Explanation {
-    double squares_right = 0.0;  // of what they differ from the right ones
-    double squares_rule = 0.0;   // of what they differ from the rule's
+    double squares_right = 0.0;  // of differences from the right ones
+    double squares_rule = 0.0;   // of differences from the rule's
     Index places = 0;            // tokens and features that are wrong and that the rule could have failed to explain
 
-    /// `freedom` is how far the angle of the feature was free to move.
+    /// `freedom` is the slack of the angle of the feature.
     ROPE_ABI void add(const Sample& sample, const Eigen::MatrixXd& expected, Eigen::Index feature, Index token,
                       double freedom) {
         bool wrong = false;
@@ -141,9 +141,9 @@ struct ROPE_ABI Explanation {
     }
 };
 
-/// Whether every feature of the sample is what the rule gives, and the wrong ones are closer to that
-/// than to what is right. Twice the bound is allowed, and, unless angles are what is in question, angles in
-/// plain double: a mistaken computation has its own roundings.
+/// Whether every feature of the sample agrees with the rule, and the wrong ones are closer to the rule than to the
+/// right result. Twice the bound is allowed and, unless the rule leaves slack for angles, angles in plain double: a
+/// mistaken computation has its own roundings.
 ROPE_ABI inline bool fits(const Rule& rule, const Sample& sample, const Limits& limits) {
     const Index pairs = static_cast<Index>(rule.frequencies.inv_freq.size());
     const double m = rule.frequencies.attention_factor;
@@ -179,7 +179,7 @@ ROPE_ABI inline bool fits(const Rule& rule, const Sample& sample, const Limits& 
         if (((after - expected).cwiseAbs().array() > room.array()).any()) return false;
         for (Eigen::Index f = 0; f < expected.rows(); ++f) explanation.add(sample, expected, f, token, freedom[f]);
     }
-    // An angle that is read off the result explains any one pair, so it must explain several.
+    // An angle estimated from the result explains any one pair, so it must explain several.
     const Index places_needed = rule.angle_slack > 0.0 ? 3 : 1;
     return explanation.places >= places_needed && explanation.squares_rule <= 0.5 * explanation.squares_right;
 }

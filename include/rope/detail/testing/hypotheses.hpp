@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The classic mistakes of a rotary embedding, each written as a change of the right rule. For <rope/testing.hpp>; the
-// search for the one that explains a wrong result is in testing_diagnosis.hpp.
+// The classic mistakes of a rotary embedding, each written as a change of the right rule. For <rope/testing.hpp>;
+// diagnosis.hpp searches for the one that explains a wrong result.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@ namespace detail_testing {
 
 using reference::detail_reference::eigen_index;
 
-/// Turned here in plain double, so that nothing of the kernels is used to judge them.
+/// Rotated here in plain double, so that no part of the kernels is used to judge them.
 struct ROPE_ABI PairOfDoubles {
     double a, b;
 };
@@ -29,30 +29,30 @@ ROPE_ABI inline PairOfDoubles rotated(PairOfDoubles x, double c, double s) noexc
     return {x.a * c - x.b * s, x.b * c + x.a * s};
 }
 
-/// One call: what went in, what came out, what should have, and how far from that it may be. One column per
-/// head, the heads of a token side by side.
+/// One call: its input, its output, the right output, and the error allowed of each feature. One column per head, the
+/// heads of a token side by side.
 struct ROPE_ABI Sample {
     Eigen::MatrixXd before, after, right, allowed;
     std::vector<Index> positions;
     Index heads;
 };
 
-/// How far a right result may be from the formula. See <rope/testing.hpp> for the derivation.
+/// Error bounds of a right result. See <rope/testing.hpp> for the derivation.
 struct ROPE_ABI Limits {
-    double rounding;       // Options::tolerance * u, u the unit roundoff of the arithmetic
-    double narrow;         // unit roundoff of a 16-bit element type, otherwise 0
-    double tiny;           // what the smallest numbers of the element type cannot express
-    double epsilon;        // of the element type, the unit in which errors are told
+    double rounding;       // Options::tolerance * u, u half an ulp of 1 of the arithmetic
+    double narrow;         // half an ulp of 1 of a 16-bit element type, otherwise 0
+    double tiny;           // absolute error near the smallest numbers of the element type
+    double epsilon;        // of the element type; errors are told in multiples of it
     double angle_epsilon;  // Options::angle_epsilon
     double m;              // attention factor
 
-    /// Error of a rotated feature in units of m (|a| + |b|), apart from `tiny`. t is the size of the angle.
+    /// Error of a rotated feature as a multiple of m (|a| + |b|), apart from `tiny`. t is the size of the angle.
     ROPE_ABI double relative(double t) const noexcept {
         return (rounding + angle_epsilon * t) * (1.0 + narrow) + narrow;
     }
-    /// The same for the dense matrix and its product: three roundings to double, and the error of the
-    /// reference's angle. That one is far smaller, except where -ffast-math puts the x87 instructions, which
-    /// reduce angles by 66 bits of pi, in the place of the C library, or where long double is double.
+    /// The same for the dense matrix and its product: three roundings to double, and the error of the reference's
+    /// angle. The latter is far smaller, except where -ffast-math replaces the C library by x87 instructions, which
+    /// reduce angles by 66 bits of pi, or where long double is double.
     ROPE_ABI static double of_reference(double t) noexcept {
         constexpr bool wide = std::numeric_limits<long double>::digits >= 64;
         return 3 * 0x1p-53 + (wide ? 0x1p-66 : 0x1p-52) * t;
@@ -64,22 +64,22 @@ struct ROPE_ABI Limits {
     }
 };
 
-/// |t| of a pair, close enough to say how wrong an angle may be.
+/// |t| of a pair, close enough for error bounds of an angle.
 ROPE_ABI inline double angle_size(const Frequencies& f, Index pair, Index position) {
     return std::fabs(static_cast<double>(position) * f.inv_freq[static_cast<std::size_t>(pair)]);
 }
 
-/// Everything that decides a rotation. The right one, or one that a mistake makes of it.
+/// All that decides a rotation: the right rule, or the rule after a mistake.
 struct ROPE_ABI Rule {
     Layout layout;
     Frequencies frequencies;
     HeadSlice slice;
-    /// How wrong an angle may be, as a part of itself. Above zero, the angle is read off the result.
+    /// Relative error allowed of an angle. Above zero, the angle is estimated from the result.
     double angle_slack = 0.0;
-    /// Whether the frequencies, too, are read off the result, and how wrong each may then be, in radians per position.
+    /// Whether the frequencies, too, are estimated from the result, and the error of each, in radians per position.
     bool reads_frequencies = false;
     std::vector<double> frequency_slack = {};
-    /// The sequence length for which the frequencies were made, for those of other Configs.
+    /// The sequence length of the frequencies; frequencies of other Configs are made for it, too.
     Index seq_len = 0;
     Index (*position)(const Sample&, Index token) = nullptr;
     PairOfDoubles (*rotate)(PairOfDoubles x, double c, double s) = nullptr;
@@ -92,7 +92,7 @@ struct ROPE_ABI Hypothesis {
     bool (*make)(Rule& rule, const Config* config);
 };
 
-/// The frequencies of another Config; false when it has none.
+/// Takes the frequencies of another Config; false when it has none.
 ROPE_ABI inline bool set_frequencies(Rule& rule, const Config& other) {
     Frequencies f;
     if (!rope::detail::make_frequencies(other, rule.seq_len, f).ok()) return false;
@@ -105,7 +105,7 @@ ROPE_ABI inline bool has_schedule(const Config& config) noexcept {
     return !std::holds_alternative<schedule::Default>(config.schedule);
 }
 
-/// Frequencies base^(i * exponent) / factor for i = 0 .. pairs - 1; false for a Config with a schedule.
+/// Sets frequencies base^(i * exponent) / factor for i = 0 .. pairs - 1; false for a Config with a schedule.
 ROPE_ABI inline bool set_powers(Rule& rule, const Config& config, Index pairs, double exponent) {
     if (has_schedule(config)) return false;
     Frequencies& f = rule.frequencies;
@@ -118,8 +118,8 @@ ROPE_ABI inline bool set_powers(Rule& rule, const Config& config, Index pairs, d
 
 ROPE_ABI inline double extent(Index n) noexcept { return static_cast<double>(n); }
 
-/// The mistakes, from the particular to the general: the first that fits is named, so one that explains much
-/// stands after those it would hide.
+/// The mistakes, from the particular to the general: the first that fits is named, so one that explains much stands
+/// after the ones it would hide.
 ROPE_ABI inline const auto& hypotheses() noexcept {
     static constexpr Hypothesis table[] = {
         {"no rotation", "Every feature came back as it went in.",
@@ -268,7 +268,7 @@ ROPE_ABI inline const auto& hypotheses() noexcept {
          "frequencies of the model: another base, another schedule, or a scaling that was lost.",
          [](Rule& rule, const Config*) {
              rule.reads_frequencies = true;
-             rule.angle_slack = 0x1p-18;  // their angles may be those of float32
+             rule.angle_slack = 0x1p-18;  // their angles may be computed in float32
              return true;
          }},
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How <rope/testing.hpp> measures: positions, one measurement after the other, and the mistake that explains them.
+// The measurements of <rope/testing.hpp>: positions, one measurement after the other, the mistake behind them.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace testing {
 namespace detail_testing {
 
-/// The positions of the batch: those given, or a few that matter and then any.
+/// The positions of the batch: the given ones, or a few critical ones and then random ones.
 ROPE_ABI inline std::vector<Index> choose_positions(const Options& options, std::mt19937_64& engine) {
     if (!options.positions.empty()) return options.positions;
     const Index most = options.max_position;
@@ -77,7 +77,7 @@ ROPE_ABI inline void count_if_changed(Measurement& m, double before, double afte
     m.largest = m.value += 1.0;
 }
 
-/// The model with what is used of it everywhere.
+/// The model and values of it that all measurements use.
 struct ROPE_ABI Setup {
     const Model& model;
     Layout layout;
@@ -98,7 +98,7 @@ struct ROPE_ABI Setup {
     }
 };
 
-/// Whose feature stands in a column of the sample.
+/// Token, position and head of a column of the sample.
 ROPE_ABI inline Place place_of(const Sample& sample, Index column) {
     const Index token = column / sample.heads;
     return {token, sample.positions[size(token)], column % sample.heads};
@@ -128,14 +128,14 @@ ROPE_ABI inline Eigen::MatrixXd allowed_errors(const Setup& s, const Sample& sam
     return allowed;
 }
 
-/// What to compare an array of rotated features with, and how strictly.
+/// Rotated features, the expected ones, and the measurement of their difference.
 struct ROPE_ABI Comparison {
     Measurement& measurement;
     const Eigen::MatrixXd& expected;
     const Eigen::MatrixXd& got;
 };
 
-/// Rotated features against expected ones. bound(expected, |a| + |b|, angle) is the most a difference may be.
+/// Compares rotated features with expected ones. bound(expected, |a| + |b|, angle) is the largest difference allowed.
 template <class Bound>
 ROPE_ABI inline void compare(const Setup& s, const Sample& sample, const Comparison& c, double magnitude,
                              const Bound& bound) {
@@ -179,7 +179,7 @@ ROPE_ABI inline void measure_norms(const Setup& s, const Sample& sample, Measure
     }
 }
 
-/// Counts what changed around the buffer, where there were ones, and outside the slice.
+/// Counts changed numbers around the buffer, where there were ones, and outside the slice.
 ROPE_ABI inline void measure_outside(const Setup& s, const Sample& sample, const std::vector<double>& around,
                                      Measurement& result) {
     result.measured = true;
@@ -195,7 +195,7 @@ ROPE_ABI inline void measure_outside(const Setup& s, const Sample& sample, const
         }
 }
 
-/// What one shift of all positions makes of q and k, and how it came from them.
+/// q and k before the rotation, after it, and after it with all positions shifted.
 struct ROPE_ABI Scores {
     const Eigen::MatrixXd &q, &k;                // before the rotation
     const Eigen::MatrixXd &q0, &k0, &q_s, &k_s;  // rotated at p, and at p + s

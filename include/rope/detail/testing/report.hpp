@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What <rope/testing.hpp> says: why it refuses its arguments, and a report as text.
+// The texts of <rope/testing.hpp>: errors about its arguments, and a report.
 #pragma once
 
 #include <cmath>

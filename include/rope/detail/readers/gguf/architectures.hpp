@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What GGUF files leave to the code of each architecture: which features form a pair, and which layers are like which.
+// Facts that GGUF files leave to the code of each architecture: the features of a pair, and the types of layers.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
-namespace gguf {  // names of its own, beside those of the other reader
+namespace gguf {  // names apart from the other reader
 
 /// ggml's kinds of RoPE.
 enum class Rope : unsigned char {
@@ -19,10 +19,10 @@ enum class Rope : unsigned char {
     norm,   ///< (x[2i], x[2i+1])
     neox,   ///< (x[i], x[i + rotary_dim/2])
     mrope,  ///< the pairs of neox, several axes one after the other
-    imrope  ///< the pairs of neox, several axes taking turns
+    imrope  ///< the pairs of neox, several axes interleaved
 };
 
-/// Peculiarities of an architecture, as bits beside those of its layers.
+/// Peculiarities of an architecture, as bits beside the traits of its layers.
 inline constexpr Traits kRowsPermuted =
     kFirstOwnTrait;  ///< the conversion made rows of W_q and W_k interleaved, from half-split
 inline constexpr Traits kYarnScalesSoftmax = kFirstOwnTrait
@@ -42,20 +42,19 @@ inline constexpr Traits kSlidesAnyway = kFirstOwnTrait
 inline constexpr Traits kNeedsPattern = kFirstOwnTrait
                                         << 10;  ///< where layers slide, attention.sliding_window_pattern must be there
 inline constexpr Traits kCompresses = kFirstOwnTrait
-                                      << 11;  ///< DeepSeek-V4: the last features turn, by layers' compress ratios
-inline constexpr Traits kLatentAttention = kFirstOwnTrait
-                                           << 12;           ///< what turns is a tensor of its own, with one key head
-inline constexpr Traits kNeedsList = kFirstOwnTrait << 13;  ///< kNeedsPattern, and it must be a list
+                                      << 11;  ///< DeepSeek-V4: rotates the last features, by layers' compress ratios
+inline constexpr Traits kLatentAttention = kFirstOwnTrait << 12;  ///< rotates a tensor of its own, with one key head
+inline constexpr Traits kNeedsList = kFirstOwnTrait << 13;        ///< kNeedsPattern, and it must be a list
 inline constexpr Traits kSlidesByList = kNeedsWindow | kNeedsList;
 inline constexpr Traits kOneBase = kFirstOwnTrait << 14;            ///< rope.freq_base_swa is not read
 inline constexpr Traits kNeedsSlidingBase = kFirstOwnTrait << 15;   ///< rope.freq_base_swa must be there
 inline constexpr Traits kDenseLayersRotate = kFirstOwnTrait << 16;  ///< the first layers, leading_dense_block_count
-inline constexpr Traits kHalfOnFullLayers = kFirstOwnTrait << 17;   ///< full layers turn half of rope.dimension_count
+inline constexpr Traits kHalfOnFullLayers = kFirstOwnTrait << 17;   ///< full layers rotate half of rope.dimension_count
 inline constexpr Traits kIsDraft = kFirstOwnTrait << 18;            ///< all of its layers predict further tokens
 inline constexpr Traits kNormFromForty = kFirstOwnTrait
                                          << 19;  ///< models of 40 layers or more norm q and k; others of 64 or more
 inline constexpr Traits kWidthScale = kFirstOwnTrait
-                                      << 20;  ///< Gemma 27B: the softmax's scale is that of embedding / heads
+                                      << 20;  ///< Gemma 27B: the softmax scale is 1 / sqrt(embedding / heads)
 inline constexpr Traits kNeedsRatios = kFirstOwnTrait << 21;  ///< attention.compress_ratios must be there
 
 struct ROPE_ABI Architecture {
@@ -65,7 +64,7 @@ struct ROPE_ABI Architecture {
     const char* pattern = "";   ///< see layer_of_pattern; used where there is a window, or kSlidesAnyway
     double sliding_base = 0.0;  ///< rope.freq_base_swa, where no key says it; 0: rope.freq_base
     const char* hf_type = "";   ///< a type of hf/models.hpp with the same norms and scale; empty: not known
-    const Architecture* with_hyper_connections = nullptr;  ///< what it is where hyper_connection.count is above 0
+    const Architecture* with_hyper_connections = nullptr;  ///< the entry used where hyper_connection.count is above 0
 };
 
 /// DeepSeek-V4 and drafters made like it.
@@ -74,7 +73,7 @@ inline constexpr Architecture kDeepSeek4Drafter = {"", Rope::norm, kLikeDeepSeek
 
 /// Source: llama.cpp, in its state of 2026: llama_model_rope_type and the reading of hyperparameters in
 /// src/llama-model.cpp and src/models, the conversions for the permuted rows. Some entries differ, because this table
-/// describes models, and not what llama.cpp can run: gptj, which it lists as having no RoPE; starcoder and bert, which
+/// describes models, not the abilities of llama.cpp: gptj, which it lists as having no RoPE; starcoder and bert, which
 /// it lists among others although their positions are learned. dflash, which it lists as mrope, may have one axis: the
 /// pairs are the same. gpt-oss's "truncate": false is in its config.json.
 inline constexpr Architecture kArchitectures[] = {
@@ -241,7 +240,7 @@ inline constexpr Architecture kArchitectures[] = {
     {"wavtokenizer-dec", Rope::none},
 };
 
-/// nullptr: an architecture that is not in the list.
+/// nullptr for an architecture that is not in the list.
 ROPE_COLD const Architecture* find_architecture(std::string_view name) noexcept {
     for (const Architecture& architecture : kArchitectures)
         if (name == architecture.name) return &architecture;

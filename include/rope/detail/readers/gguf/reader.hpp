@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The metadata of a GGUF file as a ModelConfig: layers, heads, which rotary embedding each layer has, and what stands
-// beside it. Included by gguf_config.hpp, which has GgufTensors.
+// The metadata of a GGUF file as a ModelConfig: layers, heads, the rotary embedding of each layer, and the steps beside
+// it. Included by gguf_config.hpp, which has GgufTensors.
 #pragma once
 
 #include <algorithm>
@@ -134,7 +134,7 @@ class ROPE_ABI Reader : Rotary {
             head_dim_ = *embedding / first;
         }
     }
-    /// Layers that an array leaves out are like the last that it has.
+    /// Layers beyond the end of an array are like its last entry.
     ROPE_COLD static Index of_layer(const std::vector<Index>& list, std::size_t i) {
         return list.empty() ? 0 : list[i < list.size() ? i : list.size() - 1];
     }
@@ -324,8 +324,8 @@ class ROPE_ABI Reader : Rotary {
         s.clip = fields_.number({"attention.clamp_kqv"}, kAnyFactorOrNone).value_or(0.0);
         return s;
     }
-    /// No key says it. Command R+, GLM-4.5 and StableLM 2 12B have norms and many layers, those without them have few;
-    /// of Llama 4, the model with 128 experts has none.
+    /// No key says whether q and k have norms. Command R+, GLM-4.5 and StableLM 2 12B have norms and many layers,
+    /// models without norms have few; the Llama 4 with 128 experts has none.
     ROPE_COLD bool has_norm(const HfModel& type) {
         if (type.norm_key == nullptr) return true;
         if (type.norm_is_default) return fields_.count({"expert_count"}, kAnyCountOrNone) != Index(128);
@@ -335,7 +335,7 @@ class ROPE_ABI Reader : Rotary {
     const GgufLookup& get_;
     std::optional<Layout> layout_;
     std::string pattern_;
-    std::size_t usual_layers_ = 0;        ///< those before the ones that predict further tokens
+    std::size_t usual_layers_ = 0;        ///< layers before the ones that predict further tokens
     Index head_dim_ = 0, score_dim_ = 0;  ///< score_dim_: features that q and k are multiplied over
     std::optional<Index> sliding_head_dim_, rotary_dim_, sliding_rotary_dim_;
     std::vector<Index> sections_;

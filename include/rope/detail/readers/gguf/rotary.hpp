@@ -35,7 +35,7 @@ ROPE_COLD std::string shown(const std::string& value) {
     return text + "\"";
 }
 
-/// One kind of value after the other as a Value.
+/// Converts each kind of value to a Value.
 struct ROPE_ABI MakeValue {
     ROPE_COLD Value operator()(bool x) const { return {Value::Kind::truth, x ? 1.0 : 0.0, {}, x ? "true" : "false"}; }
     template <class Number>
@@ -52,7 +52,7 @@ struct ROPE_ABI MakeValue {
     }
 };
 
-/// Keys with `prefix` and a dot before them; empty: as they are.
+/// Fields whose keys have `prefix` and a dot before them, unless it is empty.
 ROPE_COLD Fields fields_of(const GgufLookup& get, const std::string& prefix, Diagnostics& diagnostics) {
     const auto find = [&get, prefix](std::string_view key) -> std::optional<Value> {
         const auto value = get(prefix.empty() ? std::string(key) : sentence_of("{}.{}", {prefix, key}));
@@ -62,8 +62,8 @@ ROPE_COLD Fields fields_of(const GgufLookup& get, const std::string& prefix, Dia
     return {find, prefix, diagnostics};
 }
 
-/// What is known of a file. Reads the keys about scaling once, and makes the Config of layers with full and with sliding
-/// attention of them.
+/// The state of a reader. Reads the keys about scaling once, and makes of them the Configs of layers with full and with
+/// sliding attention.
 class ROPE_ABI Rotary {
  protected:
     ROPE_COLD Rotary(const GgufLookup& get, const GgufTensors& tensors, Diagnostics& diagnostics)
@@ -123,7 +123,7 @@ class ROPE_ABI Rotary {
         }
     }
 
-    /// Four numbers, of which the last ones are 0 when there are fewer axes.
+    /// Takes four numbers, the last ones 0 where there are fewer axes.
     ROPE_COLD void read_sections(std::vector<Index> sections) {
         const char* const key = "rope.dimension_sections";
         const bool is_used = std::any_of(sections.begin(), sections.end(), [](Index n) { return n != 0; });
@@ -221,8 +221,8 @@ class ROPE_ABI Rotary {
         for (const char* key : keys)
             if (fields_.has(key)) fields_.warn_not_used(key, because);
     }
-    /// Conversions write two things there: "attn_factor", by which the magnitude is multiplied, and "attention_factor",
-    /// which is all of it. The second is recognised by being YaRN's own.
+    /// Conversions write one of two numbers there: "attn_factor", which multiplies the magnitude, or
+    /// "attention_factor", the whole magnitude. The second is recognised by being YaRN's own.
     ROPE_COLD void read_yarn_attn_factor(double value, double g) {
         if (value == 1.0) return;
         const bool is_own = std::fabs(value - g) <= 1e-4 * g && yarn_.magnitude == schedule::YarnMagnitude::standard;
@@ -244,7 +244,7 @@ class ROPE_ABI Rotary {
         alpha_.reset();
     }
 
-    /// Full layers that turn half as many features as others use the first factors, one per pair.
+    /// Full layers that rotate half as many features as others use the first factors, one per pair.
     ROPE_COLD std::vector<double> factors_of(const std::vector<float>& values, const Config& c) const {
         std::vector<double> factors(values.begin(), values.end());
         const std::size_t pairs = static_cast<std::size_t>(rotary_dim(c) / 2);
@@ -276,7 +276,7 @@ class ROPE_ABI Rotary {
         }
     }
 
-    /// What check(config) refuses, said of the file's keys.
+    /// The error of check(config), in terms of the file's keys.
     ROPE_COLD std::string in_words(const CheckResult& status) const {
         const std::pair<const char*, std::string> names[] = {
             {"schedule.freq_factors", "rope_freqs.weight"},

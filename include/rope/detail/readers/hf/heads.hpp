@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many heads each layer of a Hugging Face configuration has, how large they are, and what is done to them beside the
+// The heads of each layer of a Hugging Face configuration: their number, their size, and the steps on them beside the
 // rotation.
 #pragma once
 
@@ -78,7 +78,7 @@ class ROPE_ABI HfHeadReader : HfPart {
         return h;
     }
 
-    /// Heads like `h`, but for what these keys of `fields` say.
+    /// `h`, changed by these keys of `fields`.
     ROPE_COLD static HfHeads changed(HfHeads h, JsonFields& fields, Keys q, Keys kv, const char* head_dim) {
         h.q = fields.count(q).value_or(h.q);
         h.kv = fields.count(kv).value_or(h.kv);
@@ -94,7 +94,7 @@ class ROPE_ABI HfHeadReader : HfPart {
         HfHeads h = changed(usual, top_, {}, {"num_global_key_value_heads"}, "global_head_dim");
         if (top_.says("num_global_key_value_heads") && !top_.truth({"attention_k_eq_v"}).value_or(true))
             h.kv = usual.kv;
-        // What transformers writes back says it layer by layer.
+        // Files that transformers writes back say it layer by layer.
         if (top_.says("global_head_dim") || top_.says("per_layer_config")) return h;
         const auto head_dim = or_default({}, "global_head_dim", type_.global_head_dim);
         if (head_dim && !h.is_latent) {
@@ -133,7 +133,7 @@ class ROPE_ABI HfHeadReader : HfPart {
             h.kv = attention.count({"num_key_value_heads"}).value_or(h.kv);
         }
     }
-    /// What differs from the keys for all layers, by the number of the layer.
+    /// Reads deviations from the keys for all layers, by the number of the layer.
     ROPE_COLD void read_per_layer_config() {
         JsonFields& layers = top_.inside("per_layer_config");
         for (const std::string& key : layers.keys()) {
@@ -193,7 +193,7 @@ class ROPE_ABI HfSteps : HfPart {
         s.clip = clip.value_or(0.0);
         return s;
     }
-    /// Without a key, a negative value is a power of head_dim.
+    /// Without a key, a negative value is an exponent of head_dim.
     ROPE_COLD double factor(const KeyedNumber& of_type) {
         if (of_type.key != nullptr) return top_.number({of_type.key}, kAnyNumber).value_or(of_type.value);
         return of_type.value >= 0.0 ? of_type.value
@@ -207,7 +207,7 @@ class ROPE_ABI HfSteps : HfPart {
         return type_.scale_is_inverse_root ? 1.0 / std::sqrt(given) : given;
     }
 
-    /// Layers that keep no keys read those of another one.
+    /// Layers without keys of their own read the keys of another layer.
     ROPE_COLD void share_keys() {
         const Index layers = static_cast<Index>(model_.steps.size());
         const auto given = top_.count({"num_kv_shared_layers"}, kAnyCountOrNone);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The members of a JSON object as Fields, and text that should be JSON, looked at before it is taken into memory: its
-// size, its depth, keys that stand twice, numbers that no double holds. Each is an error that says where.
+// The members of a JSON object as Fields, and a strict parser of JSON: size, depth, keys that stand twice and numbers
+// that no double holds are checked before a text is taken into memory. Each is an error that says where.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-/// The largest config.json that is read; those of models have some ten kilobytes, and two megabytes where they name
-/// twenty thousand classes. In memory a text may take 50 times its size.
+/// The largest config.json that is read; models have some ten kilobytes, and two megabytes where they name twenty
+/// thousand classes. In memory a text may take 50 times its size.
 inline constexpr std::size_t kMaxConfigBytes = std::size_t(4) << 20;
-/// How deeply its objects and lists may be nested.
+/// The largest depth of nested objects and lists.
 inline constexpr std::size_t kMaxConfigDepth = 32;
 
 namespace detail {
@@ -42,7 +42,7 @@ ROPE_COLD std::string shown(const Json& value) {
     return beginning_of(value.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 
-/// Of a list, no more entries than any is asked for, and none that are lists themselves.
+/// Converts JSON to a Value. A list keeps at most kMaxEntries entries, a list within a list none.
 ROPE_COLD Value value_of(const Json& json, bool is_entry = false) {
     Value v;
     v.shown = shown(json);
@@ -66,7 +66,7 @@ ROPE_COLD Value value_of(const Json& json, bool is_entry = false) {
     return v;
 }
 
-/// A key of the file's own in a path: quoted, where it is no word.
+/// A key of the file's own as part of a path: quoted, unless it is a plain word.
 ROPE_COLD std::string in_path(const std::string& key) {
     bool is_plain = !key.empty() && key.size() <= kMaxShown;
     for (const char c : key) is_plain = is_plain && c > ' ' && c < 127 && c != '"' && c != '.';
@@ -80,7 +80,7 @@ class ROPE_ABI JsonFields : public Fields {
         : Fields([object](std::string_view key) { return lookup(object, key); }, std::move(path), diagnostics),
           object_(object) {}
 
-    /// A member that is an object; nullptr when it is not there, or null.
+    /// A member that is an object; nullptr if it is missing or null.
     ROPE_COLD const Json* object(std::string_view key) { return member(key, is_object(key), "an object"); }
     /// A member that is a list of objects; nullptr as above.
     ROPE_COLD const Json* objects(std::string_view key) {
@@ -89,7 +89,7 @@ class ROPE_ABI JsonFields : public Fields {
             is_right = has_members((*object_)[std::string(key)][i]);
         return member(key, is_right, "a list of objects");
     }
-    /// The same as fields; without members, when there is none.
+    /// A member that is an object, as fields; without members if there is none.
     ROPE_COLD JsonFields& inside(std::string_view key) {
         for (const auto& child : children_)
             if (child.first == key) return *child.second;
@@ -98,7 +98,7 @@ class ROPE_ABI JsonFields : public Fields {
         children_.back().second->set_layers(layers_, also_);
         return *children_.back().second;
     }
-    /// The objects that were looked into, with their names.
+    /// The objects that inside() has returned, with their names.
     ROPE_COLD const auto& children() const noexcept { return children_; }
 
     /// Names of all members.
@@ -108,14 +108,14 @@ class ROPE_ABI JsonFields : public Fields {
             for (const auto& member : object_->items()) keys.push_back(member.key());
         return keys;
     }
-    /// Members that nobody asked for. One that is null says nothing.
+    /// Members that were not read and are not null.
     ROPE_COLD std::vector<std::string> unread() const {
         std::vector<std::string> unread;
         for (const std::string& key : keys())
             if (says(key) && read_.count(key) == 0) unread.push_back(key);
         return unread;
     }
-    /// What to say of one of them. Those of `known` are read where a layer needs them.
+    /// The warning of an unread member. Keys in `known` are read where a layer needs them.
     ROPE_COLD std::string unread_sentence(const std::string& key, Keys known = {}) const {
         const auto beaten = beaten_.find(key);
         if (beaten != beaten_.end()) return path_of(key) + " was not used: " + beaten->second + " is there, too.";
@@ -143,12 +143,12 @@ class ROPE_ABI JsonFields : public Fields {
     std::vector<std::pair<std::string, std::unique_ptr<JsonFields>>> children_;
 };
 
-/// Infinity, -Infinity and NaN, which Python writes and JSON does not have, become strings of as many bytes, so that
-/// errors count bytes as the file does. They are made of a character that no file needs.
+/// Infinity, -Infinity and NaN, which Python writes and JSON does not have, become strings of the same length, so that
+/// errors count bytes as the file does. Their character is one that no file needs.
 inline constexpr char kNotFinite = '\x7f';
 inline constexpr std::string_view kNotFiniteNames[] = {"Infinity", "-Infinity", "NaN"};
 
-/// `python` with such strings, which is written to `text` where there are any.
+/// Returns `python` with such strings, which is written to `text` if there are any.
 ROPE_COLD std::string_view strict_json(std::string_view python, std::string& text) {
     if (python.find("Infinity") == python.npos && python.find("NaN") == python.npos) return python;
     text = python;
@@ -169,13 +169,13 @@ ROPE_COLD std::string_view strict_json(std::string_view python, std::string& tex
     return text;
 }
 
-/// Makes a value of a text, until a function answers false: an error. Their names are those of nlohmann::json_sax.
+/// Makes a value of a text, as a nlohmann::json_sax: its functions return false after an error.
 class ROPE_ABI JsonTextReader {
  public:
     ROPE_COLD JsonTextReader(std::string_view text, Diagnostics& diagnostics)
         : text_(text), diagnostics_(diagnostics) {}
 
-    /// null, and the first error, where it is none that can be read.
+    /// Returns null, with the first error, if the text cannot be read.
     ROPE_COLD Json read() {
         if (text_.size() > kMaxConfigBytes)
             diagnostics_.fail("json_text has {} bytes; a config.json must have at most {}.",
@@ -201,7 +201,7 @@ class ROPE_ABI JsonTextReader {
                 return put(Json::object({{"__float__", std::string(name)}})) != nullptr;
         return put(std::move(x)) != nullptr;
     }
-    ROPE_COLD bool binary(const Json::binary_t&) { return false; }  // which JSON does not have
+    ROPE_COLD bool binary(const Json::binary_t&) { return false; }  // not in JSON
     ROPE_COLD bool start_object(std::size_t) { return open(Json::object()); }
     ROPE_COLD bool start_array(std::size_t) { return open(Json::array()); }
     ROPE_COLD bool end_object() { return within_.pop_back(), true; }
@@ -234,7 +234,7 @@ class ROPE_ABI JsonTextReader {
         return ", the last of " + shown(Json(text_.substr(begin, byte - begin)));
     }
 
-    /// An object or list that has not ended.
+    /// An open object or list.
     struct Level {
         Json* json;
         std::string key;  ///< of an object: the latest
@@ -261,7 +261,7 @@ class ROPE_ABI JsonTextReader {
         for (const Level& level : within_)
             if (level.json->is_object())
                 path = end_of(path.append(path.empty() ? "" : ".").append(in_path(level.key)));
-            else  // what is open has been put there
+            else  // the open one is counted already
                 path = sentence_of("{}[{}]", {path, level.json->size() - (&level == &within_.back() ? 0U : 1U)});
         return path.empty() ? "json_text" : end_of(path);
     }

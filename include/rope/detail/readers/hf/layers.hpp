@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which layer of a Hugging Face configuration is what, and which are rotated.
+// The layers of a Hugging Face configuration: their types, and which are rotated.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct ROPE_ABI HfHeads {
     bool is_latent = false;
 };
 
-/// A configuration on its way to a ModelConfig: the object that describes the language model, and what is known so far.
+/// A configuration on its way to a ModelConfig: the object that describes the language model, and all known so far.
 struct ROPE_ABI HfFile {
     JsonFields top;
     std::optional<Layout> layout;
@@ -39,7 +39,7 @@ struct ROPE_ABI HfFile {
     std::vector<HfHeads> heads = {};  ///< of each layer
 };
 
-/// What the parts of the reader share.
+/// The base of the parts of the reader.
 class ROPE_ABI HfPart {
  protected:
     ROPE_COLD explicit HfPart(HfFile& file)
@@ -51,7 +51,7 @@ class ROPE_ABI HfPart {
     ROPE_COLD void warn(std::string_view form, Words words = {}) { diagnostics_.warn(form, words); }
     ROPE_COLD std::string named() const { return "model_type " + shown(Json(model_.model_type)); }
     ROPE_COLD std::string default_of_type() const { return "the default of model_type " + model_.model_type; }
-    /// What a missing count means for the model's type; 0: nothing.
+    /// Replaces a missing count by the default of the model's type; 0: none.
     ROPE_COLD std::optional<Index> or_default(std::optional<Index> value, const char* key, Index of_type) {
         if (value || of_type == 0) return value;
         top_.warn_of_default(key, of_type, "the default of its model_type");
@@ -70,7 +70,7 @@ class ROPE_ABI HfLayers : HfPart {
  public:
     ROPE_COLD explicit HfLayers(HfFile& file) : HfPart(file) {}
 
-    /// The name of each layer. Files say it in one of many ways, of which the first is used.
+    /// The name of each layer, by the first of the many ways in which files say it.
     ROPE_COLD std::vector<std::string> read() {
         read_count();
         if (!ok()) return {};
@@ -203,7 +203,7 @@ class ROPE_ABI HfLayers : HfPart {
         const Index first = top_.count({"max_window_layers"}, kAnyCountOrNone).value_or(28);
         if (has_window && is_asked) first_sliding_ = first;
     }
-    /// Names after the pattern of the model's type, or of a key.
+    /// Names by the pattern of the model's type, or of a key.
     ROPE_COLD std::vector<std::string> by_pattern() {
         std::string pattern = slides_ ? type_.pattern : "";
         Index period = 0;

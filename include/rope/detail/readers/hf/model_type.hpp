@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What can be said of a model type in the table of models.hpp, and of an architecture in that of GGUF.
+// Properties of a model type, for the table of models.hpp, and of an architecture, for the table of GGUF.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,36 @@ namespace detail {
 
 using Traits = std::uint64_t;
 
-/// Peculiarities of a model's layers, as bits. Those of one file format begin at kFirstOwnTrait.
+/// Peculiarities of a model's layers, as bits. Bits of one file format begin at kFirstOwnTrait.
 inline constexpr Traits kNoRopeOnFullLayers =
     1;  ///< layers with full attention are not rotated (GGUF: where others slide)
 inline constexpr Traits kEveryFourthNoRope =
     2;  ///< layers 3, 7, 11, ... are not rotated, unless the file says otherwise
 inline constexpr Traits kAlibiWithFortyLayers = 4;  ///< the larger of two models has ALiBi
 inline constexpr Traits kScalingOnFullOnly = 8;     ///< layers that slide have no scaling
-inline constexpr Traits kLastIsFull = 16;           ///< whatever the pattern, the last layer is full
-inline constexpr Traits kFirstIsFull = 32;          ///< whatever the pattern, the first layer is full
+inline constexpr Traits kLastIsFull = 16;           ///< the last layer is full in any pattern
+inline constexpr Traits kFirstIsFull = 32;          ///< the first layer is full in any pattern
 inline constexpr Traits kPatternFromTheEnd = 64;    ///< the pattern ends with the last layer
 inline constexpr Traits kReordersFeatures =
     128;  ///< the published code rotates in the other layout than the weights have
 inline constexpr Traits kFirstOwnTrait = 256;
 
-/// Peculiarities of a model type, as bits beside those of its layers.
-inline constexpr Traits kNoRope = kFirstOwnTrait;  ///< no layer is rotated, whatever the keys say
+/// Peculiarities of a model type, as bits beside the traits of its layers.
+inline constexpr Traits kNoRope = kFirstOwnTrait;  ///< no layer is rotated, regardless of keys
 inline constexpr Traits kFixedTheta =
-    kFirstOwnTrait << 1;  ///< files have no key for the base or the part that turns, which is no reason to warn
+    kFirstOwnTrait << 1;  ///< files have no key for the base or the rotated part, which is no reason to warn
 inline constexpr Traits kDeepSeekYarn = kFirstOwnTrait << 2;          ///< "yarn" has DeepSeek's magnitude
 inline constexpr Traits kYarnWithoutMagnitude = kFirstOwnTrait << 3;  ///< "yarn" has magnitude 1 unless a key says it
 inline constexpr Traits kAllRotateWithoutWindow = kFirstOwnTrait
                                                   << 4;  ///< kNoRopeOnFullLayers, unless sliding_window is null
 inline constexpr Traits kLlama4 = kFirstOwnTrait << 5;   ///< layers without RoPE have a temperature, others see chunks
-inline constexpr Traits kSlidesEverywhere = kFirstOwnTrait << 6;  ///< a sliding_window is that of every layer
+inline constexpr Traits kSlidesEverywhere = kFirstOwnTrait << 6;  ///< a sliding_window applies to every layer
 inline constexpr Traits kSlidesIfAsked = kFirstOwnTrait
                                          << 7;  ///< use_sliding_window: layers from max_window_layers on slide
 inline constexpr Traits kMultiQuery = kFirstOwnTrait << 8;     ///< "multi_query" is true where it is missing
-inline constexpr Traits kTrailingSlice = kFirstOwnTrait << 9;  ///< the last features of a head turn, not the first
-inline constexpr Traits kReversed = kFirstOwnTrait << 10;      ///< every pair turns by minus the angle
-inline constexpr Traits kLearnedLogScale = kFirstOwnTrait
-                                           << 11;  ///< frequencies have factors that stand in the weights
+inline constexpr Traits kTrailingSlice = kFirstOwnTrait << 9;  ///< rotates the last features of a head, not the first
+inline constexpr Traits kReversed = kFirstOwnTrait << 10;      ///< rotates every pair by minus the angle
+inline constexpr Traits kLearnedLogScale = kFirstOwnTrait << 11;  ///< frequencies have factors in the weights
 inline constexpr Traits kDensePrefixRotates = kFirstOwnTrait
                                               << 12;  ///< layers with a dense MLP are rotated, sliding or not
 inline constexpr Traits kRopeIfTheta =
@@ -56,14 +55,14 @@ inline constexpr Traits kValuesFromKeys = kFirstOwnTrait << 16;         ///< ful
 inline constexpr Traits kFactorsFollowRotation = kFirstOwnTrait << 17;  ///< factors on q and k come after it
 inline constexpr Traits kRotatesValues = kFirstOwnTrait << 18;          ///< v is rotated, too
 inline constexpr Traits kNormIfRotated = kFirstOwnTrait << 19;  ///< layers that are not rotated have no norm of q and k
-inline constexpr Traits kHalfHeadScale = kFirstOwnTrait << 20;  ///< the softmax's scale is that of half a head
+inline constexpr Traits kHalfHeadScale = kFirstOwnTrait << 20;  ///< the softmax scale is 1 / sqrt(head_dim / 2)
 inline constexpr Traits kNeedsLayerTypes = kFirstOwnTrait << 21;   ///< some key must say which layers attend
 inline constexpr Traits kBaseInAttnConfig = kFirstOwnTrait << 23;  ///< attn_config.rope_theta
 inline constexpr Traits kFixedLayout = kFirstOwnTrait << 24;       ///< rope_interleave is not read
 inline constexpr Traits kLastIsAlwaysFull = kFirstOwnTrait << 25;  ///< even if layer_types says otherwise
 inline constexpr Traits kReadsPartial = kFirstOwnTrait << 26;  ///< partial_rotary_factor counts, though 1 by default
 inline constexpr Traits kThetaListIsSwitch =
-    kFirstOwnTrait << 27;  ///< layer_rope_theta: 0 is no RoPE, others mean the base of all layers
+    kFirstOwnTrait << 27;  ///< layer_rope_theta: 0 is no RoPE, other numbers mean the base of all layers
 inline constexpr Traits kRopeByEntry =
     kFirstOwnTrait << 22;  ///< kinds of layers without an entry have no RoPE; without entries, full layers have none
 
@@ -78,20 +77,20 @@ enum class Mrope : unsigned char {
     chunked,      ///< mrope_sections
     interleaved,  ///< mrope_interleaved
     fourth_axis,  ///< the same, with ggml's fourth axis
-    alternating   ///< mrope_alternating; sections are those of height, width and time
+    alternating   ///< mrope_alternating; sections of height, width and time
 };
 
-/// A number that a key says, and what its absence means.
+/// A number that a key says, and its default.
 struct ROPE_ABI KeyedNumber {
     const char* key = nullptr;
     double value = 1.0;
 };
 
-/// The numbers are what a missing key means.
+/// A model type. Numbers are defaults of missing keys.
 struct ROPE_ABI HfModel {
-    const char* types = "";  ///< all names of it, with spaces between
+    const char* types = "";  ///< all its names, with spaces between
     double theta = 10000.0;
-    double local_theta = 0.0;     ///< of sliding layers, which then have no scaling; 0: that of the others
+    double local_theta = 0.0;     ///< of sliding layers, which then have no scaling; 0: the same theta
     double partial = 1.0;         ///< rotated part of a head
     Index rotary_dim = 0;         ///< the same, as a count
     Index latent_dim = 0;         ///< qk_rope_head_dim of multi-head latent attention
@@ -99,18 +98,18 @@ struct ROPE_ABI HfModel {
     const char* pattern = "";     ///< see layer_of_pattern
     Index head_dim = 0;           ///< 0: hidden_size / num_attention_heads
     Index global_head_dim = 0;    ///< of full layers; 0: head_dim
-    Index layers = 0, hidden = 0, q_heads = 0;  ///< 0: must be said
+    Index layers = 0, hidden = 0, q_heads = 0;  ///< 0: the file must say it
     Index kv_heads = 0;                         ///< 0: as many as q_heads
     Index max_positions = 0;                    ///< 0: unknown
     Index shared_layers = 0;                    ///< num_kv_shared_layers
     double log_coefficient = 0.1;
-    Mrope mrope = Mrope::none;  ///< none: as the keys say
+    Mrope mrope = Mrope::none;  ///< none: the keys decide
     Index sections[3] = {};
-    const char* rope_key = nullptr;    ///< a key that must say so for any layer to be rotated
-    const char* rope_value = nullptr;  ///< what it must say; null: true
+    const char* rope_key = nullptr;    ///< a key that must have rope_value for any layer to be rotated
+    const char* rope_value = nullptr;  ///< null: true
     HeadNorm norm = {};                ///< of q and k
     const char* norm_key = nullptr;    ///< the key that switches it
-    bool norm_is_default = true;       ///< what its absence means
+    bool norm_is_default = true;       ///< if that key is missing
     const char* eps_key = "rms_norm_eps";
     HeadNorm v_norm = {};
     KeyedNumber scale = {};              ///< of the softmax; value 0: 1 / sqrt(head_dim)
@@ -119,7 +118,7 @@ struct ROPE_ABI HfModel {
     Traits traits = 0;
     Layout layout = Layout::half_split;
 
-    // This model type, and one thing more.
+    // Copies of this model type with one thing more.
     ROPE_ABI constexpr HfModel with_theta(double value, double local = 0.0) const noexcept {
         HfModel m = *this;
         m.theta = value;
@@ -234,7 +233,7 @@ struct ROPE_ABI HfModel {
     }
 };
 
-/// x[2i] turns with x[2i+1].
+/// Pairs (x[2i], x[2i+1]).
 ROPE_ABI constexpr HfModel interleaved_model(const char* types) noexcept {
     HfModel m;
     m.types = types;
@@ -242,7 +241,7 @@ ROPE_ABI constexpr HfModel interleaved_model(const char* types) noexcept {
     m.scale.value = 0.0;
     return m;
 }
-/// x[i] turns with x[i + rotary_dim / 2].
+/// Pairs (x[i], x[i + rotary_dim / 2]).
 ROPE_ABI constexpr HfModel half_split_model(const char* types) noexcept {
     HfModel m;
     m.types = types;
@@ -254,7 +253,7 @@ ROPE_ABI constexpr HfModel latent_model(const char* types) noexcept {
     return interleaved_model(types).with(kDeepSeekYarn | kReordersFeatures);
 }
 
-// Norms of q and k; the letters are those of what is published about each: where the rounding is, whether 1 is added.
+// Norms of q and k, each to the letter of its publication: where it rounds, whether 1 is added.
 inline constexpr HeadNorm kRmsTwice = {NormKind::rms, NormWeight::head_dim, false, false, false, true};
 inline constexpr HeadNorm kRms = {NormKind::rms, NormWeight::head_dim};
 inline constexpr HeadNorm kRmsPlusOne = {NormKind::rms, NormWeight::head_dim, true};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What Hugging Face configurations leave to the code of each model type.
+// Facts that Hugging Face configurations leave to the code of each model type.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// Source: the configuration and modeling files of transformers 5.24 for each type, and those that models bring along.
+/// Source: the configuration and modeling files of transformers 5.24 for each type, and files that models bring along.
 inline constexpr HfModel kHfModels[] = {
     interleaved_model("blt_global_transformer").with_theta(500000.0),
     interleaved_model("blt_local_decoder blt").with_theta(500000.0),
@@ -584,7 +584,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("clvp_decoder").with(kNoRope),
 };
 
-/// nullptr: a type that is not in the list.
+/// nullptr for a type that is not in the list.
 ROPE_COLD const HfModel* find_hf_model(std::string_view type) noexcept {
     if (type.empty() || type.find(' ') != type.npos) return nullptr;
     for (const HfModel& model : kHfModels) {

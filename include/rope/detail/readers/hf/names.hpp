@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The names that config.json files have: of kinds of layers, of one and the same key, of what is about RoPE.
+// The names in config.json files: kinds of layers, names of one key, keys about RoPE.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// The names that files have for layers.
+/// The names of layers in files.
 struct ROPE_ABI LayerName {
     const char* name;
     LayerType type;
@@ -43,7 +43,7 @@ inline constexpr LayerName kLayerNames[] = {
     {"moe", LayerType::no_attention},
     {"mlp", LayerType::no_attention},
 };
-/// nullptr: no such name.
+/// nullptr for an unknown name.
 ROPE_COLD const LayerName* find_layer_name(const std::string& name) noexcept {
     for (const LayerName& known : kLayerNames)
         if (name == known.name) return &known;
@@ -55,12 +55,12 @@ ROPE_COLD const char* usual_name(LayerType type) noexcept {
     return "";
 }
 
-/// A key that says the kind of each layer. The first one that a file has is used.
+/// A key that says the kind of each layer. The first one in a file is used.
 struct ROPE_ABI LayerKey {
     enum class Form : unsigned char {
         names,    ///< one per layer
         codes,    ///< 0 or another number per layer
-        numbers,  ///< those of the layers called `other`; the first layer has the number `first`
+        numbers,  ///< numbers of the layers called `other`; the first layer has the number `first`
         letters,  ///< one per layer, as Nemotron-H has them: M is a Mamba layer, * attention, E experts, - an MLP
         blocks    ///< an object per layer, as Nemotron-NAS has them: some have no attention
     };
@@ -88,7 +88,7 @@ inline constexpr LayerKey kLayerKeys[] = {
     {"block_configs", LayerKey::Form::blocks},
 };
 
-// Names of one and the same key, the strongest first.
+// Names of one key, in order of precedence.
 inline constexpr Keys kLayerCountKeys = {"num_hidden_layers", "n_layer", "n_layers", "num_layers",
                                          "decoder_num_hidden_layers"};
 inline constexpr Keys kLengthKeys = {
@@ -112,11 +112,11 @@ inline constexpr Keys kRotaryKeys = {
 /// Keys for the base of some kind of layers beside rope_parameters.
 inline constexpr Keys kSlidingThetaKeys = {"rope_local_base_freq", "local_rope_theta", "swa_rope_theta"},
                       kCompressedThetaKeys = {"compress_rope_theta"}, kFullThetaKeys = {"global_rope_theta"};
-/// Keys that need no warning: they repeat what is usual, or concern an indexer, which is not read.
+/// Keys that need no warning: they repeat usual values, or concern an indexer, which is not read.
 inline constexpr Keys kHarmlessKeys = {"indexer_rope_interleave", "compress_rates",  "sliding_window_size",
                                        "sliding_windows",         "rope_interleave", "original_rope",
                                        "swa_v_head_dim"};
-/// Objects that the language model is in. Those of the second list may be something else: they count where no
+/// Objects that hold the language model. Names in the second list may mean something else: they count where no
 /// num_hidden_layers is beside them.
 inline constexpr Keys kLanguageModelKeys = {"text_config", "llm_config", "language_config", "thinker_config",
                                             "talker_config"},
@@ -133,7 +133,7 @@ ROPE_COLD bool concerns_rope(const std::string& key) {
     return has_word(key, {"rope", "mrope", "xdrope", "longrope", "nope", "rotary", "yarn", "alibi", "ntk", "logn",
                           "mscale", "position_embedding_type", "position_embeddings_type", "attn_temperature"});
 }
-/// Whether a key is about which layers attend, or to what.
+/// Whether a key is about which layers attend, or about the tokens that they see.
 ROPE_COLD bool concerns_layers(const std::string& key) {
     for (const char* other : {"mlp_", "moe_", "mtp_", "add_"})
         if (key.rfind(other, 0) == 0) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A Hugging Face configuration as a ModelConfig: its type, and which rotary embedding each layer has.
+// A Hugging Face configuration as a ModelConfig: its type, and the rotary embedding of each layer.
 #pragma once
 
 #include <algorithm>
@@ -175,7 +175,7 @@ class ROPE_ABI HfReader : HfPart {
 
     ROPE_COLD void read_rotary() {
         params_ = top_.object("rope_parameters");
-        if (params_ != nullptr && params_->empty()) params_ = nullptr;  // which says nothing, and so wins nothing
+        if (params_ != nullptr && params_->empty()) params_ = nullptr;  // an empty object overrides nothing
         const Json* const older = top_.object("rope_scaling");
         if (params_ != nullptr && older != nullptr && *params_ != *older)
             top_.warn_not_used("rope_scaling", "rope_parameters is there, too");
@@ -245,7 +245,7 @@ class ROPE_ABI HfReader : HfPart {
         return rotated_[i] && (!has(kRopeByEntry) || by_kind_ || model_.layer_types[i] != LayerType::full_attention);
     }
 
-    /// Where the numbers of layer i stand; nothing where an entry says that it is not rotated.
+    /// The source of the numbers of layer i; none if an entry says that the layer is not rotated.
     ROPE_COLD std::optional<HfSource> source_of(std::size_t i, JsonFields& outer) {
         const LayerType type = model_.layer_types[i];
         const bool slides = type == LayerType::sliding_attention;
@@ -286,7 +286,7 @@ class ROPE_ABI HfReader : HfPart {
         }
         return s;
     }
-    /// The key of the entry for layer i: the layer's own name, or another one for the same.
+    /// The key of the entry for layer i: the layer's own name, or another one for the same type.
     ROPE_COLD std::string entry_of(std::size_t i, const JsonFields& outer) const {
         const LayerType type = model_.layer_types[i];
         if (outer.has(kinds_[i])) return kinds_[i];
@@ -335,7 +335,7 @@ ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> 
         JsonFields fields(model, path, diagnostics);
         if (const auto own = fields.text({"model_type"})) type = *own;
         const char* name = fields.said(kLanguageModelKeys);
-        for (const char* key : kPerhapsLanguageModelKeys)  // which count only where there is nothing else
+        for (const char* key : kPerhapsLanguageModelKeys)  // only where there is nothing else
             if (name == nullptr && fields.is_object(key) && !fields.says("num_hidden_layers")) name = key;
         const Json* const inner = name != nullptr ? fields.object(name) : nullptr;
         if (inner == nullptr) break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One rotary embedding from a Hugging Face configuration: rope_parameters or rope_scaling, with what the model's other
-// keys add to it.
+// One rotary embedding from a Hugging Face configuration: rope_parameters or rope_scaling, completed by other keys of
+// the model.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +17,18 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// Where the numbers of one kind of layers stand.
+/// The source of the numbers of one kind of layers.
 struct ROPE_ABI HfSource {
     const Json* params = nullptr;  ///< rope_parameters, one of their entries, or rope_scaling; they may be missing
-    std::string path = {};         ///< of these
+    std::string path = {};         ///< of params
     const char* theta_key = "rope_theta";                    ///< the key for the base beside them
-    double theta = 10000.0;                                  ///< what the absence of a base means
+    double theta = 10000.0;                                  ///< if there is no base
     bool is_scaled = true;                                   ///< false: rope_type counts as default
     bool is_entry = false;                                   ///< params is the entry of one kind of layers
-    std::optional<double> own_theta = {}, own_partial = {};  ///< of lists with one per layer
+    std::optional<double> own_theta = {}, own_partial = {};  ///< from lists with one entry per layer
 };
 
-/// Reads one rotary embedding, and what its keys say of the model as a whole.
+/// Reads one rotary embedding, and facts about the whole model from its keys.
 class ROPE_ABI HfRotary : HfPart {
  public:
     ROPE_COLD HfRotary(HfFile& file, const HfSource& source, const HfHeads& heads)
@@ -49,9 +49,9 @@ class ROPE_ABI HfRotary : HfPart {
         read_sections(c);
         read_temperature();
         for (const std::string& key : source_.is_scaled ? params_.unread() : std::vector<std::string>()) {
-            if (key == "max_position_embeddings") continue;  // what transformers writes back repeats it
+            if (key == "max_position_embeddings") continue;  // files that transformers writes back repeat it
             warn(params_.unread_sentence(key));
-            // Parameters of some kind of layers, which nobody knows.
+            // Parameters of an unknown kind of layers.
             if (!source_.is_entry && params_.is_object(key))
                 fail("{} is an object; only kinds of layers may be, such as full_attention.",
                      {params_.path_of(in_path(key))});
@@ -61,7 +61,7 @@ class ROPE_ABI HfRotary : HfPart {
     }
 
  private:
-    /// What check(config) refuses is said of the file's keys.
+    /// Reports errors of check(config) in terms of the file's keys.
     ROPE_COLD void check_result(const Config& c) {
         const Index turning = rotary_dim(c);
         if (turning < 2 || turning % 2 != 0 || turning > c.head_dim)
@@ -79,11 +79,11 @@ class ROPE_ABI HfRotary : HfPart {
         fail("{} is \"{}\": {}", {params_.path_of_first(kRopeTypeKeys), rope_type_, s.message()});
     }
 
-    /// Files may name it by both keys.
+    /// Files may use both keys.
     ROPE_COLD void read_type() {
         const auto type = params_.text(kRopeTypeKeys);
         rope_type_ = type.value_or("default");
-        if (params_.holds("type", "mrope") && params_.holds("rope_type", "default")) {  // which mean the same
+        if (params_.holds("type", "mrope") && params_.holds("rope_type", "default")) {  // they mean the same
             params_.find("type");
             rope_type_ = "mrope";
         }
@@ -114,7 +114,7 @@ class ROPE_ABI HfRotary : HfPart {
             warn("{} was used, as the model's authors and most engines do; transformers takes 10000.", {theta_is_});
             return attn_config.number({"rope_theta"}, kAnyBase).value_or(1.0);
         }
-        // ChatGLM says how many times the usual base its own is.
+        // ChatGLM gives its base as a multiple of the usual one.
         const auto ratio = top_.number({"rope_ratio"}, kAnyFactor);
         if (ratio && *ratio != 1.0 && (has(kFixedTheta) || !file_.type_is_known))
             warn(
@@ -129,7 +129,7 @@ class ROPE_ABI HfRotary : HfPart {
         fields.warn_of_default(key, value.dump(), file_.type_is_known ? default_of_type() : "which most models have");
     }
 
-    /// The part of a head that turns, if a key says it that the model's code reads.
+    /// The rotated part of a head, if a key gives it that the model's code reads.
     ROPE_COLD std::optional<double> read_part() {
         auto part = params_.number({"partial_rotary_factor"}, kAnyFraction);
         part_is_ = params_.path_of("partial_rotary_factor");
@@ -148,11 +148,11 @@ class ROPE_ABI HfRotary : HfPart {
         warn("{} was not used: the code of model_type {} rotates whole heads.", {part_is_, model_.model_type});
         return std::nullopt;
     }
-    /// How many features turn: a part of the head, or a count of them.
+    /// The number of rotated features: a part of the head, or a count.
     ROPE_COLD void read_rotary_dim(Config& c) {
         const std::optional<double> part = read_part();
         rotary_dim_is_ = sentence_of("{} is {}", {heads_.head_dim_is, c.head_dim});
-        // qk_rope_head_dim has counted what turns: a factor is one of the whole head.
+        // qk_rope_head_dim has counted the rotated features: a factor is one of the whole head.
         if (heads_.is_latent) return;
         partial_ = part.value_or(1.0);
         if (rope_type_ == "proportional") return;
@@ -171,7 +171,7 @@ class ROPE_ABI HfRotary : HfPart {
             if (!part && !has(kFixedTheta)) warn_of_default("partial_rotary_factor", Json(factor));
             c.rotary_dim = part_of_head(factor);
             rotary_dim_is_ = part_is_ + " is " + Json(factor).dump();
-            if (c.rotary_dim == 0)  // which a Config would take for the whole head
+            if (c.rotary_dim == 0)  // 0 means the whole head to a Config
                 fail("{}, so that none of head_dim ({}) features would turn; at least two must.",
                      {rotary_dim_is_, c.head_dim});
         }
@@ -187,7 +187,7 @@ class ROPE_ABI HfRotary : HfPart {
     ROPE_COLD void require_max_position(std::string_view by) {
         top_.demand(model_.max_position_embeddings != 0, "max_position_embeddings", by);
     }
-    /// `by` is what needs it.
+    /// `by` is the part of the file that needs it.
     ROPE_COLD Index original_length(std::string_view by, bool is_required = false) {
         const char* const key = "original_max_position_embeddings";
         const auto outer = top_.count({key}), inner = params_.count({key});
@@ -199,7 +199,7 @@ class ROPE_ABI HfRotary : HfPart {
         if (outer && inner && *outer != *inner) params_.warn_not_used(key, original_length_is_ + " is there, too");
         if (has_original_) return outer ? *outer : *inner;
         require_max_position(by);
-        if (model_.max_position_embeddings != 0)  // which serves as the original length
+        if (model_.max_position_embeddings != 0)  // it serves as the original length
             params_.warn_of_default(key, model_.max_position_embeddings, "the " + original_length_is_);
         return model_.max_position_embeddings;
     }
@@ -236,7 +236,7 @@ class ROPE_ABI HfRotary : HfPart {
         }
     }
     ROPE_COLD void read_dynamic(Config& c) {
-        if (const auto alpha = params_.number({"alpha"}, kAnyFactor)) {  // HunYuan: NTK-aware, whatever the length
+        if (const auto alpha = params_.number({"alpha"}, kAnyFactor)) {  // HunYuan: NTK-aware at any length
             // Beside it stand relics of YaRN and of dynamic NTK, which HunYuan's code does not read.
             for (const char* key : {"factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"})
                 params_.number({key}, kAnyNumber);
@@ -297,7 +297,7 @@ class ROPE_ABI HfRotary : HfPart {
         return s;
     }
 
-    /// How axes share the pairs is a matter of the model's code; a flag in the file counts where that is not known.
+    /// The model's code decides how axes share the pairs; a flag in the file counts where the code is not known.
     ROPE_COLD void read_sections(const Config& c) {
         const char* const key = params_.has("xdrope_section") ? "xdrope_section" : "mrope_section";
         const auto sections = params_.counts(key, kAnyCountOrNone);
@@ -334,10 +334,10 @@ class ROPE_ABI HfRotary : HfPart {
     const HfSource& source_;
     const HfHeads& heads_;
     JsonFields params_;
-    std::string rope_type_, by_;  ///< by_: what needs a key, for errors
+    std::string rope_type_, by_;  ///< by_: the part of the file that needs a key, for errors
     double partial_ = 1.0;
     bool has_original_ = false;
-    // Where in the file it was found, for errors.
+    // The places in the file where these were found, for errors.
     std::string theta_is_, part_is_, rotary_dim_is_, original_length_is_;
 };
 
