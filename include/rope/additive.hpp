@@ -62,7 +62,7 @@ template <class T>
 ROPE_ABI constexpr TensorView<T> embedding_view(T* ptr, Index batch, Index seq, Index d_model) noexcept {
     return view(ptr, batch, seq, 1, d_model);
 }
-/// Of a contiguous container, which must have that size; see view(container, ...).
+/// A view of a contiguous container, which must have that size; see view(container, ...).
 template <class C, detail::IfOwner<C> = 0>
 ROPE_ABI inline detail::ViewOfBuffer<C> embedding_view(C& container ROPE_LIFETIMEBOUND, Index batch, Index seq,
                                                        Index d_model) {
@@ -75,7 +75,7 @@ ROPE_ABI inline auto embedding_view(C&& container, Index batch, Index seq, Index
     return view(detail::elements_of(container, batch, seq, 1, d_model), batch, seq, 1, d_model);
 }
 
-/// What additive encodings share: a table [max_positions, d_model], and add. Made as one of the two below.
+/// The common base of additive encodings: a table [max_positions, d_model], and add. Made as one of the two below.
 ///
 /// T is float, for data in float, half and bfloat16, or double, for data in double.
 ///
@@ -87,7 +87,7 @@ ROPE_ABI inline auto embedding_view(C&& container, Index batch, Index seq, Index
 ///              nearest number to the sum of x and the entry. Independent of strides and of how the work is cut.
 /// Aliasing     Distinct elements of x have distinct addresses, and x shares none with the table.
 ///
-/// Positions, executor, memory, threads and errors are those of apply; see there.
+/// Positions, executor, memory, threads and errors are as for apply; see there.
 template <class T>
 class AdditiveEmbedding {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// apply: turn queries and keys.
+// apply: rotates queries and keys.
 #pragma once
 
 #include <type_traits>
@@ -20,19 +20,20 @@
 //
 //   Layout      which features form a pair: apply<Layout::half_split>(...), or as a first argument when it is known
 //               only at run time: apply(layout, ...).
-//   tensors     x, q, k, in, out: a TensorView, or whatever ViewTraits turns into one (Eigen Tensor and TensorMap).
-//               Elements float, half and bfloat16 take rows of float (CosSinCache<float>, ...), double rows of double.
-//               head_dim must be the table's; q and k share batch and seq and have their own numbers of heads.
+//   tensors     x, q, k, in, out: a TensorView, or a tensor for which ViewTraits makes one (Eigen Tensor and
+//               TensorMap). Elements float, half and bfloat16 take rows of float (CosSinCache<float>, ...), double
+//               rows of double. head_dim must be the table's; q and k share batch and seq and have their own numbers
+//               of heads.
 //   cache       the table that holds every position of the call. q and k may each have their own.
 //   positions   see PositionsArgument; by default 0, 1, 2, ... A list in braces needs the layout in angle brackets.
 //   executor    any callable executor(count, f) that calls f(begin, end) for pieces that cover 0 .. count - 1 once
 //               each, in any order, on any threads, and returns when all are done. Default: the calling thread. It
 //               is asked for calls that write at least 1 MiB; smaller ones are over before another thread has begun.
-//               What it counts are pieces of at least some 16 KiB: whole tokens where there are many, heads where
-//               there are few, and a multiple of 16 tokens where tokens are neighbours in memory. What a piece has
-//               beyond 0 .. count - 1 is left out.
+//               It counts pieces of at least some 16 KiB: whole tokens where there are many, heads where there are
+//               few, and a multiple of 16 tokens where tokens are contiguous. Pieces beyond 0 .. count - 1 are left
+//               out.
 //
-// Only the features [rotary_offset, rotary_offset + rotary_dim) of each head turn. In place the others are not
+// Only the features [rotary_offset, rotary_offset + rotary_dim) of each head rotate. In place the others are not
 // touched; out of place they are copied.
 //
 // Results      a' = fma(a, c, -(b*s)), b' = fma(b, c, a*s), computed in the table's type and rounded once more if the
@@ -43,7 +44,7 @@
 //              both terms. The bits of a result do not depend on where the element lies, on the layout, on strides,
 //              batch or other heads, nor on how the work is cut; and on the instruction set only by whether it has fma.
 //              NaN and infinity stay in their pair; a NaN's sign and payload may be any. (A process that flushes
-//              subnormals to zero, as one linked with -ffast-math does, loses those.)
+//              subnormals to zero, as one linked with -ffast-math does, loses subnormal results.)
 // Aliasing     A written view has distinct addresses for distinct elements. in and out are the same view, or share
 //              nothing; q and k share nothing (slices of one fused buffer are recognised); none of them is memory of
 //              the table.
@@ -54,13 +55,13 @@
 // Errors       std::invalid_argument for shapes, strides, pointers and counts, and in the first call for an
 //              environment variable ROPE_ISA that names no instruction set there is; std::out_of_range for a position
 //              that the table does not hold. Nothing is allocated, so nothing runs out of memory (see errors.hpp for
-//              what does). Without exceptions: see set_error_handler.
+//              other functions). Without exceptions: see set_error_handler.
 // Source       Su et al., "RoFormer", arXiv:2104.09864, equation 34.
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-// ---- Turn: pair i of a token at position p turns by p * w_i and is multiplied by m. ----
+// ---- Rotate: pair i of a token at position p rotates by p * w_i and is multiplied by m. ----
 
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
@@ -89,8 +90,8 @@ ROPE_ABI inline void apply_copy(In&& in, Out&& out, const CosSinRows<T>& cache, 
     detail::run<layout>(detail::Direction::forward, positions, executor, detail::out_of_place(in, out, cache));
 }
 
-// ---- Undo: turns back by p * w_i and divides by m. With m other than 1, 1/m^2 rounded to T multiplies the table's
-//      entries first, which adds 2 u |a*c| + 2 u |b*s| to the bound above, c and s being those of the inverse. ----
+// ---- Undo: rotates back by p * w_i and divides by m. With m other than 1, 1/m^2 rounded to T multiplies the table's
+//      entries first, which adds 2 u |a*c| + 2 u |b*s| to the bound above, with the c and s of the inverse. ----
 
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_inverse(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
@@ -118,8 +119,8 @@ ROPE_ABI inline void apply_inverse_copy(In&& in, Out&& out, const CosSinRows<T>&
     detail::run<layout>(detail::Direction::inverse, positions, executor, detail::out_of_place(in, out, cache));
 }
 
-// ---- Transpose: turns back by p * w_i and multiplies by m. The gradient with respect to x, given that of apply's
-//      result. ----
+// ---- Transpose: rotates back by p * w_i and multiplies by m. The gradient with respect to x, given the gradient with
+//      respect to apply's result. ----
 
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_transpose(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
@@ -149,7 +150,7 @@ ROPE_ABI inline void apply_transpose_copy(In&& in, Out&& out, const CosSinRows<T
 
 // ---- Ask first: would the call with these arguments be accepted? Answers for apply, apply_inverse and
 //      apply_transpose alike, and check_copy for the _copy forms; check<Layout::half_split>(...) also for a table that
-//      is made for one layout. (xPos has no apply_inverse, whatever is said here.) Never throws; see Status. ----
+//      is made for one layout. (xPos has no apply_inverse, even where the answer is ok.) Never throws; see Status. ----
 
 template <Layout... layout, class X, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// AxisMap: which axis each pair follows, where a token stands on several (time, height, width).
+// AxisMap: the axis that each pair follows, where a token stands on several (time, height, width).
 #pragma once
 
 #include <algorithm>
@@ -32,39 +32,39 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///     rope-vit mixed               mixed_axes(2) with Frequencies{numbers for x, then for y}; heads with numbers of
 ///                                  their own: Rows for each, and apply on slice_heads
 ///
-/// Here d is rotary_dim. The order of the axes is that in which positions come: t, h, w; for Llama 4 x, y. Positions of
-/// images, videos and prompts are made by position_builders.hpp.
+/// Here d is rotary_dim. Axes have the order of the positions: t, h, w; for Llama 4 x, y. Positions of images, videos
+/// and prompts are made by position_builders.hpp.
 struct AxisMap {
     ROPE_CROSSES_AGGREGATE(AxisMap)
     /// 1 .. 8.
     Index axes = 1;
     /// Empty (all follow axis 0), or one entry per entry of Frequencies::inv_freq.
     List<unsigned char> axis_of = {};
-    /// A pair turns by the sum over all axes: inv_freq then has `axes` numbers per pair, those of all pairs for the
-    /// first axis, then those for the next one, and axis_of is empty.
+    /// A pair rotates by the sum over all axes: inv_freq then has `axes` numbers per pair, first one number of each
+    /// pair for the first axis, then one of each for the next axis, and axis_of is empty.
     bool is_mixed = false;
 };
 
-// The functions below throw std::invalid_argument for what is not said to be allowed. (Without exceptions they return a
-// map of 0 axes, which nothing accepts.)
+// The functions below throw std::invalid_argument for arguments outside the stated ranges. (Without exceptions they
+// return a map of 0 axes, which nothing accepts.)
 
 /// Axis 0 for the first sections[0] pairs, axis 1 for the next sections[1], and so on. From 1 to 8 sections, not
 /// negative, of 1 to 2^19 pairs together. Source: Qwen2-VL, arXiv:2409.12191.
 ROPE_ABI inline AxisMap mrope_sections(const List<Index>& sections);
 
-/// What becomes of pairs, at the end, whose turn it is to follow an axis whose section is used up.
+/// The axis of the last pairs, which would follow an axis whose section is used up.
 enum class LeftOver : unsigned char {
     first_axis,   ///< they follow t: Hugging Face, vLLM, SGLang
     fourth_axis,  ///< they follow a fourth axis: ggml
 };
 
 /// t, h, w, t, h, w, ...: pair i follows h if i % 3 is 1 and i < 3 * sections[1], w if i % 3 is 2 and i < 3 *
-/// sections[2], else t (LeftOver: or a fourth axis). Sections are those of t, h and w. Source: Qwen3-VL's published
+/// sections[2], else t (LeftOver: or a fourth axis). Sections have the order t, h, w. Source: Qwen3-VL's published
 /// code.
 ROPE_ABI inline AxisMap mrope_interleaved(const List<Index>& sections, LeftOver left_over = LeftOver::first_axis);
 
-/// h, w, h, w, ... for the first 2 * sections[0] pairs, then t for sections[2]. Sections are those of h, w (which must
-/// be equal) and t, and positions come as t, h, w. Source: Ernie 4.5 VL's published code.
+/// h, w, h, w, ... for the first 2 * sections[0] pairs, then t for sections[2]. Sections have the order h, w (which
+/// must be equal), t; positions have the order t, h, w. Source: Ernie 4.5 VL's published code.
 ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections);
 
 /// Every pair follows every axis, with a frequency for each. From 1 to 8 axes. Source: rope-vit, arXiv:2403.13298.
@@ -119,14 +119,14 @@ ROPE_ABI inline Frequencies in_order(const Frequencies& f, const List<Index>& or
             picked(f.log_growth), picked(f.log_growth_low), f.centre};
 }
 
-/// Pairs in the order of their axes, so that those of an axis are side by side for vectors to work on.
+/// Pairs in the order of their axes, so that the pairs of one axis are contiguous for vectors.
 struct ROPE_ABI AxisOrder {
     /// Places begin .. end - 1 follow the same axis.
     struct Run {
         Index axis, begin, end;
     };
     std::vector<Run> runs;
-    /// The pair at each place; empty when it is that of the same number.
+    /// The pair at each place; empty when pair i is at place i.
     List<Index> pair_at;
 
     ROPE_ABI Index pair(Index place) const noexcept {

@@ -25,13 +25,13 @@ template <class Number>
 inline constexpr bool is_position_number =
     is_position_integer<Number> || std::is_same_v<Number, float> || std::is_same_v<Number, double>;
 
-/// Contiguous lists of them, without gaps.
+/// Contiguous lists of such numbers, without gaps.
 template <class List>
 inline constexpr bool is_number_list =
     is_position_number<ContainerValue<List>>&& is_list<List> && !HasInnerStride<List>::value;
 
-/// A position as a whole number, rounded towards 0, and what is left. Both are exact: of -0.01, rounded downwards, 0.99
-/// would be left, which has fewer bits.
+/// A position as a whole number, rounded towards 0, and the rest. Both are exact: -0.01 rounded downwards would leave
+/// 0.99, which has fewer bits.
 struct ROPE_ABI Place {
     Index whole;
     double part;
@@ -42,9 +42,9 @@ inline constexpr Index kMaxPosition = Index(1) << 52;
 
 }  // namespace detail
 
-/// Positions of shape [axes, tokens]: all tokens on the first axis, then all on the next one. Integers of any type up to
-/// 64 bits (but bool and characters), float or double. Not copied: the numbers must outlive this and the call that it is
-/// given to, so a list that is a temporary is refused by the compiler.
+/// Positions of shape [axes, tokens]: all tokens on the first axis, then all on the next one. Integers of any type up
+/// to 64 bits (but bool and characters), float or double. Not copied: the numbers must outlive this and its call, so a
+/// list that is a temporary is refused by the compiler.
 class AxisPositions {
  public:
     /// Axis a begins at data + a * axis_stride; by default (-1) axes follow one another.
@@ -62,7 +62,7 @@ class AxisPositions {
                       "rope::AxisPositions takes integers of up to 64 bits (not bool or characters), float or double.");
     }
 
-    /// All of a list, which holds as many for each axis: what the builders of position_builders.hpp return. Throws
+    /// All numbers of a list, which holds as many for each axis, such as the results of position_builders.hpp. Throws
     /// std::invalid_argument when axes does not divide the list (and is one of 0 tokens where a handler returns).
     template <class List, std::enable_if_t<detail::is_container<List> && !detail::is_span<List>, int> = 0>
     ROPE_ABI AxisPositions(const List& list ROPE_LIFETIMEBOUND, Index axes) {

@@ -25,8 +25,8 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 /// m*cos and m*sin of every pair at positions first_position .. first_position + max_positions - 1, as CosSinCache, but
-/// each row is joined from two when apply fetches it: a coarse one for every 2^n-th position, and one of 2^n fine ones.
-/// Their angles add:
+/// each row is combined from two when apply fetches it: a coarse one for every 2^n-th position, and one of 2^n fine
+/// ones. Their angles add:
 ///
 ///     cos = fma(cos1, cos2, -(sin1 * sin2))      sin = fma(sin1, cos2, cos1 * sin2)
 ///
@@ -36,12 +36,13 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// just above a power of two are the coarsest; u is 2^-23 for float and 2^-52 for double. That holds with fma and
 /// without, at every position of magnitude below 2^31, for frequencies of at most one radian per position (base and
 /// interpolation factor at least 1; given numbers are exact, so there the size does not matter). An error of E in the
-/// entries adds E (|a| + |b|) to that of the results of apply, and E / m^2 (|a| + |b|) to those of apply_inverse. The
-/// bits of an entry depend on first_position, on n, and on whether the instruction set in use has fma.
+/// entries adds E (|a| + |b|) to the error of the results of apply, and E / m^2 (|a| + |b|) to the error of
+/// apply_inverse. The bits of an entry depend on first_position, on n, and on whether the instruction set in use has
+/// fma.
 ///
 /// Cost. 2^n is the largest power of two up to the square root of max_positions, and there are at most 2.5 times as
 /// many rows as that root: 3.4 MiB for 10^7 positions of 128 features in float, where a CosSinCache takes 4.8 GiB. They
-/// are built in a few milliseconds. For each token apply turns one row more. At most 1024 pairs, and no xPos.
+/// are built in a few milliseconds. For each token apply rotates one more row. At most 1024 pairs, and no xPos.
 ///
 /// Immutable once built: any number of threads may read it. Copies share the table and cost a reference count.
 template <class T>
@@ -118,8 +119,8 @@ class CompactCosSinCache : public CosSinRows<T> {
         if (!detail::ok_or_raise(
                 detail::check_table_size("max_positions", max_positions, fine + coarse, 2 * pairs, sizeof(T))))
             return;
-        // A position is a multiple of 2^bits, and what is left. Coarse rows are for the multiples, and contain m; fine
-        // rows are for what is left and for first_position.
+        // A position is a multiple of 2^bits and a rest. Coarse rows are for the multiples, and contain m; fine rows
+        // are for the rest and for first_position.
         Frequencies of_fine = f, of_coarse = f;
         of_fine.attention_factor = 1.0;
         for (double& w : of_coarse.inv_freq) w = std::ldexp(w, bits);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Config: the model's numbers that say how fast and which part of a head turns.
+// Config: the numbers of a model that define which part of a head rotates, and how fast.
 #pragma once
 
 #include <optional>
@@ -16,26 +16,26 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-/// One rotary embedding, as a model's configuration describes it. An aggregate: set what differs.
+/// One rotary embedding, as a model's configuration describes it. An aggregate: set the fields that differ.
 ///
 ///     rope::Config config;
 ///     config.head_dim = 128;
 ///     config.base = 500000.0;  // "rope_theta"
 ///     config.schedule = rope::schedule::Llama3();
 ///
-/// Pair i of position p turns by  p * w_i / interpolation_factor  radians, where w_i = base^(-2i / rotary_dim) or what
-/// the schedule makes of it, and is multiplied by attention_factor and by the magnitude of the schedule, if it has one.
+/// Pair i of position p rotates by  p * w_i / interpolation_factor  radians, where w_i = base^(-2i / rotary_dim) or as
+/// the schedule makes it, and is multiplied by attention_factor and by the magnitude of the schedule, if it has one.
 /// Source: Su et al., "RoFormer", arXiv:2104.09864; position interpolation: Chen et al., arXiv:2306.15595.
 struct Config {
     ROPE_CROSSES_AGGREGATE(Config)
     /// Features of one head; 1 .. 2^20.
     Index head_dim = 0;
-    /// Features that turn: even, 2 .. head_dim; 0 means all of head_dim, which must then be even. The rest of the
+    /// Features that rotate: even, 2 .. head_dim; 0 means all of head_dim, which must then be even. The rest of the
     /// head passes through. (Partial rotary: head_dim * "partial_rotary_factor".)
     Index rotary_dim = 0;
-    /// First feature of the slice that turns; 0 .. head_dim - rotary_dim.
+    /// First feature of the slice that rotates; 0 .. head_dim - rotary_dim.
     Index rotary_offset = 0;
-    /// "rope_theta": finite and above zero. 1 is allowed: every pair then turns by one radian per position.
+    /// "rope_theta": finite and above zero. 1 is allowed: every pair then rotates by one radian per position.
     double base = 10000.0;
     /// Divides every angle, after any schedule: position interpolation. Finite and above zero.
     double interpolation_factor = 1.0;
@@ -46,7 +46,7 @@ struct Config {
     Schedule schedule = {};
     /// The layout that the model's weights are made for. Unless it is left out, a call with the other one is an error.
     std::optional<Layout> layout = std::nullopt;
-    /// Whether every pair turns by minus the angle (nanochat).
+    /// Whether every pair rotates by minus the angle (nanochat).
     bool is_reversed = false;
     /// Whether each w_i, after the schedule, is multiplied by e^log_scale[i], which the model learned (LeRoPE:
     /// Mistral-Large-4).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rotation, from a Config to turned tensors. Needs only the standard library.
+// The rotation, from a Config to rotated tensors. Needs only the standard library.
 #pragma once
 
 #include "apply.hpp"

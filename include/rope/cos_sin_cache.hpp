@@ -66,9 +66,9 @@ ROPE_ABI inline Status check_last_position(const Config& config, Index max_posit
 /// Accuracy. Angles belong to the real formula: frequencies carry about 95 bits, phases are 128-bit fixed point. An
 /// entry is within 0.501 ulp of m*cos or m*sin in float, at every position below 2^31, and within 0.75 ulp in double
 /// below 2^22, for frequencies of at most one radian per position (base and interpolation factor at least 1; given
-/// numbers are exact, so there the size does not matter). ulp is that of max(|entry|, m * 2^-10), and m, for xPos, the
-/// magnitude of the pair at the position. Beyond, the error grows with the angle. Compile flags, -ffast-math included,
-/// do not change that.
+/// numbers are exact, so there the size does not matter). ulp is the ulp of max(|entry|, m * 2^-10), and m, for xPos,
+/// the magnitude of the pair at the position. Beyond these ranges the error grows with the angle. Compile flags,
+/// -ffast-math included, change none of this.
 ///
 /// Cost. sizeof(T) * rotary_dim * max_positions bytes; 64 MiB for 131072 positions of 128 features in float. Building
 /// takes about two nanoseconds per pair and position.
@@ -107,9 +107,9 @@ class CosSinCache : public CosSinRows<T> {
     /// The table that eager float32 frameworks compute, for comparing with their models: 2i/d, its power of base, the
     /// reciprocal, / factor, float(position) * frequency, cos and sin, * m, each rounded to float. At positions up to
     /// 10^6 it is wrong by as much as 7.3e-2 (bases 10^4, 5 * 10^5 and 10^6, head_dim 64 and 128); each step here is
-    /// correctly rounded, where theirs may differ by an ulp. base, factor and m are rounded to float first. With a
-    /// schedule other than the default, the chain begins with its frequency, rounded to float. Throws as above, and
-    /// when base, factor or a frequency does not survive that, and for xPos.
+    /// correctly rounded, where the frameworks may differ by an ulp. base, factor and m are rounded to float first.
+    /// With a schedule other than the default, the chain begins with its frequency, rounded to float. Throws as above,
+    /// and when base, factor or a frequency does not survive that, and for xPos.
     ROPE_ABI static CosSinCache float32_chain(const Config& config, Index max_positions, Index first_position = 0,
                                               Index seq_len = 0) {
         static_assert(std::is_same_v<T, float>, "The float32 chain makes a float table.");
@@ -129,10 +129,10 @@ class CosSinCache : public CosSinRows<T> {
         return cache;
     }
 
-    /// The same table with max_positions rows, or this one if it has as many: the rows that are there are copied, not
-    /// computed again, and this table stays what it is. `frequencies` must be those that it was made of. Throws as
+    /// The same table with max_positions rows, or this one if it has as many. Present rows are copied, not computed
+    /// again, and this table does not change. `frequencies` must be the frequencies that it was made of. Throws as
     /// above, and std::invalid_argument for a table of the float32 chain and when the first or the last row shows other
-    /// frequencies (which a table of position 0 alone cannot).
+    /// frequencies (which a table of only position 0 cannot).
     ROPE_ABI CosSinCache extended(const Frequencies& frequencies, Index max_positions) const {
         if (max_positions <= count_ || !detail::ok_or_raise(check(frequencies))) return *this;
         if (!detail::ok_or_raise(check_extension(max_positions))) return *this;
@@ -176,7 +176,7 @@ class CosSinCache : public CosSinRows<T> {
         return cos != nullptr ? cos + pairs_ : nullptr;
     }
 
-    /// The whole table: max_positions() rows of pairs() cosines and pairs() sines, that of first_position() first.
+    /// The whole table: max_positions() rows of pairs() cosines and pairs() sines, the row of first_position() first.
     ROPE_ABI const T* data() const noexcept ROPE_LIFETIMEBOUND { return table_.get(); }
 
     ROPE_ABI Index max_positions() const noexcept { return count_; }

@@ -20,20 +20,21 @@ struct RowSource {
     Index stride;   // numbers from a row to the next; 0 when all positions have the same
     Index first;    // the position of row 0
     Index entry;    // rows from a batch entry to the next; 0 when they share
-    const T* fine;  // not null: row k is row k >> fine_bits above, turned by this row k % 2^fine_bits
+    const T* fine;  // not null: row k is row k >> fine_bits above, rotated by this row k % 2^fine_bits
     int fine_bits;  // 0 if fine is null
 };
 
-/// The most pairs of a table whose rows are joined from two, and of those that are written before they are used.
+/// The most pairs of a table whose rows are combined from two, and of a table whose rows are written before they are
+/// used.
 inline constexpr Index kMaxCombinedPairs = 1024;
 
 struct ROPE_ABI RowsAccess;
 
 }  // namespace detail
 
-/// What apply and the others need to know of cos and sin. CosSinCache is the table by position, CompactCosSinCache one
-/// for millions of them, and Rows has one row per token of a step. This is their common base, of which nobody makes
-/// one.
+/// The common base of all tables of cos and sin, as apply and the other operations see them. CosSinCache is the table
+/// by position, CompactCosSinCache the table for millions of positions, and Rows has one row per token of a step.
+/// Programs make no object of this class.
 ///
 /// T is float, for data in float, half and bfloat16, or double, for data in double.
 template <class T>
@@ -73,7 +74,7 @@ class CosSinRows {
 
 namespace detail {
 
-/// For the functions that turn with them.
+/// For the functions that rotate with these rows.
 struct ROPE_ABI RowsAccess {
     template <class T>
     ROPE_ABI static const RowSource<T>& source(const CosSinRows<T>& rows) noexcept {

@@ -39,13 +39,13 @@ inline constexpr bool may_own_data<Eigen::Ref<const Plain, options, Stride>> = t
 
 }  // namespace detail
 
-/// A matrix whose rows are tokens and whose columns are heads * head_dim features, whatever its storage order
-/// or strides: Matrix, Map, Ref, Block, transpose(). head_dim is cols / heads.
+/// A matrix whose rows are tokens and whose columns are heads * head_dim features, in any storage order and with any
+/// strides: Matrix, Map, Ref, Block, transpose(). head_dim is cols / heads.
 ///
-/// The elements are const when the matrix is; note that Eigen passes constness of a Map on to its data.
-/// What dies at the end of the line and may own its elements is refused: a temporary matrix, and a temporary
-/// Eigen::Ref<const ...>, which copies what does not fit it. As a named parameter of a function, a Ref is fine.
-/// Throws std::invalid_argument when heads is below 1 or does not divide the columns.
+/// The elements are const when the matrix is; note that Eigen passes constness of a Map on to its data. Temporaries
+/// that may own their elements are refused: a temporary matrix, and a temporary Eigen::Ref<const ...>, which copies a
+/// matrix that does not fit it. As a named parameter of a function, a Ref is fine. Throws std::invalid_argument when
+/// heads is below 1 or does not divide the columns.
 template <class Derived,
           std::enable_if_t<std::is_base_of_v<Eigen::EigenBase<std::decay_t<Derived>>, std::decay_t<Derived>>, int> = 0>
 ROPE_ABI inline auto view(Derived&& matrix, Index heads) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a refused call says, and how it says it.
+// Errors: the sentence of a refused call, and the way it reaches the caller.
 #pragma once
 
 #include <string_view>
@@ -24,10 +24,10 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-// Memory. Whatever runs out of it throws std::bad_alloc, and leaves every object as it was (but see RotaryStep). Where
-// the size is the caller's (tables, rows of a step, and what they are made from), what() says what was asked for, and
-// without exceptions the handler is told (StatusCode::out_of_memory). Lists of a number per pair or layer, and what
-// counts references, are the standard library's; without exceptions they end the program when there is no memory, as
+// Memory. A function that runs out of memory throws std::bad_alloc, and leaves every object as it was (but see
+// RotaryStep). Where the size is the caller's (tables, rows of a step, and their working memory), what() names the
+// size, and without exceptions the handler is told (StatusCode::out_of_memory). Lists of a number per pair or layer,
+// and reference counts, are the standard library's; without exceptions they end the program when there is no memory, as
 // any std::vector does. Sizes that no machine could hold are std::invalid_argument.
 
 enum class StatusCode : unsigned char {
@@ -41,7 +41,7 @@ enum class StatusCode : unsigned char {
 /// Plain data of fixed size: making, copying and returning one allocates nothing.
 class Status {
  public:
-    // Not `= default`: that would fill the whole message with zeros, and ok is what nearly every check answers.
+    // Not `= default`: that would fill the whole message with zeros, and nearly every check answers ok.
     ROPE_ABI Status() noexcept {}
     ROPE_ABI Status(StatusCode code, const detail::Message& message) noexcept : message_(message), code_(code) {}
     ROPE_COLD Status(StatusCode code, const char* sentence, detail::Pieces pieces) noexcept
@@ -102,7 +102,7 @@ ROPE_ABI inline ErrorHandler set_error_handler(ErrorHandler handler) noexcept {
 namespace detail {
 
 #if ROPE_EXCEPTIONS
-/// An std::bad_alloc that says what there is no memory for.
+/// A std::bad_alloc whose text names the object and size that memory cannot hold.
 class ROPE_ABI OutOfMemory : public std::bad_alloc {
  public:
     explicit OutOfMemory(const Status& status) noexcept : status_(status) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Frequencies: how fast each pair turns.
+// Frequencies: how fast each pair rotates.
 #pragma once
 
 #include <cmath>
@@ -20,21 +20,21 @@ inline namespace ROPE_VERSION_NAMESPACE {
 
 /// The angle of pair i at position p is p * (inv_freq[i] + inv_freq_low[i]) radians; its magnitude is
 /// attention_factor * exp((p - centre) * (log_growth[i] + log_growth_low[i])). Made by frequencies(config), or filled
-/// in by hand: learned frequencies, a table from a model file, 0 for a pair that must not turn, negative for one that
-/// turns backwards.
+/// in by hand: learned frequencies, a table from a model file, 0 for a pair that must not rotate, negative for one that
+/// rotates backwards.
 struct Frequencies {
     ROPE_CROSSES_AGGREGATE(Frequencies)
     /// Radians per position, one per pair. Finite, magnitude at most 2^32.
     List<double> inv_freq;
-    /// What rounding inv_freq to double cut off; added to it. Empty means zeros, else the size of inv_freq. At
-    /// position 2^31 - 1 the cut-off part is worth half of the 1.6e-7 that angles in plain double are wrong.
+    /// The rounding error of inv_freq as a double, added to it. Empty means zeros, else the size of inv_freq. At
+    /// position 2^31 - 1 this part makes half of the error of 1.6e-7 that angles in plain double have.
     List<double> inv_freq_low;
     /// Multiplies cos and sin. From 2^-32 to 2^32.
     double attention_factor = 1.0;
     /// How the magnitude grows per position (xPos), as a natural logarithm. Empty means zeros, else the size of
     /// inv_freq; from -1 to 1.
     List<double> log_growth = {};
-    /// What rounding log_growth to double cut off. Empty means zeros, else the size of log_growth.
+    /// The rounding error of log_growth as a double, added to it. Empty means zeros, else the size of log_growth.
     List<double> log_growth_low = {};
     /// The position whose magnitude is attention_factor. From -2^32 to 2^32.
     double centre = 0.0;
@@ -44,7 +44,7 @@ struct Frequencies {
 
 namespace detail {
 
-constexpr double kMaxInvFreq = 4294967296.0;  // 2^32 radians: hundreds of millions of turns per position
+constexpr double kMaxInvFreq = 4294967296.0;  // 2^32 radians: hundreds of millions of revolutions per position
 
 ROPE_ABI inline Status check_inv_freq(const char* name, const double* values, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i)
@@ -63,7 +63,7 @@ ROPE_ABI inline Status check_growth(const char* name, const List<double>& values
 
 }  // namespace detail
 
-/// Whether frequencies can be used. The functions that take some call this first and throw its message.
+/// Whether frequencies can be used. The functions that take frequencies call this first and throw its message.
 ROPE_ABI inline Status check(const Frequencies& f) noexcept {
     const std::size_t pairs = f.inv_freq.size();
     if (pairs < 1 || pairs > static_cast<std::size_t>(detail::kMaxHeadDim / 2))
@@ -134,11 +134,11 @@ ROPE_ABI inline Status make_frequencies(const Config& config, Index seq_len, Fre
 
 }  // namespace detail
 
-/// The frequencies of a Config: those of its schedule, / interpolation_factor, * e^log_scale, negative if is_reversed.
+/// The frequencies of a Config: w_i of its schedule, / interpolation_factor, * e^log_scale, negative if is_reversed.
 ///
 /// seq_len is the length of the sequence, or the longest that there will be: largest position + 1. Only dynamic NTK and
-/// LongRoPE ask for it, and whose length it is differs by engine (the sequence's, the batch's, the whole context's), so
-/// the caller decides. 0 stands for sequences within the original context.
+/// LongRoPE use it. Engines take different lengths (of the sequence, the batch, the whole context), so the caller
+/// decides. 0 stands for sequences within the original context.
 ///
 /// inv_freq + inv_freq_low agrees with the real formula to 2^-90, relative (and 2^-1074), and to 2^-95 for the default
 /// schedule; inv_freq alone is the nearest double to that sum, and attention_factor is within an ulp. Where a ramp

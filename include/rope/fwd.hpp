@@ -9,8 +9,9 @@
 //         void step(const rope::RotaryEmbedding<>& rotary, const rope::TensorView<float>& q);
 //     };
 //
-// Index, Layout, half and bfloat16 are whole. All of these names are the same in every unit of a program, whatever
-// flags it is compiled with; only schedule::Default, which is empty, belongs to the units with the same -m flags.
+// Index, Layout, half and bfloat16 are complete types. Each of these names is the same in every translation unit of a
+// program, with any flags; only schedule::Default, which is empty, belongs to the translation units with the same -m
+// flags.
 #pragma once
 
 #include "types.hpp"

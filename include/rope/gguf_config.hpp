@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The metadata of a GGUF file read into a ModelConfig. The file itself is opened by whoever calls: an engine has a
-// parser, and this needs a function that finds a key, and up to three small tensors.
+// The metadata of a GGUF file read into a ModelConfig. The caller opens the file: an engine has a parser, and this
+// needs a function that finds a key, and up to three small tensors.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 using GgufValue = std::variant<bool, std::int64_t, std::uint64_t, double, std::string, std::vector<std::int64_t>,
                                std::vector<double>>;
 
-/// Finds the value of a key, "llama.block_count" for example; std::nullopt when the file does not have it. Asked for
-/// the same key more than once. What it throws is passed on.
+/// Finds the value of a key, "llama.block_count" for example; std::nullopt when the file does not have it. Called for
+/// the same key more than once. Its exceptions pass through.
 using GgufLookup = std::function<std::optional<GgufValue>(std::string_view key)>;
 
 /// Tensors of a GGUF file that belong to its rotary embedding, one number per pair. Empty: not in the file.
@@ -51,47 +51,47 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///
 /// Layout. GGUF does not store it: it follows from general.architecture (detail/readers/gguf/architectures.hpp has the
 /// list and its source). An architecture that is not in the list is an error, unless `layout` is given; its layers are
-/// then taken for what the keys say, and a warning says so. A given layout beats the list's.
+/// then as the keys say, with a warning. A given layout beats the list's.
 ///
 /// Keys. Each one but general.architecture has the architecture and a dot before it. Required: general.architecture,
 /// block_count, attention.head_count (unless the architecture has no RoPE), and attention.key_length or
-/// embedding_length. Of attention: head_count_kv (missing: head_count; 0: a layer without attention), key_length_swa,
-/// key_length_mla, value_length (checked, not used), sliding_window (0: no layer slides; missing: as the architecture
-/// has it, or an error), sliding_window_pattern (every so many layers one is full, or a bool per layer; missing: as the
-/// architecture has it, or an error), rope_pattern (whether each layer is rotated; missing: as the architecture has
-/// it), recurrent_layers, temperature_scale, temperature_length, compress_ratios and compress_rope_freq_base (missing:
-/// 160000, and a warning) of DeepSeek-V4. Of rope: dimension_count (missing: all of a head), dimension_count_swa,
-/// dimension_sections, freq_base (missing: 10000, and a warning), freq_base_swa, scale_linear (the older name of
-/// scaling.factor). Of rope.scaling: type, factor, attn_factor, original_context_length (missing: context_length, and a
-/// warning), finetuned, alpha, yarn_beta_fast (32), yarn_beta_slow (1), yarn_ext_factor (1, also when it is negative),
-/// yarn_attn_factor, yarn_log_multiplier. Further context_length, full_attention_interval, nextn_predict_layers,
-/// leading_dense_block_count (Cohere 2 MoE), hyper_connection.count (DFlash). Of an architecture without RoPE only
-/// layers and heads are read.
+/// embedding_length. Under attention: head_count_kv (missing: head_count; 0: a layer without attention),
+/// key_length_swa, key_length_mla, value_length (checked, not used), sliding_window (0: no layer slides; missing: as
+/// the architecture has it, or an error), sliding_window_pattern (every so many layers one is full, or a bool per
+/// layer; missing: as the architecture has it, or an error), rope_pattern (whether each layer is rotated; missing: as
+/// the architecture has it), recurrent_layers, temperature_scale, temperature_length, compress_ratios and
+/// compress_rope_freq_base (missing: 160000, and a warning) of DeepSeek-V4. Under rope: dimension_count (missing: all
+/// of a head), dimension_count_swa, dimension_sections, freq_base (missing: 10000, and a warning), freq_base_swa,
+/// scale_linear (the older name of scaling.factor). Under rope.scaling: type, factor, attn_factor,
+/// original_context_length (missing: context_length, and a warning), finetuned, alpha, yarn_beta_fast (32),
+/// yarn_beta_slow (1), yarn_ext_factor (1, also when it is negative), yarn_attn_factor, yarn_log_multiplier. Further
+/// context_length, full_attention_interval, nextn_predict_layers, leading_dense_block_count (Cohere 2 MoE),
+/// hyper_connection.count (DFlash). An architecture without RoPE has only its layers and heads read.
 ///
 /// ModelConfig::steps. The list names a Hugging Face type with the same norms for most architectures; for the others
 /// steps is empty. Keys, all optional: attention.layer_norm_rms_epsilon or layer_norm_epsilon (missing: the type's),
-/// attention.scale (of the softmax; missing or 0: 1 / sqrt of what q and k are multiplied over, or the type's),
-/// attention.value_scale, attention.clamp_kqv, attention.shared_kv_layers (so many of the last layers reuse keys and
-/// values of the last layer of their kind before them), expert_count (Llama 4).
+/// attention.scale (of the softmax; missing or 0: 1 / sqrt of the features that q and k are multiplied over, or the
+/// type's), attention.value_scale, attention.clamp_kqv, attention.shared_kv_layers (so many of the last layers reuse
+/// keys and values of the last layer of their kind before them), expert_count (Llama 4).
 ///
 /// Scaling. rope.scaling.type none and linear (also when missing) become Config::interpolation_factor and
 /// Config::attention_factor, with schedule::FreqFactors if there is rope_freqs: angles are divided by both. yarn
 /// becomes schedule::Yarn with the magnitude that ggml's callers arrange for, which is the models' own:
 /// g(factor, mscale) / g(factor, mscale_all_dim) where yarn_log_multiplier gives mscale_all_dim, else g(factor, 1).
 /// attn_factor multiplies it. So does yarn_attn_factor, unless it is YaRN's magnitude already; conversions mean one or
-/// the other, so a warning says what was done. DeepSeek's factor of the softmax, g(factor, mscale_all_dim)^2, is
+/// the other, so a warning names the choice. DeepSeek's factor of the softmax, g(factor, mscale_all_dim)^2, is
 /// ModelConfig::softmax_scale_factor. longrope (also when the type is missing but its tensors are there) becomes
 /// schedule::LongRope, whose magnitude is attn_factor. rope_freqs together with yarn or longrope is an error.
 /// rope.scaling.alpha becomes schedule::Ntk.
 ///
 /// Multi-head latent attention: head_dim is rope.dimension_count, and heads are {q, 1, q}. DeepSeek-V4: the last
-/// rope.dimension_count features of a head turn; layers with a compress ratio have compress_rope_freq_base and the
+/// rope.dimension_count features of a head rotate; layers with a compress ratio have compress_rope_freq_base and the
 /// scaling, with magnitude 1; the others slide, and have freq_base and no scaling.
 ///
 /// Strict like read_hf_config: a missing key that is needed, a value of the wrong type or out of range, an array of the
-/// wrong length is an error that names the key and its value. Defaults that were taken for want of a key, and keys
-/// that are there and not used, are sentences in ModelConfig::warnings. But keys cannot be enumerated: of those that
-/// this function does not know, nothing is said.
+/// wrong length is an error that names the key and its value. Defaults that were taken for want of a key, and keys that
+/// are there and not used, are sentences in ModelConfig::warnings. But keys cannot be enumerated: there is no warning
+/// for keys that this function does not know.
 ///
 /// Throws std::invalid_argument. Allocates.
 ROPE_COLD ModelConfig read_gguf_config(const GgufLookup& get, const GgufTensors& tensors = {},

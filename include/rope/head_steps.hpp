@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// HeadSteps: what a model does to its heads beside rotating them, between the QKV projection and attention.
+// HeadSteps: the steps of a model on its heads beside the rotation, between the QKV projection and attention.
 #pragma once
 
 #include "types.hpp"
@@ -16,7 +16,7 @@ enum class NormKind : unsigned char {
     layer_norm  ///< (x - mean(x)) / sqrt(variance(x) + eps) * w + b
 };
 
-/// The shape of a norm's weight, which also says what is normed together.
+/// The shape of a norm's weight, which also defines the features that are normed together.
 enum class NormWeight : unsigned char {
     none,              ///< no weight: over a head
     head_dim,          ///< [head_dim], the same for all heads: over a head
@@ -40,8 +40,9 @@ struct HeadNorm {
     double eps = 0.0;
 };
 
-/// The steps of one layer. In multi-head latent attention only the parts that turn are meant; norms of the latents they
-/// are projected from are not. Gates, sinks, soft caps, convolutions and learned factors are not described here.
+/// The steps of one layer. In multi-head latent attention only the parts that rotate are described; norms of the
+/// latents they are projected from are not. Gates, sinks, soft caps, convolutions and learned factors are not described
+/// here.
 struct HeadSteps {
     ROPE_CROSSES_AGGREGATE(HeadSteps)
     HeadNorm q, k, v;
@@ -49,8 +50,8 @@ struct HeadSteps {
     double q_factor = 1.0, k_factor = 1.0, v_factor = 1.0;
     /// Whether q_factor and k_factor come after the rotation. (Either way, they come after a norm that is before it.)
     bool factors_follow_rotation = false;
-    /// What the products of q and k are multiplied by before the softmax, ModelConfig::softmax_scale_factor included,
-    /// q_factor and k_factor not.
+    /// The factor on the products of q and k before the softmax, with ModelConfig::softmax_scale_factor and without
+    /// q_factor and k_factor.
     double softmax_scale = 0.0;
     /// q, k and v are clamped to -clip .. clip, after their norms and before the rotation; 0: they are not.
     double clip = 0.0;
@@ -60,8 +61,8 @@ struct HeadSteps {
     bool values_from_key_projection = false;
     /// Whether the rotated keys are the values: one tensor serves as both (DeepSeek-V4).
     bool keys_are_values = false;
-    /// The layer whose keys and values this layer reads: its own number, unless it reuses those of another one;
-    /// -1: those of another model (drafters such as Gemma 4's assistant).
+    /// The layer whose keys and values this layer reads: its own number, unless it reuses another layer's; -1: another
+    /// model's (drafters such as Gemma 4's assistant).
     Index keys_of_layer = 0;
 };
 

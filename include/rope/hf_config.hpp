@@ -22,20 +22,20 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// beats the keys outside it and the whole of rope_scaling; an outer original_max_position_embeddings beats an inner
 /// one. Infinity and NaN, which Python writes and JSON does not have, are read where their key does not matter.
 ///
-/// What a file leaves to the code of its model_type comes from a table of some 360 types (see
+/// A table of some 360 types has the parts that a file leaves to the code of its model_type (see
 /// detail/readers/hf/models.hpp): the layout, layers without RoPE, defaults, axes, and ModelConfig::steps. Numbers of
 /// sequences and sequence lengths are the caller's: see frequencies(config, seq_len).
 ///
 /// Strict: a missing key that a rope_type needs, an unknown rope_type or kind of layer, a list of the wrong length, a
 /// value of the wrong JSON type or out of range is an error that names the key's path and its value. So is a model none
 /// of whose layers is rotated, and a file whose model_type is not known and whose keys do not speak of a rotary
-/// embedding (GPT-2, BERT). A key that is null is as good as missing. What concerns RoPE or the kinds of layers and is
-/// not understood, or loses against another key that says something else, is a sentence in ModelConfig::warnings, and
-/// so is every default for the base, the part that turns or a length, unless no file of the type has such a key. (The
-/// parameters of schedules, such as beta_fast, have the defaults of schedule.hpp without a word.) A model_type that is
-/// not known always leaves a warning, which says what was not checked; Config::layout is then left open, unless
-/// `layout`, a key such as rope_interleave or a known class in architectures says it. A given layout beats the one that
-/// is known.
+/// embedding (GPT-2, BERT). A key that is null is as good as missing. A key that concerns RoPE or the kinds of layers
+/// and is not understood, or loses against another key with another value, is a sentence in ModelConfig::warnings, and
+/// so is every default for the base, the part that rotates or a length, unless no file of the type has such a key. (The
+/// parameters of schedules, such as beta_fast, have the defaults of schedule.hpp without a warning.) A model_type that
+/// is not known always leaves a warning, which names the parts that were not checked; Config::layout is then left open,
+/// unless `layout`, a key such as rope_interleave or a known class in architectures says it. A given layout beats the
+/// one that is known.
 ///
 /// Throws std::invalid_argument, for text that is no JSON, too (a byte order mark, comments and keys that stand twice
 /// in an object are none), or that is larger than kMaxConfigBytes or nested deeper than kMaxConfigDepth. Allocates.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which instruction set the kernels use.
+// The instruction set that the kernels use.
 #pragma once
 
 #include <atomic>
@@ -12,23 +12,26 @@
 
 #include "detail/base/arithmetic.hpp"
 
-// Every kernel exists once per instruction set, in every unit that includes the library. The first table that is
-// built, or the first call that needs a kernel, chooses, once per process: the environment variable ROPE_ISA if it
-// is set and not empty, else the best set that the machine has. A name that is not available is no choice: tables
-// are built by plain loops, with the same bits, and calls throw. The sets, best first, and exactly so spelled:
+// Every kernel exists once per instruction set, in every translation unit that includes the library. The first table
+// that is built, or the first call that needs a kernel, chooses once per process: the environment variable ROPE_ISA if
+// it is set and not empty, else the best instruction set that the machine has. A name that is not available is no
+// choice: tables are built by plain loops, with the same bits, and calls throw. The instruction sets, best first,
+// spelled exactly so:
 //
-//     avx512      x86-64 with AVX-512 F, BW, DQ and VL; what is no whole vectors of pairs, and single heads, by avx2
+//     avx512      x86-64 with AVX-512 F, BW, DQ and VL; heads that are not whole vectors, and single heads, by avx2
 //     avx2        x86-64 with AVX2, FMA and F16C
 //     sse2        every x86-64
 //     neon        every aarch64 with bytes in little-endian order
-//     portable    plain loops, which the compiler makes what it can of, with the unit's own flags
+//     portable    plain loops, which the compiler may vectorise with the translation unit's own flags
 //
-// A unit whose flags allow fma does not have sse2: it knows no such name, and where another unit has chosen it, it uses
-// its portable loops. So ROPE_ISA=sse2 is refused if such a unit is the first that asks.
+// A translation unit whose flags allow fma does not have sse2: it knows no such name, and where another translation
+// unit has chosen sse2, it uses its portable loops. So ROPE_ISA=sse2 is refused if such a translation unit makes the
+// first call.
 //
-// With fma a result has the same bits in every set and on every machine; without, likewise (see apply.hpp). The
-// portable loops have fma where the unit's flags allow it. On x86 with 32 bits these bits take -msse2 -mfpmath=sse: the
-// registers of the x87, which hold more than a float or a double, round at other places, within the stated errors.
+// With fma a result has the same bits in every instruction set and on every machine; without, likewise (see apply.hpp).
+// The portable loops have fma where the translation unit's flags allow it. On x86 with 32 bits these bits need -msse2
+// -mfpmath=sse: the registers of the x87, which hold more than a float or a double, round at other places, within the
+// stated errors.
 
 #include "detail/simd/isa_list.hpp"
 
@@ -58,8 +61,7 @@ class IsaNames {
 
 namespace detail {
 
-/// An instruction set as a number that is the same in every unit, whichever sets the unit has: the letters of its name,
-/// of which there are at most eight.
+/// An instruction set as a number that is the same in every translation unit: the letters of its name, at most eight.
 using IsaId = std::uint64_t;
 ROPE_ABI constexpr IsaId isa_id(const char* name) noexcept {
     IsaId id = 0;
@@ -70,7 +72,7 @@ ROPE_ABI constexpr IsaId isa_id(const char* name) noexcept {
 /// The choice of the process, shared libraries with hidden symbols included; 0 before it is made.
 ROPE_VISIBLE inline std::atomic<IsaId> chosen_isa{0};
 
-/// The sets of this unit that this machine runs.
+/// The instruction sets of this translation unit that this machine runs.
 ROPE_COLD IsaNames find_available_isas() noexcept {
     IsaNames names;
 #define ROPE_ISA_ENTRY(name)                                                               \
@@ -84,7 +86,7 @@ ROPE_COLD Status check_isa(const char* source, const char* name) noexcept {
     const IsaNames names = find_available_isas();
     for (const char* available : names)
         if (std::strcmp(name, available) == 0) return Status();
-    char cut[33] = {};  // so that the list has room, whatever the name
+    char cut[33] = {};  // so that the list has room beside any name
     std::strncpy(cut, name, sizeof(cut) - 1);
     const char* const rest = std::strlen(name) < sizeof(cut) ? "" : "...";
     Message sentence("{} is \"{}{}\"; it must be one of the instruction sets available here: ", {source, cut, rest});
@@ -96,7 +98,7 @@ ROPE_COLD Status check_isa(const char* source, const char* name) noexcept {
     return Status(StatusCode::invalid_argument, sentence);
 }
 
-/// What ROPE_ISA and the machine say; `isa` is it where that is ok.
+/// The choice of ROPE_ISA and the machine; `isa` is set where the Status is ok.
 ROPE_COLD Status find_choice(IsaId& isa) noexcept {
     const char* const name = std::getenv("ROPE_ISA");
     if (name == nullptr || name[0] == '\0') {
@@ -118,7 +120,7 @@ ROPE_COLD Status choose_isa() noexcept {
 /// Ok from the first call on that was ok.
 ROPE_INLINE bool isa_is_chosen() noexcept { return chosen_isa.load(std::memory_order_relaxed) != 0; }
 
-/// Whether the set in use has fma.
+/// Whether the instruction set in use has fma.
 ROPE_ABI inline bool active_isa_has_fma() noexcept {
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
 #define ROPE_ISA_ENTRY(name) \
@@ -129,11 +131,12 @@ ROPE_ABI inline bool active_isa_has_fma() noexcept {
 
 }  // namespace detail
 
-/// The sets that this unit has and this machine runs, best first; "portable" is always among them.
+/// The instruction sets that this translation unit has and this machine runs, best first; "portable" is always among
+/// them.
 ROPE_ABI inline IsaNames available_isas() noexcept { return detail::find_available_isas(); }
 
-/// The set that calls from this unit use. Throws std::invalid_argument when the choice has not been made yet and
-/// ROPE_ISA names none that is available.
+/// The instruction set that calls from this translation unit use. Throws std::invalid_argument when the choice has not
+/// been made yet and ROPE_ISA names none that is available.
 ROPE_ABI inline const char* active_isa() {
     if (!detail::isa_is_chosen() && !detail::ok_or_raise(detail::choose_isa())) return "";
     const detail::IsaId isa = detail::chosen_isa.load(std::memory_order_relaxed);
@@ -143,9 +146,9 @@ ROPE_ABI inline const char* active_isa() {
     return "portable";
 }
 
-/// For tests and benchmarks: from now on all calls of the process use this set; nullptr: back to the choice made by
-/// ROPE_ISA and the machine. Throws std::invalid_argument when the set is not available. Calls that run meanwhile in
-/// other threads finish with the set they began with.
+/// For tests and benchmarks: from now on all calls of the process use this instruction set; nullptr: back to the choice
+/// made by ROPE_ISA and the machine. Throws std::invalid_argument when it is not available. Calls that run meanwhile in
+/// other threads finish with the instruction set they began with.
 ROPE_ABI inline void force_isa(const char* name) {
     if (name == nullptr) {
         detail::IsaId isa = 0;

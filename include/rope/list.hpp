@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// List: a std::vector that belongs to the units of one machine.
+// List: a std::vector that belongs to the translation units compiled for one machine.
 #pragma once
 
 #include <memory>
@@ -26,10 +26,10 @@ struct ROPE_ABI Allocator : std::allocator<T> {
 
 }  // namespace detail
 
-/// A std::vector with another allocator. It is made of a std::vector unasked, and copied into one. Units of a
-/// program that are compiled with different -m flags share the functions of std::vector<double>, as the linker keeps
-/// one of each, which an older machine may not be able to run; they do not share those of List<double> (see
-/// ROPE_ABI). So numbers of the library's are in one of these.
+/// A std::vector with another allocator. It converts implicitly from and to a std::vector, by copying. Translation
+/// units of a program that are compiled with different -m flags share the functions of std::vector<double>: the linker
+/// keeps one of each, which an older machine may not be able to run. They do not share the functions of List<double>
+/// (see ROPE_ABI). So the library keeps its numbers in Lists.
 template <class T>
 class List : public std::vector<T, detail::Allocator<T>> {
     using Base = std::vector<T, detail::Allocator<T>>;
@@ -41,7 +41,8 @@ class List : public std::vector<T, detail::Allocator<T>> {
     ROPE_ABI List(List&&) noexcept = default;
     ROPE_ABI List& operator=(const List&) = default;
     ROPE_ABI List& operator=(List&&) noexcept = default;
-    /// Not inline: where g++ 12 inlines that of a Config's schedule, it warns of members that are not in use.
+    /// Not inline: where g++ 12 inlines the destructor for a Config's schedule, it warns of members that are not in
+    /// use.
     ROPE_COLD ~List() {}
     ROPE_ABI List(const std::vector<T>& list) : Base(list.begin(), list.end()) {}
     ROPE_ABI operator std::vector<T>() const { return std::vector<T>(this->begin(), this->end()); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ModelConfig: what a model's configuration file says about its rotary embedding, layer by layer.
+// ModelConfig: the rotary embedding of a model as its configuration file describes it, layer by layer.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-/// What a layer attends to.
+/// The tokens that a layer attends to.
 enum class LayerType : unsigned char {
     full_attention,
     sliding_attention,     ///< a window of past tokens
@@ -54,9 +54,9 @@ struct AttentionTemperature {
     }
 };
 
-/// Made by read_hf_config and read_gguf_config; or by hand: configs, with a layout each, and config_of_layer, layer_types
-/// and heads with an entry per layer; for a RotaryEmbedding also max_position_embeddings, unless its TableOptions say how
-/// many positions there are.
+/// Made by read_hf_config and read_gguf_config, or by hand: configs, with a layout each, and config_of_layer,
+/// layer_types and heads with an entry per layer; for a RotaryEmbedding also max_position_embeddings, unless its
+/// TableOptions say how many positions there are.
 struct ModelConfig {
     ROPE_CROSSES_AGGREGATE(ModelConfig)
     std::string model_type;  ///< "model_type" of Hugging Face, "general.architecture" of GGUF
@@ -66,19 +66,20 @@ struct ModelConfig {
 
     /// The distinct rotary embeddings, and which of them each layer has: an index into `configs`, or -1 for none.
     ///
-    /// Config::layout is the one that the weights are stored for, if the model is known. In multi-head latent
-    /// attention head_dim is that of the part that turns (qk_rope_head_dim), which is a tensor of its own in q and k.
+    /// Config::layout is the layout that the weights are stored for, if the model is known. In multi-head latent
+    /// attention head_dim is the size of the part that rotates (qk_rope_head_dim), which is a tensor of its own in q
+    /// and k.
     List<Config> configs;
     List<Index> config_of_layer;
     List<LayerType> layer_types;
     List<HeadCounts> heads;
-    /// The other steps on q, k and v, layer by layer: norms, factors, shared keys. Empty if the reader does not know them.
+    /// The other steps on q, k and v, layer by layer: norms, factors, shared keys. Empty if the reader knows none.
     List<HeadSteps> steps;
 
     /// Pairs per axis (M-RoPE), as the file has them: in the order of axes, but height, width and time in Ernie 4.5 VL.
     /// Empty: positions have one axis.
     List<Index> mrope_section;
-    /// Whether all axes take turns along the pairs instead of following one another.
+    /// Whether axes alternate along the pairs instead of following one another.
     bool mrope_interleaved = false;
     /// The axis of each pair, for Rows and Moves; one axis where mrope_section is empty.
     AxisMap axis_map;
@@ -91,7 +92,7 @@ struct ModelConfig {
     /// (llama.cpp's conversion of Llama). Keys from such code are in the other order; see permute_rows.
     bool reference_uses_other_layout = false;
 
-    /// Sentences about keys that were not used, defaults that were taken, and what could not be checked.
+    /// Sentences about keys that were not used, defaults that were taken, and parts that could not be checked.
     std::vector<std::string> warnings;
 
     ROPE_ABI Index layers() const noexcept { return static_cast<Index>(config_of_layer.size()); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Moves: how cached keys turn when they go from old positions to new ones.
+// Moves: how cached keys rotate when they go from old positions to new ones.
 #pragma once
 
 #include <type_traits>
@@ -26,11 +26,11 @@ inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
 
-/// As the number of rows of one kind: every token has this one.
+/// As the number of rows: one row serves every token.
 inline constexpr Index kEveryToken = Index(1) << 62;
 
-/// What cannot be a number of positions to move by, or not a negative one: numbers that are no integers of up to 64
-/// bits, and short unsigned ones.
+/// Types that cannot be a number of positions to move by, or not a negative one: numbers that are no integers of up to
+/// 64 bits, and short unsigned integers.
 template <class Number>
 inline constexpr bool is_no_delta =
     std::is_convertible_v<Number, Index> && !std::is_class_v<Number> && !std::is_enum_v<Number> &&
@@ -38,7 +38,7 @@ inline constexpr bool is_no_delta =
 
 }  // namespace detail
 
-/// How far every pair of every token turns when a key that was rotated at position p goes to position q:
+/// How far every pair of every token rotates when a key that was rotated at position p goes to position q:
 ///
 ///     angle  q * w_new - p * w_old     magnitude  m_new(q) / m_old(p)
 ///
@@ -54,19 +54,19 @@ inline constexpr bool is_no_delta =
 ///     rope::Moves<float> longer(config, 4096, config, 8192);    // dynamic NTK or LongRoPE: the sequence has grown
 ///     longer.build(ids, ids, tokens);                           // the same positions, by the new frequencies
 ///
-/// To apply and the others these are rows: a row's position is its number, apply_copy writes a moved key and leaves the
-/// old one, apply_inverse moves back (not for xPos). T is float, for data in float, half and bfloat16, or double, for
-/// data in double.
+/// To apply and the other operations these are rows: a row's position is its number, apply_copy writes a moved key and
+/// leaves the old one, apply_inverse moves back (not for xPos). T is float, for data in float, half and bfloat16, or
+/// double, for data in double.
 ///
 /// Accuracy. An entry is within CosSinCache::kMaxUlpError ulp of the real formula, as there: float below 2^31, double
-/// below 2^22. Within one schedule it is the distance q - p that counts, and at whole distances an entry has the bits
-/// of a CosSinCache without magnitude at position q - p. ulp is that of max(|entry|, m * 2^-10), where m is the pair's
+/// below 2^22. Within one schedule an entry depends on the distance q - p, and at whole distances it has the bits of a
+/// CosSinCache without magnitude at position q - p. ulp is the ulp of max(|entry|, m * 2^-10), where m is the pair's
 /// magnitude in the move, for which m_new / m_old is rounded to double.
 ///
-/// Cost. Making one takes a millisecond, or two for two schedules, and keeps what Rows keep, or twice that. Building
-/// for the positions of tokens takes as long as for Rows, with distances for positions; between two schedules three
-/// times as long, in double four. build(delta) makes a single row. The memory of rows is reused: building allocates
-/// only when there are more tokens than ever before.
+/// Cost. Making one takes a millisecond, or two for two schedules, and keeps as much memory as Rows, or twice as much.
+/// Building for the positions of tokens takes as long as for Rows, with distances for positions; between two schedules
+/// three times as long, in double four. build(delta) makes a single row. The memory of rows is reused: building
+/// allocates only when there are more tokens than ever before.
 ///
 /// Not copied or moved. Any number of threads may read moves while nobody builds.
 template <class T>
@@ -88,7 +88,7 @@ class Moves : public detail::TokenRows<T> {
 
     /// From one schedule to another, each with the sequence length that its numbers are for: 0 where that is the
     /// original context or the schedule does not ask. Throws as above, and std::invalid_argument when the two do not
-    /// turn the same features, name different layouts, or m_new / m_old is not from 2^-32 to 2^32.
+    /// rotate the same features, name different layouts, or m_new / m_old is not from 2^-32 to 2^32.
     ROPE_ABI Moves(const Config& old_config, Index old_seq_len, const Config& new_config, Index new_seq_len,
                    AxisMap map = {})
         : Moves(true) {
@@ -104,7 +104,7 @@ class Moves : public detail::TokenRows<T> {
     }
 
     /// For given frequencies, one set or two, which are not divided by anything. The slice says where in the head the
-    /// features lie that turn; by default they are the head. Throws as above; mixed axes are allowed, but not with
+    /// rotated features lie; by default they are the head. Throws as above; mixed axes are allowed, but not with
     /// log_growth (xPos).
     ROPE_ABI explicit Moves(const Frequencies& frequencies, AxisMap map = {}, HeadSlice slice = {}) : Moves(false) {
         this->new_.f = frequencies;
@@ -119,8 +119,9 @@ class Moves : public detail::TokenRows<T> {
             prepare(std::move(map), slice);
     }
 
-    // What follows checks everything before it writes anything, and says whether it has built: always when it returns,
-    // but without exceptions a refused call returns when its handler does. The rows there were then stay.
+    // The functions below check everything before they write anything, and return whether they have built. With
+    // exceptions that is always true; without, a refused call returns false when its handler returns, and the old rows
+    // stay.
 
     /// One move for all tokens of all calls: by delta positions, on every axis. Throws std::out_of_range for a delta
     /// outside -2^53 .. 2^53 and when the magnitude of xPos would change by more than e^64, and std::invalid_argument
@@ -149,9 +150,10 @@ class Moves : public detail::TokenRows<T> {
 
     /// Rows for batch * seq tokens, entry after entry; positions are given as for apply, in any order, repeats allowed.
     /// With several axes a token moves alike on all. Rows that were built for several batch entries are for calls with
-    /// as many, those of one for calls with any. Throws std::invalid_argument for a wrong number of positions and
-    /// for counts outside 0 .. 2^40; std::out_of_range for a position outside -2^52 .. 2^52 or beyond what its
-    /// schedule's numbers are meant for, and for xPos as above; std::bad_alloc when there is no memory.
+    /// as many; rows that were built for one are for calls with any number. Throws std::invalid_argument for a wrong
+    /// number of positions and for counts outside 0 .. 2^40; std::out_of_range for a position outside -2^52 .. 2^52 or
+    /// beyond the sequence that its schedule's numbers are meant for, and for xPos as above; std::bad_alloc when there
+    /// is no memory.
     ///
     /// For the executor see apply.hpp and Rows.
     template <class Executor = detail::CallingThread>
@@ -195,7 +197,8 @@ class Moves : public detail::TokenRows<T> {
         Frequencies& from = this->old_.f;
         if (!detail::ok_or_raise(detail::check_moves(f, this->has_two_ ? &from : nullptr, map))) return;
         // Within one schedule a move is the row of position q - p, whose magnitude begins at 1. Between two it is the
-        // product of the new row of position q and the old one of -p, whose magnitude is the reciprocal of that at p.
+        // product of the new row of position q and the old one of -p, whose magnitude is the reciprocal of the
+        // magnitude at p.
         const double old_m = this->has_two_ ? from.attention_factor : f.attention_factor;
         f.attention_factor = (detail::exact(f.attention_factor) / detail::exact(old_m)).hi;
         from.attention_factor = 1.0;

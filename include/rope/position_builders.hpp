@@ -24,10 +24,10 @@
 //     const std::vector<rope::Index> ids = rope::image_grid(height, width);
 //     rows.build(rope::AxisPositions(ids.data(), 2, tokens), tokens);
 //
-// Exact   whole numbers, and image_grid_centred within half an ulp. At most 2^40 tokens (2^26 on 32 bits); positions from
-//         -2^52 to 2^52, which is what Rows take.
-// Cost    A pass over the tokens, and the result's memory; what an engine calls in every step, packed_positions, has a
-//         second form that writes into memory which is there.
+// Exact   whole numbers, and image_grid_centred within half an ulp. At most 2^40 tokens (2^26 on 32 bits);
+//         positions from -2^52 to 2^52, the range of Rows.
+// Cost    A pass over the tokens, and the result's memory. packed_positions, which an engine calls in every step, has a
+//         second form that writes into the caller's memory.
 // Errors  std::invalid_argument for counts and lists, std::out_of_range for positions, before anything is written; and
 //         std::bad_alloc from the vectors.
 
@@ -36,13 +36,13 @@ inline namespace ROPE_VERSION_NAMESPACE {
 
 // ---- Images and videos ----
 
-/// What lies around a grid, and in which order its patches come.
+/// The tokens around a grid, and the order of its patches.
 struct GridOrder {
     ROPE_CROSSES_AGGREGATE(GridOrder)
     Index before = 0;          ///< tokens in front of the grid (class, registers), at position 0 on both axes
     Index after = 0;           ///< tokens behind it, likewise
     bool width_first = false;  ///< the first axis is the width
-    Index block = 1;           ///< block * block neighbours come together, row by row, and so do the blocks
+    Index block = 1;           ///< patches come in blocks of block * block, row by row, and so do the blocks
 };
 
 /// Positions of shape [2, before + height * width + after]: the rows of all tokens, then their columns, both from
@@ -52,7 +52,7 @@ struct GridOrder {
 ///     Qwen's ViT        image_grid(height, width, {0, 0, false, 2}) for each frame; 2 is its spatial_merge_size
 ///     Llama 4's ViT     image_grid(height, width, {0, 1, true}, 1); its class token comes last
 ///
-/// At position 0 nothing turns. Extents are at least 1 and multiples of block.
+/// At position 0 nothing rotates. Extents are at least 1 and multiples of block.
 ROPE_ABI inline std::vector<Index> image_grid(Index height, Index width, const GridOrder& order = {}, Index first = 0);
 
 /// The same with row i of N at 2(i + 0.5)/N - 1, and columns likewise. Source: DINOv3, arXiv:2508.10104, whose class
@@ -65,7 +65,7 @@ ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index 
 
 // ---- Prompts for M-RoPE ----
 
-/// A part of a prompt: text, or an image or a video. Extents are those that the language model sees, after patches were
+/// A part of a prompt: text, or an image or a video. Extents are as the language model sees them, after patches were
 /// merged: height / spatial_merge_size and width / spatial_merge_size.
 struct PromptSpan {
     ROPE_CROSSES_AGGREGATE(PromptSpan)
@@ -89,16 +89,16 @@ struct PromptPositions {
     ROPE_CROSSES_AGGREGATE(PromptPositions)
     std::vector<Index> positions;  ///< of shape [3, tokens]: t, h, w (a fourth axis, as ggml has, is 0: resize it)
     Index tokens = 0;
-    /// What decoding adds: the token of index n (from the prompt's first) stands at n + delta on all axes, which is
-    /// rope::start_at(n + delta). Hugging Face's rope_deltas.
+    /// The number that decoding adds: the token of index n (from the prompt's first) stands at n + delta on all axes,
+    /// which is rope::start_at(n + delta). Hugging Face's rope_deltas.
     Index delta = 0;
 };
 
 /// The first token stands at `start`. Text takes one position per token, the same on all axes. An image or a video
-/// takes a grid whose three axes begin at the next position; what follows begins after the largest of its positions.
+/// takes a grid whose three axes begin at the next position; the next span begins after the largest of its positions.
 /// Times are multiplied in float, from left to right, and cut once, as Hugging Face does for Qwen2.5-Omni and did at
-/// first for Qwen2.5-VL. (Some releases cut second_per_grid by itself, so that 0.5 s are none, or let what follows
-/// begin at max(height, width): to agree with them give the number as cut, or build what follows on its own.)
+/// first for Qwen2.5-VL. (Some releases cut second_per_grid by itself, so that 0.5 s become 0, or let the next span
+/// begin at max(height, width): to agree with them give the number as cut, or build the next spans separately.)
 /// Source: Qwen2-VL, arXiv:2409.12191; Qwen2.5-VL, arXiv:2502.13923.
 ROPE_ABI inline PromptPositions mrope_prompt(const List<PromptSpan>& spans, Index start = 0);
 
@@ -123,7 +123,7 @@ ROPE_ABI inline void packed_positions(PositionsArgument&& cu_seqlens, PositionsA
 /// Source: Transformer Engine, Megatron-LM.
 ROPE_ABI inline std::vector<Index> context_parallel_positions(Index rank, Index ranks, PositionsArgument&& cu_seqlens,
                                                               PositionsArgument&& starts = {});
-/// The cu_seqlens of what a rank has; they are the same for all.
+/// The cu_seqlens of a rank's part; they are the same for all ranks.
 ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, PositionsArgument&& cu_seqlens);
 
 // ---- Definitions ----
@@ -298,7 +298,7 @@ ROPE_ABI inline Status check_shard(Index rank, Index ranks, const Positions& cu_
     return check_packed(cu_seqlens, starts);
 }
 
-/// Of lists that are right.
+/// For lists that were checked.
 ROPE_ABI inline Index tokens_of(const Positions& cu_seqlens, Index ranks) noexcept {
     return cu_seqlens[cu_seqlens.count() - 1] / ranks;
 }

@@ -40,7 +40,7 @@ inline constexpr bool is_position_integer<void> = false;
 
 template <class C>
 inline constexpr bool is_integer_container = is_position_integer<ContainerValue<C>>&& is_list<C>;
-/// Containers whose elements die with them, and those that only refer to their elements.
+/// Containers whose elements die with them, and containers that only refer to their elements.
 template <class C>
 inline constexpr bool is_integer_list = is_integer_container<C> && !is_span<C>;
 template <class C>
@@ -194,7 +194,8 @@ class Positions {
 
 namespace detail {
 
-/// What makes Positions, and what is refused with a sentence: numbers, pointers and containers of other things.
+/// Types that make Positions, and types that are refused with a sentence: numbers, pointers and containers of other
+/// types.
 template <class Source>
 inline constexpr bool may_mean_positions =
     !std::is_same_v<Source, Positions> &&
@@ -204,13 +205,13 @@ inline constexpr bool may_mean_positions =
 
 }  // namespace detail
 
-/// What functions take as `positions`: a Positions, or whatever makes one, and also what is a temporary of the call:
+/// The argument `positions` of functions: a Positions, or anything that makes one, temporaries of the call included:
 ///
 ///     rope::apply<layout>(x, cache, {5, 0, 7});                        rope::apply<layout>(x, cache, positions_of(batch));
 ///     rope::apply<layout>(x, cache, rope::start_at(starts_of(batch)));
 ///
-/// It cannot be copied or moved. A function of your own takes the same by it, and hands it on as Positions, a copy of
-/// which must not outlive the call:
+/// It cannot be copied or moved. A function of your own takes one, too, and hands it on as Positions, a copy of which
+/// must not outlive the call:
 ///
 ///     void rotate(rope::TensorView<float> x, rope::PositionsArgument&& given) {
 ///         const rope::Positions& positions = given;
@@ -241,7 +242,7 @@ class PositionsArgument {
     PositionsArgument(const PositionsArgument&) = delete;
     PositionsArgument& operator=(const PositionsArgument&) = delete;
 
-    /// What was given, until the end of the call.
+    /// The positions that were given, valid until the end of the call.
     ROPE_ABI operator const Positions&() const& noexcept ROPE_LIFETIMEBOUND {  // NOLINT(google-explicit-constructor)
         return positions_;
     }
@@ -279,8 +280,8 @@ ROPE_ABI inline Positions start_at(Integer n) noexcept {
     return Positions::from_start(static_cast<Index>(n));
 }
 
-/// One start per batch entry, from any contiguous container of integers, which must outlive the result. That of a
-/// temporary container goes straight into a call.
+/// One start per batch entry, from any contiguous container of integers, which must outlive the result. With a
+/// temporary container it goes straight into a call.
 template <class List, std::enable_if_t<detail::is_integer_list<List>, int> = 0>
 ROPE_ABI inline Positions start_at(const List& starts ROPE_LIFETIMEBOUND) noexcept {
     return Positions(Positions::Kind::start_per_entry, starts.data(), static_cast<Index>(starts.size()),

@@ -67,7 +67,7 @@ ROPE_ABI inline PairIndex pair_index(Layout layout, Index pair, Index pairs) noe
 
 namespace detail_reference {
 
-/// Eigen counts with the bits of a pointer, which may be fewer than those of an Index. (A template, because on other
+/// Eigen counts with the bits of a pointer, which may be fewer than the bits of an Index. (A template, because on other
 /// machines this is no conversion.)
 template <class T>
 ROPE_ABI constexpr Eigen::Index eigen_index(T i) noexcept {
@@ -132,7 +132,7 @@ ROPE_ABI inline bool has_head_dim(const Eigen::VectorXd& x, const Config& config
 
 }  // namespace detail_reference
 
-/// One head turned as the papers write it: pair i is the complex number x_a + i x_b, times m e^(i t). Throws
+/// One head rotated as the papers write it: pair i is the complex number x_a + i x_b, times m e^(i t). Throws
 /// std::invalid_argument when x does not have head_dim features or check(config) is not ok.
 template <Layout layout>
 ROPE_ABI inline Eigen::VectorXd rotate_complex(const Eigen::VectorXd& x, const Config& config, Index position) {
@@ -153,8 +153,8 @@ ROPE_ABI inline Eigen::VectorXd rotate_complex(const Eigen::VectorXd& x, const C
     return y;
 }
 
-/// One head turned as model code writes it: x * cos + rotate(x) * sin, where rotate(x) is (-x_b, x_a) in each pair
-/// and cos and sin are spread over the features. Throws as above.
+/// One head rotated as model code writes it: x * cos + rotate(x) * sin, where rotate(x) is (-x_b, x_a) in each pair and
+/// cos and sin are spread over the features. Throws as above.
 template <Layout layout>
 ROPE_ABI inline Eigen::VectorXd rotate_cos_sin(const Eigen::VectorXd& x, const Config& config, Index position) {
     if (!detail_reference::has_head_dim(x, config)) return x;

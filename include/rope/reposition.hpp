@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// reposition: cached keys, rotated at old positions, are turned to new ones without computing them again.
+// reposition: rotates cached keys from old positions to new ones without computing them again.
 #pragma once
 
 #include <type_traits>
@@ -18,14 +18,14 @@
 
 #include "detail/base/hide_macros.hpp"
 
-// Layout, tensors and executor are those of apply.hpp, and so are memory, threads and errors. Keys may be any view: a
-// slice of a fused cache, heads first, with features that do not turn on either side. Data in double takes
-// Moves<double>, other data Moves<float>.
+// Layout, tensors, executor, memory, threads and errors are as in apply.hpp. Keys may be any view: a slice of a fused
+// cache, heads first, with features that do not rotate on either side. Data in double takes Moves<double>, other data
+// Moves<float>.
 //
-// What a moved key is. The key rotated at its new position, but for rounding. Its error is that of two rotations: of
-// the one that made it, which turns along and is multiplied by m_new / m_old, and of the move. In norm, what a move
-// adds to the error of a pair that then has norm r is below e * r, as long as no number is subnormal: the norm of the
-// bounds in apply.hpp for both features, at the angle where it is largest.
+// Error. A moved key is the key rotated at its new position, but for rounding. It has the errors of two rotations: the
+// error of the first rotation, which rotates along and is multiplied by m_new / m_old, and the error of the move. In
+// norm, a move adds less than e * r to the error of a pair that then has norm r, as long as no number is subnormal: the
+// norm of the bounds in apply.hpp for both features, at the angle where it is largest.
 //
 //     e = 4 * 2^-24 in float, 2^-11 more in half, 2^-8 more in bfloat16; 6 * 2^-53 in double
 //
@@ -34,17 +34,18 @@
 //
 //     float  4.5e-5 * r     half  0.45 * r     bfloat16  2.4 * r     double  6.1e-14 * r
 //
-// In 16 bits, where pairs that turn slowly are rounded back to where they were at every step, that is useless. The
-// exact way: leave the keys as they were rotated, keep the position at which each was, and count moves in integers.
-// Each key then turns once, however often it has moved, and has the bits of one move:
+// In 16 bits, where every step rounds slow pairs back to their old values, that is useless. The exact way: leave the
+// keys as they were rotated, keep the position at which each was, and count moves in integers. Each key then rotates
+// once, however often it has moved, and has the bits of one move:
 //
 //     moves.build(rotated_at, now_at, tokens);      // two lists of positions, the first of which never changes
-//     rope::apply_copy<layout>(k, moved, moves);    // k stays what it was; or, at last, reposition<layout>(k, moves)
+//     rope::apply_copy<layout>(k, moved, moves);    // k does not change; or, at last, reposition<layout>(k, moves)
 //
 // (Where all keys move by the same delta, not even that is needed: a query that is rotated at n - delta sees the keys
 // as they are, as one at n would see them moved.)
 //
-// When tokens are dropped, move what stays of keys and values to its new place in memory first, then call this on it.
+// When tokens are dropped, first move the remaining keys and values to their new place in memory, then call this on the
+// keys.
 //
 // Source       Rotations compose: Su et al., arXiv:2104.09864. Context shift: Xiao et al., arXiv:2309.17453. Divided
 //              positions: Jin et al., arXiv:2401.01325.
@@ -54,11 +55,11 @@ inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
 
-/// The type of the table that turns a tensor.
+/// The type of the table that rotates a tensor.
 template <class K>
 using TableTypeOf = std::conditional_t<std::is_same_v<StorageOf<ViewOf<K>>, double>, double, float>;
 
-/// Rows for a number of tokens move as many.
+/// Rows for a number of tokens move that number of tokens.
 template <class T>
 ROPE_ABI inline Status check_count(Index seq, Index batch, const Moves<T>& moves) noexcept {
     const Index count = RowsAccess::count(moves);

@@ -16,8 +16,8 @@
 //                                               cache, rope::start_at(100));  // in place, at positions 100, 101, ...
 //     }
 //
-// This header is everything for tensors in memory and in Eigen. <rope/core.hpp> is the rotation alone, which needs the
-// standard library only. Not included here: <rope/hf_config.hpp> and <rope/gguf_config.hpp>, which read a model's own
+// This header is everything for tensors in memory and in Eigen. <rope/core.hpp> is only the rotation, which needs only
+// the standard library. Not included here: <rope/hf_config.hpp> and <rope/gguf_config.hpp>, which read a model's own
 // configuration, and <rope/testing.hpp>, which checks any rotating function, for your own unit tests.
 #pragma once
 

@@ -41,9 +41,9 @@ struct TableOptions {
     Index positions = 0;
     /// The sequence length for which schedules that ask for one (dynamic NTK, LongRoPE) are made; 0: max_positions.
     Index seq_len = 0;
-    /// The most bytes that all tables may take together, now and when they grow: what a file asks for that was made to
-    /// do harm, or with a slip in it, is refused and not allocated. 1 GiB is 2^21 positions of 128 features in float. A
-    /// table counts as 1024 rows at least, because what it is made from, and what a RotaryStep keeps, takes as much.
+    /// The most bytes that all tables may take together, now and when they grow: a file that asks for more, by mistake
+    /// or to do harm, is refused and nothing is allocated. 1 GiB is 2^21 positions of 128 features in float. A table
+    /// counts as at least 1024 rows, because building it, and a RotaryStep, take as much memory.
     Index max_bytes = Index(1) << 30;
 };
 
@@ -53,15 +53,15 @@ struct TableOptions {
 ///     rotary.reserve(n + seq);                              // once per step: nothing to do, nearly always
 ///     rotary.apply(layer, q, k, rope::start_at(n));         // in every layer
 ///
-/// It rotates, and no more: what else the model asks for (steps, softmax_scale_factor, attention_temperature) is said
-/// by model(). Heads are not counted, so that q and k may be a part of a layer's. Tables are by positions of one axis:
-/// text. For images, video and fractions, and for keys that move in many layers, see RotaryStep below. All tables are
-/// made for one sequence length; where each sequence has its own (LongRoPE as Hugging Face does it), keep one object
-/// for each length.
+/// It only rotates: model() describes the other steps of the model (steps, softmax_scale_factor,
+/// attention_temperature). Heads are not counted, so that q and k may be a part of a layer's. Tables are by positions
+/// of one axis: text. For images, video and fractions, and for keys that move in many layers, see RotaryStep below. All
+/// tables are made for one sequence length; where each sequence has its own (LongRoPE as Hugging Face does it), keep
+/// one object for each length.
 ///
-/// Copies share the tables, whoever lets them grow. All members but the assignment may be called at the same time from
-/// any threads, reserve included: a longer table is built beside the one that others read, which lives until its last
-/// reader is done.
+/// Copies share the tables, also when one of the copies lets them grow. All members but the assignment may be called at
+/// the same time from any threads, reserve included: a longer table is built beside the one that others read, which
+/// lives until its last reader is done.
 template <class T>
 class RotaryEmbedding {
  public:
@@ -74,7 +74,7 @@ class RotaryEmbedding {
 
     /// Throws std::invalid_argument when check(model) is not ok; when the layout of a rotary embedding is left open;
     /// when neither the options nor the model say how many positions there are; when the tables would take more than
-    /// max_bytes; and as CosSinCache does, also when only the position max_positions - 1 is what it refuses.
+    /// max_bytes; and as CosSinCache does, also when it refuses only the position max_positions - 1.
     ROPE_ABI explicit RotaryEmbedding(ModelConfig model, TableOptions options = {}) {
         if (!build(std::move(model), options)) state_ = std::make_shared<State>();
     }
@@ -92,7 +92,7 @@ class RotaryEmbedding {
         const std::lock_guard<std::mutex> lock(state_->reading);
         return state_->positions;
     }
-    /// Distinct tables; those of queries and keys count as one.
+    /// The number of distinct tables; a table for queries and its table for keys count as one.
     ROPE_ABI Index tables() const noexcept { return static_cast<Index>(state_->frequencies.size()); }
     /// Memory of the tables as they are now.
     ROPE_ABI std::size_t bytes() const {
@@ -133,17 +133,17 @@ class RotaryEmbedding {
         s.positions = wanted;
     }
 
-    /// The tables of a layer, or nothing where it has no RoPE. They are good as long as one likes, for whatever is not
-    /// said by apply below: queries alone, the inverse, out of place. Throws std::out_of_range when there is no such
-    /// layer.
+    /// The tables of a layer, or nothing where it has no RoPE. They stay valid as long as they are kept, and serve the
+    /// calls that apply below does not make: only queries, the inverse, out of place. Throws std::out_of_range when
+    /// there is no such layer.
     ROPE_ABI std::optional<Table> table(Index layer) const {
         const Config* const config = model().layer(layer);
         if (config == nullptr) return std::nullopt;
         return (*tables_now())[table_of(config)];
     }
 
-    /// Turns q and k of a layer, as rope::apply does; does nothing in a layer without RoPE. Throws as rope::apply does,
-    /// and std::out_of_range when there is no such layer or a position is not in the tables yet (see reserve).
+    /// Rotates q and k of a layer, as rope::apply does; does nothing in a layer without RoPE. Throws as rope::apply
+    /// does, and std::out_of_range when there is no such layer or a position is not in the tables yet (see reserve).
     template <class Q, class K, class Executor = detail::CallingThread>
     ROPE_ABI void apply(Index layer, Q&& q, K&& k, PositionsArgument&& positions = {}, Executor&& executor = {}) const {
         const Config* const config = model().layer(layer);
@@ -215,7 +215,7 @@ class RotaryEmbedding {
         return true;
     }
 
-    /// Finds the table of a rotary embedding among those that there are, or makes one.
+    /// Finds the table of a rotary embedding among the existing ones, or makes one.
     ROPE_ABI bool add(const Config& config, List<Table>& tables) {
         State& s = *state_;
         if (!config.layout)
@@ -239,7 +239,7 @@ class RotaryEmbedding {
             s.row_bytes += same(f.q, f.k) ? row_bytes : 2 * row_bytes;
             if (!detail::ok_or_raise(check_bytes(s, s.positions))) return false;
         }
-        // What would be refused when the tables grow is refused now: its last row is made, and forgotten.
+        // A table that would be refused when it grows is refused now: its last row is made, and dropped.
         const CosSinCache<T> last(q, 1, s.max_positions - 1, s.seq_len);
         if (last.max_positions() == 0) return false;
         s.table_of_config.push_back(i);
@@ -286,13 +286,13 @@ class RotaryEmbedding {
 ///     step.build(rope::AxisPositions(ids, 3, tokens), tokens);    // once per step
 ///     step.apply(layer, q, k);                                    // in every layer
 ///
-/// It keeps what the Rows and Moves of each distinct table keep (see rows.hpp, moves.hpp). Not copied or moved. Any
-/// number of threads may apply while nobody builds.
+/// It keeps as much memory as the Rows and Moves of each distinct table (see rows.hpp, moves.hpp). Not copied or moved.
+/// Any number of threads may apply while nobody builds.
 template <class T>
 class RotaryStep {
  public:
-    /// Throws as Rows does. Positions have the axes of model().axis_map: those of text stand on every axis. Of `rotary`,
-    /// the model and its frequencies are used, not the tables.
+    /// Throws as Rows does. Positions have the axes of model().axis_map; a text token has the same position on every
+    /// axis. The model and frequencies of `rotary` are used, not its tables.
     ROPE_ABI explicit RotaryStep(const RotaryEmbedding<T>& rotary) : rotary_(rotary) {
         const auto& s = *rotary_.state_;
         for (const auto& f : s.frequencies) tables_.push_back({f.q, f.k});
@@ -309,8 +309,8 @@ class RotaryStep {
     RotaryStep& operator=(const RotaryStep&) = delete;
     ROPE_ABI ~RotaryStep() = default;
 
-    /// Makes the rows of a step. Takes the arguments of Rows::build, and throws what that throws; some tables may then
-    /// have new rows and others old ones, so build again before applying.
+    /// Makes the rows of a step. Takes the arguments of Rows::build, and throws as it does; some tables may then have
+    /// new rows and others old ones, so build again before applying.
     template <class Positions, class Executor = detail::CallingThread>
     ROPE_ABI bool build(Positions&& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
         for (Table& t : tables_)
@@ -330,7 +330,7 @@ class RotaryStep {
     }
 
     /// Makes the moves of cached keys, by a delta, or from old positions to new ones. Takes the arguments of
-    /// Moves::build, and throws what that throws.
+    /// Moves::build, and throws as it does.
     template <class... Args>
     ROPE_ABI bool build_moves(Args&&... args) {
         for (Table& t : tables_) {

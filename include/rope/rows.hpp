@@ -38,13 +38,13 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///
 /// T is float, for data in float, half and bfloat16, or double, for data in double.
 ///
-/// Accuracy. That of CosSinCache, and at whole positions its bits, for positions from -2^52 to 2^52: equal numbers on
-/// all axes give what one axis gives. As there, the largest error is stated below 2^31 (float) and 2^22 (double).
+/// Accuracy. As CosSinCache, and at whole positions with its bits, for positions from -2^52 to 2^52: equal numbers on
+/// all axes give the same row as one axis. As there, the largest error is stated below 2^31 (float) and 2^22 (double).
 ///
 /// Cost. Making one takes a millisecond for 64 pairs. Building: in float some 1 ns per pair and token at whole
 /// positions, 2 to 3 where axes differ; in double 25. A block of 128 positions that the last builds did not meet adds
-/// 500 ns per pair (up to 256 blocks are kept), and as much costs every entry at a fraction or for mixed axes, so those
-/// of an image are built once per size of image. Half a megabyte is kept for 64 pairs in float, one in double, and the
+/// 500 ns per pair (up to 256 blocks are kept), and every entry at a fraction or for mixed axes costs as much, so build
+/// the rows of an image once per size of image. Half a megabyte is kept for 64 pairs in float, one in double, and the
 /// rows, whose memory is reused: building allocates only when there are more tokens than ever before.
 ///
 /// Not copied or moved. Any number of threads may read rows while nobody builds.
@@ -65,20 +65,21 @@ class Rows : public detail::TokenRows<T> {
         prepare(std::move(map), {config.head_dim, config.rotary_offset});
     }
 
-    /// For given frequencies, which are not divided by anything. The slice says where in the head the features lie that
-    /// turn; by default they are the head. Throws as above; mixed axes are allowed, but not with log_growth (xPos).
+    /// For given frequencies, which are not divided by anything. The slice says where in the head the rotated features
+    /// lie; by default they are the head. Throws as above; mixed axes are allowed, but not with log_growth (xPos).
     ROPE_ABI explicit Rows(const Frequencies& frequencies, AxisMap map = {}, HeadSlice slice = {}) : Rows() {
         this->new_.f = frequencies;
         if (detail::ok_or_raise(check(this->new_.f))) prepare(std::move(map), slice);
     }
 
-    // What follows checks everything before it writes anything, and says whether it has built: always when it returns,
-    // but without exceptions a refused call returns when its handler does. The rows there were then stay.
+    // The functions below check everything before they write anything, and return whether they have built. With
+    // exceptions that is always true; without, a refused call returns false when its handler returns, and the old rows
+    // stay.
 
     /// Rows for batch * seq tokens, entry after entry, whose positions are given as for apply. With several axes a
-    /// token stands at the same position on all. Throws std::invalid_argument for a wrong number of positions and
-    /// for counts outside 0 .. 2^40; std::out_of_range for a position outside -2^52 .. 2^52, beyond what a schedule's
-    /// numbers for seq_len are meant for, or where a magnitude that grows (xPos) would leave e^-64 .. e^64;
+    /// token stands at the same position on all. Throws std::invalid_argument for a wrong number of positions and for
+    /// counts outside 0 .. 2^40; std::out_of_range for a position outside -2^52 .. 2^52, beyond the sequence that a
+    /// schedule's numbers for seq_len are meant for, or where a magnitude that grows (xPos) would leave e^-64 .. e^64;
     /// std::bad_alloc when there is no memory.
     ///
     /// The executor (see apply.hpp) gets work that fills at least 1 MiB; where every entry is slow, 4 KiB.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Schedules: the ways in which models make frequencies for contexts that are longer than those they were trained on.
+// Schedules: the ways in which models make frequencies for contexts that are longer than their training contexts.
 #pragma once
 
 #include <iterator>
@@ -14,16 +14,16 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-// Below, d is rotary_dim, i = 0 .. d/2 - 1 a pair, base that of the Config, and w_i = base^(-2i/d) radians per position
-// what the default schedule gives. Members have the names of the keys in models' configuration files. An optional
-// member that is left out takes the value that is said there. Every schedule is checked by check(config).
+// Below, d is rotary_dim, i = 0 .. d/2 - 1 a pair, base the base of the Config, and w_i = base^(-2i/d) radians per
+// position the frequency of the default schedule. Members have the names of the keys in models' configuration files. An
+// optional member that is left out has the default in its comment. Every schedule is checked by check(config).
 namespace schedule {
 
 /// w_i.
 struct Default {};  // ROPE_ABI, by its declaration
 
-/// NTK-aware scaling: the base becomes base * factor^(d / (d - 2)), so that the fastest pair stays what it was and the
-/// slowest turns `factor` times slower. HunYuan's "alpha" is this factor. Source: bloc97 (2023).
+/// NTK-aware scaling: the base becomes base * factor^(d / (d - 2)), so that the fastest pair does not change and the
+/// slowest rotates `factor` times slower. HunYuan's "alpha" is this factor. Source: bloc97 (2023).
 struct Ntk {
     ROPE_CROSSES_AGGREGATE(Ntk)
     double factor = 1.0;  ///< 2^-32 .. 2^32
@@ -52,8 +52,8 @@ enum class YarnMagnitude : unsigned char {
     none       ///< 1: "apply_yarn_scaling": false
 };
 
-/// YaRN: pairs that turn more than beta_fast times within the original context stay what they are, those that turn less
-/// than beta_slow times are interpolated, and between the two a ramp leads from one to the other.
+/// YaRN: pairs with more than beta_fast revolutions within the original context do not change, pairs with fewer than
+/// beta_slow are interpolated, and a ramp blends between the two.
 ///
 ///     corr(r) = d ln(original_max_position_embeddings / (2 pi r)) / (2 ln base)
 ///     low = max(corr(beta_fast), 0), high = min(corr(beta_slow), d - 1), floor and ceil of them if `truncate`
@@ -78,9 +78,9 @@ struct Yarn {
     double log_coefficient = 0.1;  ///< the 0.1 in g; TeleChat3 has 0.07
 };
 
-/// Llama 3: pairs whose wavelength 2 pi / w_i is below original_max_position_embeddings / high_freq_factor stay what
-/// they are, those beyond original_max_position_embeddings / low_freq_factor turn `factor` times slower, and between
-/// the two it changes linearly with the number of turns. Source: Llama 3.1's published code.
+/// Llama 3: pairs whose wavelength 2 pi / w_i is below original_max_position_embeddings / high_freq_factor do not
+/// change, pairs beyond original_max_position_embeddings / low_freq_factor rotate `factor` times slower, and between
+/// the two the frequency is blended linearly in the number of revolutions. Source: Llama 3.1's published code.
 struct Llama3 {
     ROPE_CROSSES_AGGREGATE(Llama3)
     double factor = 8.0;
@@ -103,15 +103,15 @@ struct LongRope {
     std::optional<double> short_mscale = {}, long_mscale = {};
 };
 
-/// p-RoPE (Gemma): the first floor(partial_rotary_factor * d / 2) pairs turn, w_i / factor each, the others do not.
-/// Unlike a smaller rotary_dim, this keeps d in the exponent, and pairs span all of d.
+/// p-RoPE (Gemma): the first floor(partial_rotary_factor * d / 2) pairs rotate, by w_i / factor each, the others do
+/// not. Unlike a smaller rotary_dim, this keeps d in the exponent, and pairs span all of d.
 struct Proportional {
     ROPE_CROSSES_AGGREGATE(Proportional)
     double partial_rotary_factor = 1.0;  ///< above 0, at most 1
     double factor = 1.0;
 };
 
-/// Two or more axes side by side: pairs are divided among the axes, and pair j of each turns by
+/// Two or more axes side by side: pairs are divided among the axes, and pair j of each rotates by
 /// base^(-2j / (d / axes)).
 struct Axial {
     ROPE_CROSSES_AGGREGATE(Axial)
@@ -147,8 +147,8 @@ struct Custom {
 }  // namespace schedule
 
 /// A variant of the schedules above: std::get_if, std::holds_alternative and std::visit take it, and index() is in this
-/// order. (std::variant_size is that of Schedule::variant.) Default is tagged (see version.hpp), and so, by it, is all
-/// that std makes of the variant.
+/// order. (std::variant_size takes Schedule::variant.) Default is tagged (see version.hpp), and so are, by it, the
+/// functions that std makes for the variant.
 class Schedule : public std::variant<schedule::Default, schedule::Ntk, schedule::DynamicNtk, schedule::Yarn,
                                      schedule::Llama3, schedule::LongRope, schedule::Proportional, schedule::Axial,
                                      schedule::Xpos, schedule::FreqFactors, schedule::Custom> {
@@ -158,7 +158,7 @@ class Schedule : public std::variant<schedule::Default, schedule::Ntk, schedule:
     ROPE_CROSSES(Schedule)
 };
 
-/// A short name for people: "default", "yarn", ...; that of rope_type where it has one.
+/// A short name for people: "default", "yarn", ...; the name of rope_type where it has one.
 ROPE_ABI inline const char* schedule_name(const Schedule& s) noexcept {
     static constexpr const char* names[] = {"default",      "ntk",   "dynamic", "yarn",         "llama3", "longrope",
                                             "proportional", "axial", "xpos",    "freq_factors", "custom"};

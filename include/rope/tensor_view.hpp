@@ -19,9 +19,9 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// A non-owning view of numbers as [batch, seq, heads, head_dim], with any strides, counted in elements: element (b,
 /// s, h, i) is data[b*batch_stride + s*seq_stride + h*head_stride + i*feature_stride].
 ///
-/// Strides may be negative. An axis of extent 1 may have any stride; in a view that is written, distinct elements
-/// must have distinct addresses. Fast where features are neighbours (feature_stride 1), vectorised where tokens or heads
-/// are, correct elsewhere. T is const for read-only data.
+/// Strides may be negative. An axis of extent 1 may have any stride; in a view that is written, distinct elements must
+/// have distinct addresses. Fast where features are contiguous (feature_stride 1), vectorised where tokens or heads
+/// are, correct with any strides. T is const for read-only data.
 ///
 /// Plain data: fill the fields by hand, or use view(...), view_heads_first(...) and the slices below.
 template <class T>
@@ -103,8 +103,8 @@ ROPE_ABI constexpr Index clamped_step(Index count, Index stride) noexcept {
     return stride < 0 ? -step : step;
 }
 
-/// What there is in place of a view where the compiler has refused an argument, with a sentence: nothing is compiled
-/// for it, so that nothing else is said.
+/// Stands in place of a view where the compiler has refused an argument with a sentence: nothing is compiled for it, so
+/// there is no second error.
 struct Refused : TensorView<float> {};
 
 template <class View>
@@ -124,7 +124,7 @@ using IfSpanOrTemporary =
 template <class C>
 using ViewOfBuffer = TensorView<typename ContainerElement<C>::type>;
 
-/// The elements of a container that is to be the whole of a view. Throws std::invalid_argument when it has another size.
+/// The elements of a container that a view covers as a whole. Throws std::invalid_argument when it has another size.
 template <class C>
 ROPE_ABI inline auto elements_of(C& container, Index batch, Index seq, Index heads, Index head_dim) {
     const Index wanted = clamped_product(batch, clamped_product(seq, clamped_product(heads, head_dim)));
@@ -166,8 +166,8 @@ ROPE_ABI constexpr TensorView<T> view_heads_first(T* ptr, Index batch, Index hea
     return {ptr, batch, seq, heads, head_dim, detail::clamped_product(heads, head), head_dim, head, 1};
 }
 
-// ---- The same for a buffer that is a contiguous container (std::vector, std::array, std::span, ...), whose size must be
-//      that of the view: otherwise they throw std::invalid_argument. A const container gives a view of const elements;
+// ---- The same for a buffer that is a contiguous container (std::vector, std::array, std::span, ...) of the view's
+//      size: with another size they throw std::invalid_argument. A const container gives a view of const elements;
 //      a temporary one that owns its elements is refused by the compiler. ----
 
 template <class C, detail::IfOwner<C> = 0>
@@ -241,8 +241,8 @@ inline constexpr bool is_tensor_view = false;
 template <class T>
 inline constexpr bool is_tensor_view<TensorView<T>> = true;
 
-/// A TensorView by reference, because copying one costs as much as checking it; of others the view that they make, or
-/// Refused if they make none.
+/// A TensorView by reference, because copying one costs as much as checking it; of other tensors the view that they
+/// make, or Refused if they make none.
 template <class Tensor>
 ROPE_ABI inline decltype(auto) as_view(Tensor& x) {
     using View = std::remove_const_t<Tensor>;

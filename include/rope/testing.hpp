@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks of any function that rotates, for an engine's own unit tests: what is measured, how large it may be,
-// where the worst case lies, and which classic mistake explains it. No test framework; needs Eigen.
+// Checks of any function that rotates, for an engine's own unit tests: each measurement with its bound and its worst
+// case, and the classic mistake that explains a failure. No test framework; needs Eigen.
 //
 //     auto rotate = [&](float* x, rope::Index seq, rope::Index heads, const rope::Index* positions) {
 //         my_engine_rope(x, seq, heads, positions);  // in place, [seq, heads, head_dim], contiguous
@@ -29,9 +29,9 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace testing {
 
-/// What the rotation should be: a Config, or frequencies and the slice of the head that they turn (by default
-/// the head). Some mistakes can only be named when the Config is known. Making one refuses nothing: what is wrong with
-/// it is said by check(model, options) below.
+/// The intended rotation: a Config, or frequencies and the slice of the head that they rotate (by default the head).
+/// Some mistakes can only be named when the Config is known. The constructors refuse nothing: check(model, options)
+/// below does.
 struct Model {
     ROPE_CROSSES(Model)
     /// With frequencies(c, length).
@@ -46,10 +46,10 @@ struct Model {
     Config config;
     Index seq_len = 0;  ///< for which the frequencies of the Config were made
     bool has_config = false;
-    Status unusable = Status();  ///< what is wrong with the Config
+    Status unusable = Status();  ///< why the Config is refused
 };
 
-/// What to measure with. The defaults suit an engine whose table reaches past position 10^6.
+/// The parameters of a measurement. The defaults suit an engine whose table reaches past position 10^6.
 struct Options {
     ROPE_CROSSES_AGGREGATE(Options)
     /// Tokens and heads of the measured buffer; 1 .. 4096 each. A diagnosis that concerns angles gains from more heads:
@@ -62,16 +62,16 @@ struct Options {
     /// One position per token, 0 .. max_position; then `seq` is not read. Empty: 3, max_position, 0, 1, 2 and
     /// others small and large.
     std::vector<Index> positions;
-    /// By how much the positions of q and k move together, each at least 1; those that would pass
-    /// max_position are left out, and the largest that does not is added.
+    /// By how much the positions of q and k move together, each at least 1; shifts that would pass max_position are
+    /// left out, and the largest that does not is added.
     std::vector<Index> shifts = {1, 64, 1000, 4096, 131071};
     /// The rounding that each result may have, in units of u m (|a| + |b|): u is 2^-24 for float, half and
     /// bfloat16, 2^-53 for double. cos, sin and product rounded once each and the sum once make at most 3. An
     /// engine that computes in bfloat16 itself needs 4 * 2^16. Above 0, at most 2^24.
     double tolerance = 4.0;
-    /// How wrong an angle may be, as a part of itself; 0 .. 1. The default asks for angles that belong to the
-    /// real formula. 0x1p-51 suits angles in double (double elements show the difference), 0x1p-20 those of
-    /// float32, for engines that follow a model trained with them.
+    /// How wrong an angle may be, as a part of itself; 0 .. 1. The default asks for angles that belong to the real
+    /// formula. 0x1p-51 suits angles in double (double elements show the difference), 0x1p-20 angles in float32, for
+    /// engines that follow a model trained with them.
     double angle_epsilon = 0.0;
 };
 
@@ -90,10 +90,10 @@ struct Place {
 struct Measurement {
     ROPE_CROSSES_AGGREGATE(Measurement)
     double value = 0.0;    ///< 1e200 stands for a result that is not finite
-    double bound = 0.0;    ///< what value may be at most
+    double bound = 0.0;    ///< the largest value allowed
     double largest = 0.0;  ///< the largest value anywhere, bounds not considered
-    /// value in epsilons (2^-23, 2^-52, 2^-10, 2^-7 for float, double, half, bfloat16) of what it is measured
-    /// against: m (|a| + |b|) for features, m^2 (|q_a| + |q_b|) (|k_a| + |k_b|) summed over pairs for scores.
+    /// value in epsilons (2^-23, 2^-52, 2^-10, 2^-7 for float, double, half, bfloat16) of its scale: m (|a| + |b|) for
+    /// features, m^2 (|q_a| + |q_b|) (|k_a| + |k_b|) summed over pairs for scores.
     double epsilons = 0.0;
     double expected = 0.0, got = 0.0;
     Place where;
@@ -126,17 +126,17 @@ struct Report {
     /// Features outside the slice, and 64 elements before (token -1) and after (token seq) the buffer, whose
     /// bits changed: their number. Bound: 0.
     Measurement outside;
-    /// Each token rotated in a call of its own against the same token in the batch. Bound: twice that of
-    /// `dense`, what two right answers may differ. 0 means the same bits.
+    /// Each token rotated in a call of its own against the same token in the batch. Bound: twice the bound of `dense`,
+    /// the largest difference of two right answers. 0 means the same bits.
     Measurement alone;
 
-    /// Name of the classic mistake that explains every wrong value of `dense` or `outside`, one of those in
-    /// <rope/detail/testing/hypotheses.hpp>, or "none of the known mistakes", or "not finite". Empty when
-    /// both are right.
+    /// Name of the classic mistake that explains every wrong value of `dense` or `outside`, from the list in
+    /// <rope/detail/testing/hypotheses.hpp>, or "none of the known mistakes", or "not finite". Empty when both are
+    /// right.
     std::string mistake;
     /// The same as a sentence.
     std::string diagnosis;
-    /// What was rotated: layout, element type, shape, slice, m, positions.
+    /// The rotated data: layout, element type, shape, slice, m, positions.
     std::string subject;
     /// False when the arguments were refused and nothing was measured.
     bool complete = false;
@@ -150,12 +150,12 @@ struct Report {
 /// Options as described there. head_dim is at most 4096 here, as the dense matrix has its square.
 ROPE_ABI inline Status check(const Model& model, const Options& options) noexcept;
 
-/// Measures a rotation. `rotate(x, seq, heads, positions)` turns the contiguous [seq, heads, head_dim] buffer at x in
+/// Measures a rotation. `rotate(x, seq, heads, positions)` rotates the contiguous [seq, heads, head_dim] buffer at x in
 /// place; token i stands at positions[i], from 0 to options.max_position. It is called with the whole batch, with one
 /// token at a time and with min(seq, 16) tokens, always with options.heads heads. T is the element type: float, double,
 /// half, bfloat16, or one with ElementTraits. x has the alignment that operator new gives.
 ///
-/// Throws std::invalid_argument when check(model, options) is not ok; what the rotation throws passes through. Without
+/// Throws std::invalid_argument when check(model, options) is not ok; exceptions of the rotation pass through. Without
 /// exceptions, a refused call gives a Report that is not complete, and so not ok.
 template <class T = float, class Rotate>
 ROPE_ABI inline Report measure(Rotate&& rotate, Layout layout, const Model& model, const Options& options = {});

@@ -17,10 +17,10 @@ using Index = std::int64_t;
 
 namespace detail {
 
-/// An Index may name what no pointer reaches.
+/// Whether an Index can be larger than any difference of pointers.
 inline constexpr bool kPointersAreShort = sizeof(std::ptrdiff_t) < sizeof(Index);
-/// No tensor and no table has more bytes: what a difference of pointers holds, and half of what an Index holds, so that
-/// the sum of two does not overflow. 2^62 - 1, or 2^31 - 1 where pointers have 32 bits.
+/// No tensor and no table has more bytes: the largest difference of pointers, and at most half of the largest Index, so
+/// that the sum of two does not overflow. 2^62 - 1, or 2^31 - 1 where pointers have 32 bits.
 inline constexpr Index kMemoryBytes = kPointersAreShort ? PTRDIFF_MAX : INT64_MAX / 2;
 
 }  // namespace detail
@@ -76,7 +76,7 @@ struct ElementTraits<bfloat16> {
 
 // The compiler's own 16-bit types, where it has them: _Float16 and __bf16, which are std::float16_t and std::bfloat16_t
 // (so these need no line of their own; where a type has only the standard's name, that is taken).
-#if defined(__FLT16_MANT_DIG__) && (defined(__clang__) || __GNUC__ > 12 || defined(__SSE2__))  // g++ 12: in C alone
+#if defined(__FLT16_MANT_DIG__) && (defined(__clang__) || __GNUC__ > 12 || defined(__SSE2__))  // g++ 12: only in C
 __extension__ typedef _Float16 CompilerFloat16;  // NOLINT(modernize-use-using): an alias takes no __extension__
 template <>
 struct ElementTraits<CompilerFloat16> {

@@ -17,25 +17,25 @@
 // rope::apply and never see it.
 #define ROPE_VERSION_NAMESPACE v0_1
 
-// Every function that can be called, and the classes of namespace detail that have any, carry ROPE_ABI. Programs link translation
-// units that were compiled with different -m flags; an inline function or a template then becomes one weak symbol with
-// several bodies, and the linker may keep the one that the oldest machine cannot run. The tag makes the instruction set
-// (and the way errors leave a function) part of the symbol's name; that of a class is in the names of all that
-// compilers and the standard library make for it. tests/linking looks for what has none.
+// Every function that can be called, and the classes of namespace detail that have any, carry ROPE_ABI. Programs link
+// translation units that were compiled with different -m flags; an inline function or a template then becomes one weak
+// symbol with several bodies, and the linker may keep the one that the oldest machine cannot run. The tag makes the
+// instruction set (and the way errors leave a function) part of the symbol's name; the tag of a class is in the names
+// of all functions that compilers and the standard library make for it. tests/linking looks for symbols without one.
 //
 // Classes that a program can name carry none, or a function of the program's that takes one could not be called from a
-// unit with other flags. (But for schedule::Default: by it, the names of std::variant's functions are tagged.) What
-// compilers make for such a class unasked (copies, destruction) is declared and tagged by ROPE_CROSSES, that of
-// aggregates by ROPE_CROSSES_AGGREGATE. C++20 forbids aggregates to declare it: there, and for TensorView anywhere,
-// such a function is one for all units of a program, where a compiler does not put it into the caller (all do when they
-// optimise, but for copies of classes with lists in them). So is a std::vector of them, as any std::vector<float> is:
-// it is not the library's. (With -flto g++ warns of classes whose insides are tagged.)
+// translation unit with other flags. (schedule::Default carries one, so that the names of std::variant's functions are
+// tagged.) ROPE_CROSSES declares and tags the implicit functions of such a class (copies, destruction), and
+// ROPE_CROSSES_AGGREGATE does so for an aggregate. C++20 forbids aggregates to declare them: there, and for TensorView
+// anywhere, all translation units of a program share such a function, where a compiler does not inline it (all do when
+// they optimise, but for copies of classes with lists in them). So is a std::vector of them, as any std::vector<float>
+// is: it is not the library's. (With -flto g++ warns of classes whose members are tagged.)
 // ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls. They are never called, so their names
-// meet nobody's and need no tag. ROPE_NOINLINE is for what would be repeated in every kernel or call; ROPE_COLD for
-// what runs once, or when a call is refused; ROPE_KERNEL for the loops that most of the time goes into: how fast they
-// are depends on where in a cache line they stand, so the function begins with a line. So does what it keeps on the
-// stack: clang rounds the stack pointer only where it knows of that need before it shares out the registers, and
-// registers read across two lines cost interleaved doubles a good part of their time (benchmarks/tuning.md).
+// clash with no others and need no tag. ROPE_NOINLINE is for code that would be repeated in every kernel or call;
+// ROPE_COLD for code that runs once, or when a call is refused; ROPE_KERNEL for the loops that take most of the time:
+// their speed depends on their place in a cache line, so the function begins with a line. So does its stack frame:
+// clang rounds the stack pointer only where it knows of that need before it shares out the registers, and registers
+// read across two lines cost interleaved doubles a good part of their time (benchmarks/tuning.md).
 #if defined(__cpp_exceptions)
 #    define ROPE_EXCEPTIONS 1
 #    define ROPE_ABI_ERRORS ""

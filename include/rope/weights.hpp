@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Weights that were stored for one layout, put in order for the other.
+// Weights that were stored for one layout, reordered for the other.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct HeadRows {
     Index head_dim = 0;
     Index rotary_dim = 0;  ///< 0: head_dim
     Index rotary_offset = 0;
-    Index row_bytes = 0;     ///< 1 .. 2^48, or what memory can hold
+    Index row_bytes = 0;     ///< 1 .. 2^48, or as memory can hold
     Index stride_bytes = 0;  ///< from row to row; 0: row_bytes
 };
 
@@ -53,7 +53,7 @@ ROPE_ABI inline Index row_before(Index j, Index pairs, Layout from) noexcept {
     return j < pairs ? 2 * j : 2 * (j - pairs) + 1;
 }
 
-/// Exchanges what two pointers that lie apart point to.
+/// Exchanges the bytes behind two pointers, which must not overlap.
 ROPE_ABI inline void swap_bytes(unsigned char* a, unsigned char* b, Index count) noexcept {
     unsigned char saved[1024];
     constexpr Index most = static_cast<Index>(sizeof(saved));

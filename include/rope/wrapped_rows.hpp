@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// WrappedRows: cos and sin that were made elsewhere, as rows that apply takes.
+// WrappedRows: cos and sin that other programs made, as rows that apply takes.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-/// Where cosines and sines lie: those of pair i in row r of batch entry b are cos[k] and sin[k], with
+/// Where cosines and sines lie: pair i in row r of batch entry b has cos[k] and sin[k], with
 /// k = (b * rows + r) * row_stride + i * pair_stride. Plain data that owns nothing. With P pairs:
 ///
 ///     [positions, P] each                                     {cos, sin, positions, P}
@@ -32,15 +32,15 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///     [batch, tokens, 2P] each, c0 c0 c1 c1 ...               {cos, sin, tokens, P, batch, 2 * P, 2}
 ///     [positions, P] complex numbers (freqs_cis of Llama)     {data, data + 1, positions, P, 1, 2 * P, 2}
 ///
-/// Of what is repeated, one copy is read. WrappedRows takes all but the last two as they are, in float or double; those
-/// and 16-bit numbers go through copy_cos_sin.
+/// Only one copy of repeated numbers is read. WrappedRows takes all but the last two forms as they are, in float or
+/// double; the last two and 16-bit numbers go through copy_cos_sin.
 template <class Number>
 struct CosSinView {
     ROPE_CROSSES_AGGREGATE(CosSinView)
     const Number* cos = nullptr;
     const Number* sin = nullptr;
     Index rows = 0;         ///< of a batch entry: positions, or its tokens
-    Index pairs = 0;        ///< that turn: rotary_dim / 2
+    Index pairs = 0;        ///< that rotate: rotary_dim / 2
     Index batch = 1;        ///< 1: the rows are shared by all batch entries of a call
     Index row_stride = 0;   ///< numbers from a row to the next; 0: pairs * pair_stride
     Index pair_stride = 1;  ///< numbers from a pair to the next
@@ -74,7 +74,7 @@ ROPE_ABI inline T converted(const Storage* x) noexcept {
 
 }  // namespace detail
 
-/// Whether a view can be one of any table: counts, strides and pointers. Never throws.
+/// Whether a view can be used as a table: counts, strides and pointers. Never throws.
 template <class Number>
 ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
     using detail::invalid;
@@ -102,8 +102,8 @@ ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
     return Status();
 }
 
-/// Rows of cos and sin in the caller's memory, which apply and the others read in place: nothing is copied, so the
-/// numbers may change between calls, and must live as long as calls are made.
+/// Rows of cos and sin in the caller's memory, which apply and the other operations read in place: nothing is copied,
+/// so the numbers may change between calls, and must live as long as calls are made.
 ///
 ///     rope::WrappedRows<float> rows({cos, sin, tokens, 64, batch, 128});  // Hugging Face, head_dim 128
 ///     rope::apply<rope::Layout::half_split>(q, k, rows);
@@ -114,7 +114,7 @@ ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
 /// T is float, for data in float, half and bfloat16, or double, for data in double. Pointers need the alignment of T.
 /// A few words of memory; copies are cheap, and any number of threads may use one.
 ///
-/// Results are those that apply states, c and s being the numbers given; what these are worth is their maker's affair.
+/// Results are as apply states, c and s being the numbers given; the accuracy of these is their maker's affair.
 ///
 /// The numbers contain their magnitude already. attention_factor only names it, for apply_inverse, which divides by it;
 /// a magnitude that depends on the position (xPos) has no such name, and its inverse is apply_transpose with the table
@@ -125,7 +125,7 @@ class WrappedRows : public CosSinRows<T> {
                   "Rows are float (they serve float, half and bfloat16 data) or double; copy_cos_sin converts others.");
 
  public:
-    /// The slice says where in the head the features lie that turn; by default they are the head. Throws
+    /// The slice says where in the head the rotated features lie; by default they are the head. Throws
     /// std::invalid_argument when check(view) is not ok, for a pair_stride other than 1, for a slice that does not fit
     /// 2 * pairs features, and for an attention_factor outside 2^-32 .. 2^32.
     ROPE_ABI explicit WrappedRows(const CosSinView<T>& view, HeadSlice slice = {}, double attention_factor = 1.0) {
@@ -156,9 +156,9 @@ class WrappedRows : public CosSinRows<T> {
 ///     std::vector<float> memory(positions * 2 * P);
 ///     rope::WrappedRows<float> rows(rope::copy_cos_sin(view, memory.data()));
 ///
-/// `to` has room for batch * rows * 2 * pairs numbers, float or double. Those of the view are float, double, half,
-/// bfloat16, or a type for which ElementTraits names one of these. The copy is exact, except that doubles are rounded
-/// to float. Returns the view of the copy. Takes one to three nanoseconds per number; allocates nothing. Throws
+/// `to` has room for batch * rows * 2 * pairs numbers, float or double. The numbers of the view are float, double,
+/// half, bfloat16, or a type for which ElementTraits names one of these. The copy is exact, except that doubles are
+/// rounded to float. Returns the view of the copy. Takes one to three nanoseconds per number; allocates nothing. Throws
 /// std::invalid_argument, before anything is written, when check(view) is not ok, when `to` is null, and when it
 /// overlaps the view.
 template <class T, class Number>
