@@ -2,10 +2,6 @@
 // AxisMap: the axis that each pair follows, where a token stands on several (time, height, width).
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <vector>
-
 #include "config.hpp"
 #include "errors.hpp"
 #include "frequencies.hpp"
@@ -78,151 +74,9 @@ ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept;
 /// Source: Pixtral, arXiv:2410.07073.
 ROPE_ABI inline Frequencies dealt_out(const Frequencies& frequencies, Index axes);
 
-// ---- Definitions ----
-
-namespace detail {
-
-inline constexpr Index kMaxAxes = 8;
-inline constexpr Index kMaxPairs = kMaxHeadDim / 2;
-
-ROPE_ABI inline Status check_axis_count(Index axes) noexcept {
-    if (axes >= 1 && axes <= kMaxAxes) return Status();
-    return invalid("axes is {}; it must be from 1 to {}.", {axes, kMaxAxes});
-}
-
-ROPE_ABI inline Status check_sections(const List<Index>& sections, std::size_t least, std::size_t most) noexcept {
-    if (least == most && sections.size() != most)
-        return invalid("sections has {} entries; it must have {}: pairs that follow time, height and width.",
-                       {sections.size(), most});
-    if (sections.size() < least || sections.size() > most)
-        return invalid("sections has {} entries; it must have from {} to {}, which are numbers of pairs, one per axis.",
-                       {sections.size(), least, most});
-    Index sum = 0;
-    for (std::size_t i = 0; i < sections.size(); ++i) {
-        if (sections[i] < 0 || sections[i] > kMaxPairs - sum)
-            return invalid("sections[{}] is {}; sections must not be negative, and there are at most {} pairs in all.",
-                           {i, sections[i], kMaxPairs});
-        sum += sections[i];
-    }
-    return sum > 0 ? Status() : invalid("sections are all 0; there must be at least one pair.");
-}
-
-/// Entry order[0], order[1], ... of frequencies that are checked.
-ROPE_ABI inline Frequencies in_order(const Frequencies& f, const List<Index>& order) {
-    const auto picked = [&order](const List<double>& from) {
-        List<double> to;
-        if (!from.empty())
-            for (const Index i : order) to.push_back(from[static_cast<std::size_t>(i)]);
-        return to;
-    };
-    return {picked(f.inv_freq),   picked(f.inv_freq_low),   f.attention_factor,
-            picked(f.log_growth), picked(f.log_growth_low), f.centre};
-}
-
-/// Pairs in the order of their axes, so that the pairs of one axis are contiguous for vectors.
-struct ROPE_ABI AxisOrder {
-    /// Places begin .. end - 1 follow the same axis.
-    struct Run {
-        Index axis, begin, end;
-    };
-    std::vector<Run> runs;
-    /// The pair at each place; empty when pair i is at place i.
-    List<Index> pair_at;
-
-    ROPE_ABI Index pair(Index place) const noexcept {
-        return pair_at.empty() ? place : pair_at[static_cast<std::size_t>(place)];
-    }
-};
-
-/// For a map that is checked and not mixed.
-ROPE_ABI inline AxisOrder axis_order(const AxisMap& map, Index pairs) {
-    if (map.axis_of.empty()) return {{{0, 0, pairs}}, {}};
-    AxisOrder order;
-    for (Index axis = 0; axis < map.axes; ++axis) {
-        const Index begin = static_cast<Index>(order.pair_at.size());
-        for (Index i = 0; i < pairs; ++i)
-            if (map.axis_of[static_cast<std::size_t>(i)] == axis) order.pair_at.push_back(i);
-        const Index end = static_cast<Index>(order.pair_at.size());
-        if (end > begin) order.runs.push_back({axis, begin, end});
-    }
-    if (std::is_sorted(order.pair_at.begin(), order.pair_at.end())) order.pair_at.clear();
-    return order;
-}
-
-}  // namespace detail
-
-ROPE_ABI inline AxisMap mrope_sections(const List<Index>& sections) {
-    if (!detail::ok_or_raise(detail::check_sections(sections, 1, static_cast<std::size_t>(detail::kMaxAxes))))
-        return {0};
-    AxisMap map = {static_cast<Index>(sections.size())};
-    for (std::size_t axis = 0; axis < sections.size(); ++axis)
-        map.axis_of.insert(map.axis_of.end(), static_cast<std::size_t>(sections[axis]),
-                           static_cast<unsigned char>(axis));
-    return map;
-}
-
-ROPE_ABI inline AxisMap mrope_interleaved(const List<Index>& sections, LeftOver left_over) {
-    if (!detail::ok_or_raise(detail::check_sections(sections, 3, 3))) return {0};
-    const Index other = left_over == LeftOver::fourth_axis ? 3 : 0;
-    AxisMap map = {other == 3 ? 4 : 3};
-    const Index pairs = sections[0] + sections[1] + sections[2];
-    for (Index i = 0; i < pairs; ++i) {
-        const Index due = i % 3;
-        const bool has_more = i < 3 * sections[static_cast<std::size_t>(due)];
-        map.axis_of.push_back(static_cast<unsigned char>(has_more ? due : other));
-    }
-    return map;
-}
-
-ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections) {
-    if (!detail::ok_or_raise(detail::check_sections(sections, 3, 3))) return {0};
-    if (sections[0] != sections[1]) {
-        detail::ok_or_raise(detail::invalid("sections[1] is {}; h and w alternate, so it must be sections[0] ({}).",
-                                            {sections[1], sections[0]}));
-        return {0};
-    }
-    AxisMap map = {3};
-    for (Index i = 0; i < 2 * sections[0]; ++i) map.axis_of.push_back(static_cast<unsigned char>(i % 2 == 0 ? 1 : 2));
-    map.axis_of.insert(map.axis_of.end(), static_cast<std::size_t>(sections[2]), 0);
-    return map;
-}
-
-ROPE_ABI inline AxisMap mixed_axes(Index axes) {
-    if (!detail::ok_or_raise(detail::check_axis_count(axes))) return {0};
-    return {axes, {}, true};
-}
-
-ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept {
-    if (const Status s = detail::check_axis_count(map.axes); !s.ok()) return s;
-    const Index count = static_cast<Index>(map.axis_of.size());
-    if (map.is_mixed && count != 0)
-        return detail::invalid("axis_of has {} entries; with mixed axes it must be empty.", {count});
-    if (map.is_mixed && frequencies % map.axes != 0)
-        return detail::invalid("inv_freq has {} entries; with mixed axes it must have as many for each of the {} axes.",
-                               {frequencies, map.axes});
-    if (count != 0 && count != frequencies)
-        return detail::invalid(
-            "axis_of has {} entries; it must have one per entry of inv_freq ({}): write sections that "
-            "add up to {}, which is rotary_dim / 2.",
-            {count, frequencies, frequencies});
-    for (Index i = 0; i < count; ++i) {
-        const Index axis = map.axis_of[static_cast<std::size_t>(i)];
-        if (axis >= map.axes)
-            return detail::invalid("axis_of[{}] is {}; it must be below axes ({}).", {i, axis, map.axes});
-    }
-    return Status();
-}
-
-ROPE_ABI inline Frequencies dealt_out(const Frequencies& frequencies, Index axes) {
-    if (!detail::ok_or_raise(check(frequencies)) || !detail::ok_or_raise(detail::check_axis_count(axes)))
-        return Frequencies();
-    List<Index> order;
-    for (Index axis = 0; axis < axes; ++axis)
-        for (Index i = axis; i < static_cast<Index>(frequencies.inv_freq.size()); i += axes) order.push_back(i);
-    return detail::in_order(frequencies, order);
-}
-
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
 #include "detail/base/restore_macros.hpp"
+
+#include "detail/positions/axis_map.hpp"

@@ -5,9 +5,9 @@ cmake_minimum_required(VERSION 3.25)
 set(include ${ROOT}/include/rope)
 set(core_lines 8550)         # of the files that core.hpp reaches, each counted once
 set(core_without_sets 6850)  # of these, without the folders of instruction sets and the machine's tag
-set(all_lines 16850)         # of include/rope, without the two tables of models
-set(prose_percent 23)        # of the lines of public headers that are not blank, at least
-set(file_lines 415)          # of any file but the tables of models
+set(all_lines 16920)         # of include/rope, without the two tables of models
+set(prose_percent 26)        # of the lines of public headers that are not blank, at least
+set(file_lines 400)          # of any file but the tables of models
 
 function(count_lines file to)
   file(READ ${file} text)

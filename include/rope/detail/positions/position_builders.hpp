@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+// Definitions of position_builders.hpp: checks of grids, prompts and packed sequences, and the loops that fill lists.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "../../errors.hpp"
+#include "../../list.hpp"
+#include "../../position_builders.hpp"
+#include "../../positions.hpp"
+#include "../../types.hpp"
+#include "../base/arithmetic.hpp"
+#include "../base/bits.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+
+inline constexpr Index kMaxTokens = kPointersAreShort ? Index(1) << 26 : Index(1) << 40;  // three positions each
+inline constexpr const char* kMaxTokensText = kPointersAreShort ? "2^26" : "2^40";
+
+/// Whether `count` positions (at most 2^54) from `first` on are from -2^52 to 2^52.
+ROPE_ABI constexpr bool positions_fit(Index first, Index count) noexcept {
+    return first >= -kMaxPosition && first <= kMaxPosition && (count < 1 || first <= kMaxPosition - (count - 1));
+}
+ROPE_ABI inline Status check_first(const char* name, Index first, Index count) noexcept {
+    if (positions_fit(first, count)) return Status();
+    return out_of_range("{} is {}; the {} positions from there must lie between -2^52 and 2^52.", {name, first, count});
+}
+
+ROPE_ABI inline Status check_extent(const char* name, Index extent) noexcept {
+    if (extent >= 1 && extent <= kMaxTokens) return Status();
+    return invalid("{} is {}; it must be from 1 to {}.", {name, extent, kMaxTokensText});
+}
+
+ROPE_ABI inline Status check_grid(Index height, Index width, const GridOrder& order) noexcept {
+    if (const Status s = check_extent("height", height); !s.ok()) return s;
+    if (const Status s = check_extent("width", width); !s.ok()) return s;
+    if (order.block < 1 || height % order.block != 0 || width % order.block != 0)
+        return invalid("block is {}; it must be at least 1 and divide height ({}) and width ({}).",
+                       {order.block, height, width});
+    for (const Index around : {order.before, order.after})
+        if (around < 0 || around > kMaxTokens)
+            return invalid("{} is {}; it must be from 0 to {}.",
+                           {around == order.before ? "before" : "after", around, kMaxTokensText});
+    if (height > kMaxTokens / width || order.before + height * width + order.after > kMaxTokens)
+        return invalid("The grid has {} * {} patches, {} tokens before them and {} after; there are at most {} in all.",
+                       {height, width, order.before, order.after, kMaxTokensText});
+    return Status();
+}
+
+/// place_of(i, n) is the position of row or column i of n.
+template <class Number, class PlaceOf>
+ROPE_ABI std::vector<Number> fill_grid(Index height, Index width, const GridOrder& order, const PlaceOf& place_of) {
+    const Index tokens = order.before + height * width + order.after;
+    std::vector<Number> positions(static_cast<std::size_t>(2 * tokens));  // of zeros
+    Number* rows = positions.data() + order.before + (order.width_first ? tokens : 0);
+    Number* columns = positions.data() + order.before + (order.width_first ? 0 : tokens);
+    for (Index top = 0; top < height; top += order.block)
+        for (Index left = 0; left < width; left += order.block)
+            for (Index y = top; y < top + order.block; ++y)
+                for (Index x = left; x < left + order.block; ++x) {
+                    *rows++ = place_of(y, height);
+                    *columns++ = place_of(x, width);
+                }
+    return positions;
+}
+
+/// A grid of three axes into to[0 ..], to[axis ..] and to[2 * axis ..].
+template <class TimeOf>
+ROPE_ABI void write_video(Index frames, Index height, Index width, const Index (&first)[3], const TimeOf& time_of,
+                          Index* to, Index axis) noexcept {
+    for (Index t = 0; t < frames; ++t) {
+        const Index time = first[0] + time_of(t);
+        for (Index y = 0; y < height; ++y)
+            for (Index x = 0; x < width; ++x, ++to) {
+                to[0] = time;
+                to[axis] = first[1] + y;
+                to[2 * axis] = first[2] + x;
+            }
+    }
+}
+
+ROPE_ABI constexpr bool is_text(const PromptSpan& span) noexcept {
+    return span.frames == 0 && span.height == 0 && span.width == 0;
+}
+ROPE_ABI constexpr Index tokens_of(const PromptSpan& span) noexcept {
+    return is_text(span) ? span.text : span.frames * span.height * span.width;
+}
+/// How much later than the first a frame is, not yet cut to a whole number.
+ROPE_ABI inline float frame_time(const PromptSpan& span, Index frame) noexcept {
+    return nearest_product(nearest_product(static_cast<float>(frame), static_cast<float>(span.second_per_grid)),
+                           static_cast<float>(span.tokens_per_second));
+}
+/// Positions that a span takes, or three times 2^52 if its times go beyond 2^52.
+ROPE_ABI inline Index extent_of(const PromptSpan& span) noexcept {
+    if (is_text(span)) return span.text;
+    const float last = frame_time(span, span.frames - 1);
+    if (last >= static_cast<float>(kMaxPosition)) return 3 * kMaxPosition;
+    return std::max({static_cast<Index>(last) + 1, span.height, span.width});
+}
+
+/// Checks the spans and counts: how many tokens there are, and where the one after them stands.
+ROPE_ABI inline Status measure_prompt(const List<PromptSpan>& spans, Index start, Index& tokens, Index& next) noexcept {
+    const auto is_factor = [](double x) { return is_finite(x) && x >= 0.0 && x <= 4294967296.0; };
+    if (const Status s = check_first("start", start, 1); !s.ok()) return s;
+    tokens = 0;
+    next = start;
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+        const auto [text, frames, height, width, second_per_grid, tokens_per_second] = spans[i];
+        if (is_text(spans[i]) ? text < 0 : text != 0 || frames < 1 || height < 1 || width < 1)
+            return invalid(
+                "spans[{}] has text {}, frames {}, height {} and width {}; text must be at least 0 and the others 0, "
+                "or they at least 1 and text 0: write text_span(tokens), image_span(height, width) or "
+                "video_span(frames, height, width).",
+                {i, text, frames, height, width});
+        if (!is_factor(second_per_grid) || !is_factor(tokens_per_second))
+            return invalid("spans[{}] has second_per_grid {} and tokens_per_second {}; they must be from 0 to 2^32.",
+                           {i, second_per_grid, tokens_per_second});
+        const Index room = kMaxTokens - tokens;
+        if (is_text(spans[i]) ? text > room : frames > room || height > room / frames || width > room / frames / height)
+            return invalid("spans[{}] and those before it have more than {} tokens.", {i, kMaxTokensText});
+        const Index extent = extent_of(spans[i]);
+        if (!positions_fit(next, extent))
+            return out_of_range("spans[{}] begins at position {} and would go beyond 2^52.", {i, next});
+        tokens += tokens_of(spans[i]);
+        next += extent;
+    }
+    return Status();
+}
+
+ROPE_ABI inline Status check_cu_seqlens(const Positions& cu_seqlens) noexcept {
+    const Index entries = cu_seqlens.count();
+    if (entries < 1)
+        return invalid("cu_seqlens has {} entries; it must have one more than there are sequences.", {entries});
+    if (cu_seqlens.data() == nullptr)
+        return invalid("cu_seqlens is a null pointer; it must point to {} numbers.", {entries});
+    for (Index i = 0, before = 0; i < entries; ++i) {
+        const Index entry = cu_seqlens[i];
+        if (i == 0 && entry != 0) return invalid("cu_seqlens[0] is {}; it must be 0.", {entry});
+        if (entry < before || entry > kMaxTokens)
+            return invalid("cu_seqlens[{}] is {}; it must be from cu_seqlens[{}] ({}) to {}.",
+                           {i, entry, i - 1, before, kMaxTokensText});
+        before = entry;
+    }
+    return Status();
+}
+
+ROPE_ABI inline Index start_of(const Positions& starts, Index sequence) noexcept {
+    return starts.kind() == Positions::Kind::start ? starts.start() : starts[sequence];
+}
+
+ROPE_ABI inline Status check_packed(const Positions& cu_seqlens, const Positions& starts) noexcept {
+    if (const Status s = check_cu_seqlens(cu_seqlens); !s.ok()) return s;
+    const Index sequences = cu_seqlens.count() - 1;
+    if (starts.kind() != Positions::Kind::start) {
+        if (starts.count() != sequences)
+            return invalid("starts has {} entries; there must be one per sequence ({}).", {starts.count(), sequences});
+        if (starts.data() == nullptr && sequences > 0)
+            return invalid("starts is a null pointer; it must point to {} numbers.", {sequences});
+    }
+    for (Index i = 0; i < sequences; ++i) {
+        const Index start = start_of(starts, i), length = cu_seqlens[i + 1] - cu_seqlens[i];
+        if (!positions_fit(start, length))
+            return out_of_range("Sequence {} starts at position {}; its {} positions must lie between -2^52 and 2^52.",
+                                {i, start, length});
+    }
+    return Status();
+}
+
+ROPE_ABI inline Status check_ranks(Index ranks, const Positions& cu_seqlens) noexcept {
+    if (ranks < 1 || ranks > Index(1) << 30) return invalid("ranks is {}; it must be from 1 to 2^30.", {ranks});
+    if (const Status s = check_cu_seqlens(cu_seqlens); !s.ok()) return s;
+    for (Index i = 0; i + 1 < cu_seqlens.count(); ++i)
+        if (const Index length = cu_seqlens[i + 1] - cu_seqlens[i]; length % (2 * ranks) != 0)
+            return invalid("Sequence {} has {} tokens; {} ranks need a multiple of {}.", {i, length, ranks, 2 * ranks});
+    return Status();
+}
+
+ROPE_ABI inline Status check_shard(Index rank, Index ranks, const Positions& cu_seqlens,
+                                   const Positions& starts) noexcept {
+    if (const Status s = check_ranks(ranks, cu_seqlens); !s.ok()) return s;
+    if (rank < 0 || rank >= ranks) return invalid("rank is {}; it must be from 0 to {}.", {rank, ranks - 1});
+    return check_packed(cu_seqlens, starts);
+}
+
+/// For lists that were checked.
+ROPE_ABI inline Index tokens_of(const Positions& cu_seqlens, Index ranks) noexcept {
+    return cu_seqlens[cu_seqlens.count() - 1] / ranks;
+}
+
+ROPE_ABI inline Status check_memory(const Index* to, Index tokens, Index wanted) noexcept {
+    if (tokens != wanted) return invalid("tokens is {}; cu_seqlens makes it {}.", {tokens, wanted});
+    if (to == nullptr && wanted > 0) return invalid("to is a null pointer; it must point to {} numbers.", {wanted});
+    return Status();
+}
+
+ROPE_ABI inline void write_packed(const Positions& cu_seqlens, const Positions& starts, Index* to) noexcept {
+    for (Index i = 0; i + 1 < cu_seqlens.count(); ++i) {
+        const Index start = start_of(starts, i), length = cu_seqlens[i + 1] - cu_seqlens[i];
+        for (Index s = 0; s < length; ++s) *to++ = start + s;
+    }
+}
+
+ROPE_ABI inline void write_shard(Index rank, Index ranks, const Positions& cu_seqlens, const Positions& starts,
+                                 Index* to) noexcept {
+    for (Index i = 0; i + 1 < cu_seqlens.count(); ++i) {
+        const Index start = start_of(starts, i), part = (cu_seqlens[i + 1] - cu_seqlens[i]) / (2 * ranks);
+        for (const Index which : {rank, 2 * ranks - 1 - rank})
+            for (Index s = 0; s < part; ++s) *to++ = start + which * part + s;
+    }
+}
+
+}  // namespace detail
+
+ROPE_ABI inline std::vector<Index> image_grid(Index height, Index width, const GridOrder& order, Index first) {
+    if (!detail::ok_or_raise(detail::check_grid(height, width, order))) return {};
+    if (!detail::ok_or_raise(detail::check_first("first", first, std::max(height, width)))) return {};
+    return detail::fill_grid<Index>(height, width, order, [first](Index i, Index) { return first + i; });
+}
+
+ROPE_ABI inline std::vector<double> image_grid_centred(Index height, Index width, const GridOrder& order) {
+    if (!detail::ok_or_raise(detail::check_grid(height, width, order))) return {};
+    // 2(i + 0.5)/n - 1 as one quotient, rounded once; `opaque` keeps -ffast-math from taking a reciprocal.
+    return detail::fill_grid<double>(height, width, order, [](Index i, Index n) {
+        return static_cast<double>(2 * i + 1 - n) / detail::hide_from_optimizer(static_cast<double>(n));
+    });
+}
+
+ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index width, Index first_frame,
+                                              Index first_row, Index first_column) {
+    const Index first[3] = {first_frame, first_row, first_column}, extents[3] = {frames, height, width};
+    constexpr const char* extent_names[3] = {"frames", "height", "width"};
+    constexpr const char* first_names[3] = {"first_frame", "first_row", "first_column"};
+    for (int axis = 0; axis < 3; ++axis) {
+        if (!detail::ok_or_raise(detail::check_extent(extent_names[axis], extents[axis]))) return {};
+        if (!detail::ok_or_raise(detail::check_first(first_names[axis], first[axis], extents[axis]))) return {};
+    }
+    if (height > detail::kMaxTokens / frames || width > detail::kMaxTokens / frames / height) {
+        detail::ok_or_raise(detail::invalid("The grid has {} * {} * {} patches; there are at most {} in all.",
+                                            {frames, height, width, detail::kMaxTokensText}));
+        return {};
+    }
+    const Index tokens = frames * height * width;
+    std::vector<Index> positions(static_cast<std::size_t>(3 * tokens));
+    detail::write_video(
+        frames, height, width, first, [](Index t) { return t; }, positions.data(), tokens);
+    return positions;
+}
+
+ROPE_ABI inline PromptPositions mrope_prompt(const List<PromptSpan>& spans, Index start) {
+    Index tokens = 0, next = 0;
+    if (!detail::ok_or_raise(detail::measure_prompt(spans, start, tokens, next))) return {};
+    PromptPositions result = {std::vector<Index>(static_cast<std::size_t>(3 * tokens)), tokens, next - tokens};
+    Index* to = result.positions.data();
+    for (const PromptSpan& span : spans) {
+        const auto time_of = [&span](Index t) { return static_cast<Index>(detail::frame_time(span, t)); };
+        if (!detail::is_text(span))
+            detail::write_video(span.frames, span.height, span.width, {start, start, start}, time_of, to, tokens);
+        for (Index s = 0; s < span.text; ++s) to[s] = to[tokens + s] = to[2 * tokens + s] = start + s;
+        to += detail::tokens_of(span);
+        start += detail::extent_of(span);
+    }
+    return result;
+}
+
+ROPE_ABI inline std::vector<Index> packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts) {
+    if (!detail::ok_or_raise(detail::check_packed(cu_seqlens, starts))) return {};
+    std::vector<Index> result(static_cast<std::size_t>(detail::tokens_of(cu_seqlens, 1)));
+    detail::write_packed(cu_seqlens, starts, result.data());
+    return result;
+}
+ROPE_ABI inline void packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts, Index* to,
+                                      Index tokens) {
+    if (!detail::ok_or_raise(detail::check_packed(cu_seqlens, starts))) return;
+    if (!detail::ok_or_raise(detail::check_memory(to, tokens, detail::tokens_of(cu_seqlens, 1)))) return;
+    detail::write_packed(cu_seqlens, starts, to);
+}
+
+ROPE_ABI inline std::vector<Index> context_parallel_positions(Index rank, Index ranks, PositionsArgument&& cu_seqlens,
+                                                              PositionsArgument&& starts) {
+    if (!detail::ok_or_raise(detail::check_shard(rank, ranks, cu_seqlens, starts))) return {};
+    std::vector<Index> result(static_cast<std::size_t>(detail::tokens_of(cu_seqlens, ranks)));
+    detail::write_shard(rank, ranks, cu_seqlens, starts, result.data());
+    return result;
+}
+ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, PositionsArgument&& cu_seqlens) {
+    const Positions& all = cu_seqlens;
+    if (!detail::ok_or_raise(detail::check_ranks(ranks, all))) return {};
+    std::vector<Index> result(static_cast<std::size_t>(all.count()));
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = all[static_cast<Index>(i)] / ranks;
+    return result;
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"
