@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# cmake -DCOMPILER=g++ -DINCLUDE=... -DSOURCE=tests/build_matrix/calls.cpp -DWORK=... -P portable_loops.cmake
+# cmake -DCOMPILER=g++ -DINCLUDE=... -DSOURCE=tests/builds/build_matrix/calls.cpp -DWORK=... -P portable_loops.cmake
 # At -O2, g++ makes vectors of the portable loops, which is what machines without an instruction set of their own have.
 file(MAKE_DIRECTORY ${WORK})
 execute_process(COMMAND ${COMPILER} -std=c++17 -O2 -I${INCLUDE} -S ${SOURCE} -o ${WORK}/calls.s COMMAND_ERROR_IS_FATAL ANY)

@@ -24,10 +24,11 @@ sets_for() {
 build_and_run() {
     local level=-O1
     if [ "$2" = bits_are_as_stored ]; then level=-O0; fi  # it runs for a moment, so compiling is what takes time
-    # A header of tests/support may have a source beside it.
-    local more
-    more=$(grep -oE 'support/[a-z_0-9]+\.hpp' "tests/$2.cpp" | sed 's|hpp$|cpp|; s|^|tests/|' | xargs ls 2>/dev/null) || true
-    $CXX $flags $4 $level -include "$work/headers.hpp" -I"$1" "tests/$2.cpp" $more "$work/main.o" -lrapidcheck -lmpfr -lgmp -pthread -o "$3" >"$3.log" 2>&1 || return 2
+    # Each test is in one of the rooms. A header of tests/support may have a source beside it.
+    local source more
+    source=$(ls tests/*/"$2.cpp")
+    more=$(grep -oE 'support/[a-z_0-9/]+\.hpp' "$source" | sed 's|hpp$|cpp|; s|^|tests/|' | xargs ls 2>/dev/null) || true
+    $CXX $flags $4 $level -include "$work/headers.hpp" -I"$1" "$source" $more "$work/main.o" -lrapidcheck -lmpfr -lgmp -pthread -o "$3" >"$3.log" 2>&1 || return 2
     timeout 60 "$3" >"$3.log" 2>&1 && return 0 || return 1  # a test that hangs has noticed, too
 }
 
@@ -55,9 +56,9 @@ check_unbroken() {
 }
 export -f sets_for build_and_run try check_unbroken
 
-$CXX $flags -c tests/support/main.cpp -o "$work/main.o"
+$CXX $flags -c tests/support/once/main.cpp -o "$work/main.o"
 # What all tests include of others, parsed once. The library is not in it.
-echo '#include "support/headers.hpp"' >"$work/headers.hpp"
+echo '#include "support/once/headers.hpp"' >"$work/headers.hpp"
 mkdir "$work/headers.hpp.gch"  # one for each level
 for level in -O0 -O1; do $CXX $flags $level -x c++-header "$work/headers.hpp" -o "$work/headers.hpp.gch/$level"; done
 lines=$(sed -n 's/^== //p' tests/mutations/list.txt | tr -d ' ')  # name|file|test

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+# Tests on a machine that is not this one, by a cross compiler and qemu-user.
+# cmake -DMACHINE=aarch64 -DINCLUDE=... -DEIGEN=... -DCATCH=... -DTESTS=... -DWORK=... -P foreign.cmake
+# Those tests that need no library but Catch2's single header, as one program: kernels, bits, views, errors. What is
+# compared with MPFR stays native.
+set(tests
+    results/bits_are_as_stored
+    results/bits_are_the_same_on_every_machine
+    results/bits_are_those_of_the_formula
+    results/bits_do_not_depend_on_strides
+    results/sixteen_bit_types
+    call/no_byte_outside_is_touched
+    call/eigen_views
+    positions/positions_of_every_kind
+    errors/bad_configurations_are_refused
+    errors/bad_tensors_are_refused)
+
+find_program(COMPILER ${MACHINE}-linux-gnu-g++)
+find_program(QEMU NAMES qemu-${MACHINE} qemu-${MACHINE}-static)
+if(NOT COMPILER)
+  message("SKIPPED: no compiler for ${MACHINE}. Debian has it as g++-${MACHINE}-linux-gnu.")
+  return()
+endif()
+if(NOT QEMU)
+  message("SKIPPED: no qemu-${MACHINE}. Debian has it as qemu-user.")
+  return()
+endif()
+if(NOT EXISTS ${CATCH}/catch2/catch.hpp)
+  message("SKIPPED: no single header of Catch2 2.13. Debian 12 has it as catch2.")
+  return()
+endif()
+
+# The folder of Catch2 may be that of this machine's C library, whose headers must not be found.
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK}/others)
+file(CREATE_LINK ${CATCH}/catch2 ${WORK}/others/catch2 SYMBOLIC)
+set(flags -std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror -I${TESTS} -I${INCLUDE})
+foreach(folder IN LISTS EIGEN ITEMS ${WORK}/others)
+  list(APPEND flags -isystem ${folder})
+endforeach()
+
+function(compile from to)
+  execute_process(COMMAND ${COMPILER} ${flags} ${ARGN} ${from} -o ${WORK}/${to} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+# Compiled once: Catch2's main, and every kernel. Parsed once: what most tests begin with.
+compile(${TESTS}/support/once/main.cpp main.o -O0 -c)
+compile(${TESTS}/support/once/kernels.cpp kernels.o -O2 -c)
+file(WRITE ${WORK}/first.hpp "#include \"support/catch.hpp\"\n#include <rope/rope.hpp>\n#include \"support/once/kernels.hpp\"\n")
+compile(${WORK}/first.hpp first.hpp.gch -O1 -x c++-header)
+set(objects ${WORK}/main.o ${WORK}/kernels.o)
+foreach(test IN LISTS tests)
+  get_filename_component(name ${test} NAME)
+  compile(${TESTS}/${test}.cpp ${name}.o -O1 -Winvalid-pch -include ${WORK}/first.hpp -c)
+  list(APPEND objects ${WORK}/${name}.o)
+endforeach()
+# Static: qemu then needs none of the machine's libraries.
+execute_process(COMMAND ${COMPILER} -static ${objects} -o ${WORK}/tests COMMAND_ERROR_IS_FATAL ANY)
+# Every NaN there is takes minutes here and seconds natively; other tests here have thousands of them.
+execute_process(COMMAND ${QEMU} ${WORK}/tests --durations yes "~no float NaN is lost*"
+                OUTPUT_VARIABLE out RESULT_VARIABLE failed)
+message("${out}")
+if(failed OR NOT out MATCHES "All tests passed")
+  message(FATAL_ERROR "on ${MACHINE}: ${failed}")
+endif()

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// The steps on q, k and v other than the rotation, from config.json: norms of heads, factors, the softmax's scale,
+// whose keys are read. One test for each way in which models differ; expected is what transformers 5.24 does.
+#include <rope/core.hpp>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/exact/mpfr.hpp"
+#include "support/readers/hf_files.hpp"
+#include "support/readers/hf_models.hpp"
+#include "support/readers/read_hf_config.hpp"
+
+namespace {
+
+using rope::HeadNorm;
+using rope::HeadSteps;
+using rope::Index;
+using rope::ModelConfig;
+using rope::NormKind;
+using rope::NormWeight;
+using support::config_of;
+using support::gemma4;
+using support::is_close;
+using support::Json;
+using support::published;
+using support::read;
+using support::Real;
+using support::refused;
+
+bool is_norm(const HeadNorm& got, NormKind kind, NormWeight weight, double eps) {
+    return got.kind == kind && got.weight == weight && got.eps == eps;
+}
+bool has_no_norm(const HeadSteps& s) {
+    return s.q.kind == NormKind::none && s.k.kind == NormKind::none && s.v.kind == NormKind::none;
+}
+HeadSteps steps(const Json& j, Index layer = 0) {
+    const ModelConfig m = read(j);
+    REQUIRE(m.steps.size() == support::size(m.layers()));
+    return m.steps[support::size(layer)];
+}
+
+}  // namespace
+
+TEST_CASE("steps: Qwen3 norms each head before it turns, with one weight, and rounds twice") {
+    const HeadSteps s = steps(config_of("qwen3", 2, {{"rms_norm_eps", 1e-5}}), 1);
+    for (const HeadNorm& norm : {s.q, s.k}) {
+        CHECK(is_norm(norm, NormKind::rms, NormWeight::head_dim, 1e-5));
+        CHECK(norm.rounds_twice);
+        CHECK_FALSE((norm.is_after_rotation || norm.adds_one || norm.has_bias));
+    }
+    CHECK(s.v.kind == NormKind::none);
+    CHECK(is_close(s.softmax_scale, pow(Real(128.0), Real(-0.5))));
+    CHECK((s.q_factor == 1.0 && s.k_factor == 1.0 && s.v_factor == 1.0 && s.clip == 0.0));
+    CHECK(s.keys_of_layer == 1);
+    CHECK(steps(config_of("qwen3", 1)).q.eps == 1e-6);
+    CHECK(has_no_norm(steps(config_of("llama", 1, {{"rms_norm_eps", 1e-5}}))));
+}
+
+TEST_CASE("steps: the weights of Gemma 3's norms have 1 added, and its softmax a scale of its own") {
+    const Json j = config_of("gemma3_text", 6);
+    CHECK((steps(j).q.adds_one && steps(j).k.adds_one));
+    CHECK_FALSE(steps(j).q.rounds_twice);
+    CHECK(steps(j).softmax_scale == 0.0625);  // 256^-0.5, though heads have 128 features
+    CHECK(is_close(steps(config_of("gemma3_text", 6, {{"query_pre_attn_scalar", 168}})).softmax_scale,
+                   pow(Real(168.0), Real(-0.5))));
+    CHECK(steps(config_of("granite", 1, {{"attention_multiplier", 0.0078125}})).softmax_scale == 0.0078125);
+}
+
+TEST_CASE("steps: OLMo 2 norms all heads of a token at once") {
+    for (const char* type : {"olmo2", "olmoe", "minimax_m2"}) {
+        const HeadSteps s = steps(config_of(type, 1, {{"rms_norm_eps", 1e-4}}));
+        CHECK(is_norm(s.q, NormKind::rms, NormWeight::all_heads, 1e-4));
+        CHECK(is_norm(s.k, NormKind::rms, NormWeight::all_heads, 1e-4));
+        CHECK(s.q.rounds_twice == (std::string(type) != "olmo2"));
+    }
+}
+
+TEST_CASE("steps: Llama 4 norms after the rotation, without a weight, and only where it rotates") {
+    const Json j = config_of("llama4_text", 4);
+    CHECK(is_norm(steps(j, 2).q, NormKind::rms, NormWeight::none, 1e-5));
+    CHECK((steps(j, 2).q.is_after_rotation && steps(j, 2).k.is_after_rotation));
+    CHECK(read(j).layer(3) == nullptr);
+    CHECK(has_no_norm(steps(j, 3)));
+    CHECK(has_no_norm(steps(config_of("llama4_text", 4, {{"use_qk_norm", false}}), 2)));
+}
+
+TEST_CASE("steps: HunYuan norms after the rotation, with a weight") {
+    const HeadSteps s = steps(config_of("hunyuan_v1_dense", 1));
+    CHECK(is_norm(s.q, NormKind::rms, NormWeight::head_dim, 1e-5));
+    CHECK((s.q.is_after_rotation && s.k.is_after_rotation && s.q.rounds_twice));
+}
+
+TEST_CASE("steps: Command R+ has a weight per head, if use_qk_norm says so") {
+    const HeadSteps s = steps(config_of("cohere", 1, {{"use_qk_norm", true}, {"layer_norm_eps", 1e-6}}));
+    CHECK(is_norm(s.q, NormKind::layer_norm, NormWeight::heads_x_head_dim, 1e-6));
+    CHECK_FALSE(s.q.has_bias);
+    CHECK(has_no_norm(steps(config_of("cohere", 1))));
+}
+
+TEST_CASE("steps: a norm's eps stands under the key of the type") {
+    CHECK(
+        steps(config_of("lfm2", 1, {{"full_attn_idxs", Json::array({0})}, {"norm_eps", 1e-4}, {"rms_norm_eps", 1e-3}}))
+            .q.eps == 1e-4);
+    CHECK(steps(config_of("stablelm", 1, {{"qk_layernorm", true}, {"layer_norm_eps", 1e-4}})).q.eps == 1e-4);
+    CHECK(steps(config_of("dory", 1, {{"rms_norm_eps", 1e-3}})).q.eps == 1e-6);  // its code has a number of its own
+    CHECK(steps(config_of("dory", 1)).q.kind == NormKind::l2);
+    CHECK(refused(config_of("qwen3", 1, {{"rms_norm_eps", -1.0}})) ==
+          "rms_norm_eps is -1.0; it must be a number from 0 to 1.");
+}
+
+TEST_CASE("steps: Gemma 4 norms values, too, and leaves the softmax's scale to its norms") {
+    const HeadSteps s = steps(gemma4(6, {{"rms_norm_eps", 1e-5}}));
+    CHECK(is_norm(s.q, NormKind::rms, NormWeight::head_dim, 1e-5));
+    CHECK(is_norm(s.v, NormKind::rms, NormWeight::none, 1e-5));
+    CHECK_FALSE(s.q.adds_one);
+    CHECK(s.softmax_scale == 1.0);
+}
+
+TEST_CASE("steps: with attention_k_eq_v the values of Gemma 4's full layers come from the projection of the keys") {
+    const auto shared = [](bool is) {
+        return gemma4(6, {{"attention_k_eq_v", is}, {"num_global_key_value_heads", 1}, {"global_head_dim", 512}});
+    };
+    for (Index i = 0; i < 6; ++i) CHECK(steps(shared(true), i).values_from_key_projection == (i == 5));
+    for (Index i = 0; i < 6; ++i) CHECK_FALSE(steps(shared(false), i).values_from_key_projection);
+    CHECK(read(shared(true)).heads[5].k == 1);
+    CHECK(read(shared(false)).heads[5].k == 2);
+    CHECK_FALSE(steps(shared(true), 5).keys_are_values);
+}
+
+TEST_CASE("steps: the last layers of Gemma 4 read the keys of the last one of their kind that has any") {
+    const ModelConfig got = read(gemma4(12, {{"num_kv_shared_layers", 4}}));
+    const std::vector<Index> expected = {0, 1, 2, 3, 4, 5, 6, 7, 7, 7, 7, 5};
+    for (Index i = 0; i < 12; ++i) CHECK(got.steps[support::size(i)].keys_of_layer == expected[support::size(i)]);
+    for (Index i = 0; i < 12; ++i) CHECK(steps(gemma4(12, {{"num_kv_shared_layers", 0}}), i).keys_of_layer == i);
+}
+
+TEST_CASE("steps: kv_source_layers names the layer whose keys are read, which is none that comes later") {
+    const Json latent = {{"qk_rope_head_dim", 64}, {"qk_nope_head_dim", 64}, {"kv_source_layers", {0, 1, 1, 3}}};
+    const Json j = config_of("mistral_large4_text", 4, latent);
+    const std::vector<Index> expected = {0, 1, 1, 3};
+    for (Index i = 0; i < 4; ++i) CHECK(steps(j, i).keys_of_layer == expected[support::size(i)]);
+    Json later = j;
+    later["kv_source_layers"] = {0, 2, 1, 3};
+    CHECK(refused(later) == "kv_source_layers[1] is 2; it must be the number of this layer or of one before it.");
+}
+
+TEST_CASE("steps: factors on values, keys and both, and the clip") {
+    CHECK(steps(config_of("mimo_v2_flash", 6, {{"attention_value_scale", 0.5}})).v_factor == 0.5);
+    CHECK(steps(config_of("mimo_v2_flash", 6)).v_factor == 0.707);
+    CHECK(steps(config_of("falcon_h1", 1, {{"key_multiplier", 0.0625}})).k_factor == 0.0625);
+    CHECK(steps(config_of("falcon_h1", 1)).k_factor == 1.0);
+    const HeadSteps filter = steps(config_of("openai_privacy_filter", 1, {{"head_dim", 64}}));
+    CHECK((filter.q_factor == filter.k_factor && filter.factors_follow_rotation && filter.softmax_scale == 1.0));
+    CHECK(is_close(filter.q_factor, pow(Real(64.0), Real(-0.25))));
+    CHECK(steps(config_of("dbrx", 1, {{"attn_config", {{"clip_qkv", 8}, {"rope_theta", 1e4}}}})).clip == 8.0);
+    CHECK(steps(config_of("olmo", 1, {{"clip_qkv", 6.5}})).clip == 6.5);
+    CHECK(steps(config_of("roformer", 1, {{"rotary_value", true}})).rotates_values);
+    CHECK_FALSE(steps(config_of("roformer", 1)).rotates_values);
+}
+
+TEST_CASE("steps: the softmax of latent attention is scaled by the whole head, and by YaRN's magnitude twice") {
+    const Json latent = {{"qk_rope_head_dim", 64}, {"qk_nope_head_dim", 128}};
+    CHECK(is_close(steps(config_of("deepseek_v3", 1, latent)).softmax_scale, pow(Real(192.0), Real(-0.5))));
+    const ModelConfig v3 = published("DeepSeek-V3");
+    const Real g = support::magnitude_of_yarn(40.0);
+    REQUIRE(v3.steps.size() == 61);
+    CHECK(is_close(v3.steps[60].softmax_scale, pow(Real(192.0), Real(-0.5)) * g * g));
+}
+
+TEST_CASE("steps: one tensor is keys and values in DeepSeek-V4, and only they have a weight") {
+    for (const HeadSteps& s : published("DeepSeek-V4-Flash").steps) {
+        CHECK(s.keys_are_values);
+        CHECK(is_norm(s.q, NormKind::rms, NormWeight::none, 1e-6));
+        CHECK(is_norm(s.k, NormKind::rms, NormWeight::head_dim, 1e-6));
+        CHECK(is_close(s.softmax_scale, pow(Real(512.0), Real(-0.5))));
+    }
+    CHECK_FALSE(published("DeepSeek-V3").steps[0].keys_are_values);
+}
+
+TEST_CASE("steps: q of LongCat is multiplied by the root of hidden_size over q_lora_rank") {
+    const Json j =
+        config_of("longcat_flash", 2, {{"hidden_size", 6144}, {"q_lora_rank", 1536}, {"qk_rope_head_dim", 64}});
+    CHECK(steps(j).q_factor == 2.0);
+    CHECK(steps(j).k_factor == 1.0);
+}
+
+TEST_CASE("steps: of dots3, keys alone have a norm; Zaya's heads have the length sqrt(head_dim)") {
+    const HeadSteps s = steps(config_of("dots3_note_text", 3, {{"qk_rope_head_dim", 64}}));
+    CHECK(s.q.kind == NormKind::none);
+    CHECK(is_norm(s.k, NormKind::rms, NormWeight::head_dim, 1e-6));
+    CHECK(is_norm(steps(config_of("zaya", 2)).q, NormKind::rms, NormWeight::none, 0.0));
+}
+
+TEST_CASE("steps: Gemma 3n shares the keys of its last 15 layers, where the file does not say how many") {
+    const ModelConfig m = read(config_of("gemma3n_text", 30));
+    CHECK(m.steps[14].keys_of_layer == 14);
+    CHECK(m.steps[15].keys_of_layer == 13);
+    CHECK(m.steps[19].keys_of_layer == 14);
+    CHECK(
+        support::warns_of(m, "num_kv_shared_layers is missing; 15 was taken, the default of model_type gemma3n_text."));
+}
+
+TEST_CASE("steps: all layers of a drafter read another model's keys") {
+    const ModelConfig m = read(gemma4(6, {{"num_kv_shared_layers", 6}}));
+    for (const HeadSteps& s : m.steps) CHECK(s.keys_of_layer == -1);
+    CHECK(refused(gemma4(6, {{"num_kv_shared_layers", 7}})) ==
+          "num_kv_shared_layers is 7; it must be no more than there are layers.");
+    CHECK(refused(gemma4(6, {{"kv_source_layers", {0}}})) ==
+          "kv_source_layers has 1 entries; it must have one per layer (6).");
+}
