@@ -14,7 +14,7 @@ ROPE_ISA_ENTRY(avx2)
 #            pragma GCC push_options
 #            pragma GCC target("avx2,fma,f16c")
 #        endif
-#        include "vectors.hpp"
+#        include "registers.hpp"
 #        include ROPE_FOR_EACH_ISA
 #        if defined(__clang__)
 #            pragma clang attribute pop

@@ -16,11 +16,7 @@ ROPE_ISA_ENTRY(avx512)
 #            pragma GCC push_options
 #            pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
 #        endif
-#        ifndef ROPE_AVX512_VECTORS
-#            define ROPE_AVX512_VECTORS
-#            include "registers.hpp"
-#            include "vectors.hpp"
-#        endif
+#        include "registers.hpp"
 #        include ROPE_FOR_EACH_ISA
 #        if defined(__clang__)
 #            pragma clang attribute pop

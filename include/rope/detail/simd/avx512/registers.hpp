@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The instructions that vectors.hpp is written in, each by its intrinsic. ../emulated/registers.hpp has the same in
-// plain C++. Where an intrinsic without a mask begins from an undefined register, g++ 12 warns; then it is the one
-// with a mask of all lanes.
+// The instructions of AVX-512 that lanes.hpp and ../vectors.hpp are written in, each by its intrinsic.
+// ../emulated/registers.hpp has the same in plain C++. Where an intrinsic without a mask begins from an undefined
+// register, g++ 12 warns; then it is the one with a mask of all lanes.
+//
+// bfloat16 is rounded by integers: the instruction for it (AVX512_BF16) makes subnormal numbers zero, and would give
+// other bits than every other set.
 #pragma once
 
 namespace rope {
@@ -43,21 +46,11 @@ ROPE_INLINE void store_shorts(void* p, Shorts x) noexcept { _mm256_storeu_si256(
 ROPE_INLINE void store_shorts(void* p, Shorts x, Mask16 m) noexcept { _mm256_mask_storeu_epi16(p, m, x); }
 ROPE_INLINE void store_as_floats(float* p, Doubles x) noexcept { _mm256_storeu_ps(p, _mm512_maskz_cvtpd_ps(kAll8, x)); }
 
-/// x, in a register, read once.
-ROPE_INLINE Floats in_register(Floats x) noexcept {
+template <class R>
+ROPE_INLINE R in_register(R x) noexcept {
     __asm__("" : "+v"(x));
     return x;
 }
-ROPE_INLINE Doubles in_register(Doubles x) noexcept {
-    __asm__("" : "+v"(x));
-    return x;
-}
-ROPE_INLINE Words in_register(Words x) noexcept {
-    __asm__("" : "+v"(x));
-    return x;
-}
-
-/// Both are in registers before anything is computed from what comes back.
 template <class R>
 ROPE_INLINE void in_registers(R& a, R& b) noexcept {
     __asm__("" : "+v"(a), "+v"(b));
@@ -65,20 +58,20 @@ ROPE_INLINE void in_registers(R& a, R& b) noexcept {
 
 // ---- floats ----
 
+ROPE_INLINE float fma(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
 ROPE_INLINE Floats all(float x) noexcept { return _mm512_set1_ps(x); }
 ROPE_INLINE Floats add(Floats a, Floats b) noexcept { return _mm512_add_ps(a, b); }
 ROPE_INLINE Floats multiply(Floats a, Floats b) noexcept { return _mm512_mul_ps(a, b); }
-ROPE_INLINE Floats fused_add(Floats a, Floats b, Floats c) noexcept { return _mm512_fmadd_ps(a, b, c); }
-ROPE_INLINE Floats fused_subtract(Floats a, Floats b, Floats c) noexcept { return _mm512_fmsub_ps(a, b, c); }
-ROPE_INLINE Floats fused_subtract_add(Floats a, Floats b, Floats c) noexcept { return _mm512_fmaddsub_ps(a, b, c); }
-/// Neighbours exchanged.
+ROPE_INLINE Floats fma(Floats a, Floats b, Floats c) noexcept { return _mm512_fmadd_ps(a, b, c); }
+ROPE_INLINE Floats fms(Floats a, Floats b, Floats c) noexcept { return _mm512_fmsub_ps(a, b, c); }
+ROPE_INLINE Floats fmaddsub(Floats a, Floats b, Floats c) noexcept { return _mm512_fmaddsub_ps(a, b, c); }
 ROPE_INLINE Floats swap_adjacent(Floats x) noexcept {
     return _mm512_maskz_permute_ps(kAll16, x, _MM_SHUFFLE(2, 3, 0, 1));
 }
 /// Each lane of `order` names the lane of x that comes there.
-ROPE_INLINE Floats permuted(Floats x, Words order) noexcept { return _mm512_maskz_permutexvar_ps(kAll16, order, x); }
+ROPE_INLINE Floats permute(Floats x, Words order) noexcept { return _mm512_maskz_permutexvar_ps(kAll16, order, x); }
 /// The same of 32 lanes: those of a, then those of b.
-ROPE_INLINE Floats permuted(Floats a, Floats b, Words order) noexcept { return _mm512_permutex2var_ps(a, order, b); }
+ROPE_INLINE Floats permute(Floats a, Floats b, Words order) noexcept { return _mm512_permutex2var_ps(a, order, b); }
 ROPE_INLINE Floats from_half(Shorts x) noexcept { return _mm512_maskz_cvtph_ps(kAll16, x); }
 ROPE_INLINE Shorts to_half(Floats x) noexcept {
     return _mm512_maskz_cvtps_ph(kAll16, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -86,13 +79,14 @@ ROPE_INLINE Shorts to_half(Floats x) noexcept {
 
 // ---- doubles ----
 
+ROPE_INLINE double fma(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
 ROPE_INLINE Doubles all(double x) noexcept { return _mm512_set1_pd(x); }
 ROPE_INLINE Doubles add(Doubles a, Doubles b) noexcept { return _mm512_add_pd(a, b); }
 ROPE_INLINE Doubles subtract(Doubles a, Doubles b) noexcept { return _mm512_sub_pd(a, b); }
 ROPE_INLINE Doubles multiply(Doubles a, Doubles b) noexcept { return _mm512_mul_pd(a, b); }
-ROPE_INLINE Doubles fused_add(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmadd_pd(a, b, c); }
-ROPE_INLINE Doubles fused_subtract(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmsub_pd(a, b, c); }
-ROPE_INLINE Doubles fused_subtract_add(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmaddsub_pd(a, b, c); }
+ROPE_INLINE Doubles fma(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmadd_pd(a, b, c); }
+ROPE_INLINE Doubles fms(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmsub_pd(a, b, c); }
+ROPE_INLINE Doubles fmaddsub(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmaddsub_pd(a, b, c); }
 ROPE_INLINE Doubles swap_adjacent(Doubles x) noexcept { return _mm512_maskz_permute_pd(kAll8, x, 0x55); }
 /// Lanes 0, 0, 1, 1, 2, 2, 3, 3.
 ROPE_INLINE Doubles dup_lower(Doubles x) noexcept {
@@ -106,21 +100,24 @@ ROPE_INLINE Floats floats(Words x) noexcept { return _mm512_castsi512_ps(x); }
 ROPE_INLINE Words all_words(unsigned x) noexcept { return _mm512_set1_epi32(static_cast<int>(x)); }
 ROPE_INLINE Words load_order(const int* p) noexcept { return _mm512_loadu_si512(p); }
 ROPE_INLINE Words add(Words a, Words b) noexcept { return _mm512_add_epi32(a, b); }
-ROPE_INLINE Words both(Words a, Words b) noexcept { return _mm512_and_si512(a, b); }
-ROPE_INLINE Words either(Words a, Words b) noexcept { return _mm512_or_si512(a, b); }
-ROPE_INLINE Words up_16(Words x) noexcept { return _mm512_maskz_slli_epi32(kAll16, x, 16); }
-ROPE_INLINE Words down_16(Words x) noexcept { return _mm512_maskz_srli_epi32(kAll16, x, 16); }
+ROPE_INLINE Words bit_and(Words a, Words b) noexcept { return _mm512_and_si512(a, b); }
+ROPE_INLINE Words bit_or(Words a, Words b) noexcept { return _mm512_or_si512(a, b); }
+ROPE_INLINE Words shift_left_16(Words x) noexcept { return _mm512_maskz_slli_epi32(kAll16, x, 16); }
+ROPE_INLINE Words shift_right_16(Words x) noexcept { return _mm512_maskz_srli_epi32(kAll16, x, 16); }
 /// As signed numbers.
 ROPE_INLINE Mask16 is_greater(Words a, Words b) noexcept { return _mm512_cmpgt_epi32_mask(a, b); }
-/// b where the mask has ones.
-ROPE_INLINE Words chosen(Mask16 m, Words a, Words b) noexcept { return _mm512_mask_blend_epi32(m, a, b); }
+ROPE_INLINE Words blend(Mask16 m, Words a, Words b) noexcept { return _mm512_mask_blend_epi32(m, a, b); }
 /// The same of 16 bits each.
-ROPE_INLINE Words chosen_16(Mask32 m, Words a, Words b) noexcept { return _mm512_mask_blend_epi16(m, a, b); }
-ROPE_INLINE Words widened(Shorts x) noexcept { return _mm512_maskz_cvtepu16_epi32(kAll16, x); }
+ROPE_INLINE Words blend_16(Mask32 m, Words a, Words b) noexcept { return _mm512_mask_blend_epi16(m, a, b); }
+ROPE_INLINE Words widen(Shorts x) noexcept { return _mm512_maskz_cvtepu16_epi32(kAll16, x); }
 /// The lower 16 bits of each.
-ROPE_INLINE Shorts narrowed(Words x) noexcept { return _mm512_maskz_cvtepi32_epi16(kAll16, x); }
+ROPE_INLINE Shorts narrow(Words x) noexcept { return _mm512_maskz_cvtepi32_epi16(kAll16, x); }
 
 }  // namespace avx512
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "lanes.hpp"
+
+#include "../vectors.hpp"

@@ -9,12 +9,7 @@ ROPE_ISA_ENTRY(emulated)
 #    else
 #        define ROPE_ISA emulated
 #        define ROPE_FALLBACK_ISA avx2
-#        ifndef ROPE_EMULATED_VECTORS
-#            define ROPE_EMULATED_VECTORS
-#            include "registers.hpp"
-
-#            include "../avx512/vectors.hpp"
-#        endif
+#        include "registers.hpp"
 #        include ROPE_FOR_EACH_ISA
 #        undef ROPE_FALLBACK_ISA
 #        undef ROPE_ISA

@@ -85,8 +85,8 @@ ROPE_ABI void in_registers(R&, R&) noexcept {}
 
 // ---- floats and doubles ----
 
-ROPE_ABI inline float fused(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
-ROPE_ABI inline double fused(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
+ROPE_INLINE float fma(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
+ROPE_INLINE double fma(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
 
 ROPE_ABI inline Floats all(float x) noexcept {
     Floats r;
@@ -114,20 +114,18 @@ ROPE_ABI inline Register<E, n> multiply(Register<E, n> a, const Register<E, n>& 
     return a;
 }
 template <class E, std::size_t n>
-ROPE_ABI inline Register<E, n> fused_add(Register<E, n> a, const Register<E, n>& b, const Register<E, n>& c) noexcept {
-    for (std::size_t i = 0; i < n; ++i) a.lane[i] = fused(a.lane[i], b.lane[i], c.lane[i]);
+ROPE_ABI inline Register<E, n> fma(Register<E, n> a, const Register<E, n>& b, const Register<E, n>& c) noexcept {
+    for (std::size_t i = 0; i < n; ++i) a.lane[i] = fma(a.lane[i], b.lane[i], c.lane[i]);
     return a;
 }
 template <class E, std::size_t n>
-ROPE_ABI inline Register<E, n> fused_subtract(Register<E, n> a, const Register<E, n>& b,
-                                              const Register<E, n>& c) noexcept {
-    for (std::size_t i = 0; i < n; ++i) a.lane[i] = fused(a.lane[i], b.lane[i], -c.lane[i]);
+ROPE_ABI inline Register<E, n> fms(Register<E, n> a, const Register<E, n>& b, const Register<E, n>& c) noexcept {
+    for (std::size_t i = 0; i < n; ++i) a.lane[i] = fma(a.lane[i], b.lane[i], -c.lane[i]);
     return a;
 }
 template <class E, std::size_t n>
-ROPE_ABI inline Register<E, n> fused_subtract_add(Register<E, n> a, const Register<E, n>& b,
-                                                  const Register<E, n>& c) noexcept {
-    for (std::size_t i = 0; i < n; ++i) a.lane[i] = fused(a.lane[i], b.lane[i], i % 2 == 0 ? -c.lane[i] : c.lane[i]);
+ROPE_ABI inline Register<E, n> fmaddsub(Register<E, n> a, const Register<E, n>& b, const Register<E, n>& c) noexcept {
+    for (std::size_t i = 0; i < n; ++i) a.lane[i] = fma(a.lane[i], b.lane[i], i % 2 == 0 ? -c.lane[i] : c.lane[i]);
     return a;
 }
 template <class E, std::size_t n>
@@ -141,12 +139,12 @@ ROPE_ABI inline Doubles dup_lower(const Doubles& x) noexcept {
     for (int i = 0; i < 8; ++i) r.lane[i] = x.lane[i / 2];
     return r;
 }
-ROPE_ABI inline Floats permuted(const Floats& x, const Words& order) noexcept {
+ROPE_ABI inline Floats permute(const Floats& x, const Words& order) noexcept {
     Floats r;
     for (int i = 0; i < 16; ++i) r.lane[i] = x.lane[order.lane[i] % 16];
     return r;
 }
-ROPE_ABI inline Floats permuted(const Floats& a, const Floats& b, const Words& order) noexcept {
+ROPE_ABI inline Floats permute(const Floats& a, const Floats& b, const Words& order) noexcept {
     Floats r;
     for (int i = 0; i < 16; ++i)
         r.lane[i] = order.lane[i] % 32 < 16 ? a.lane[order.lane[i] % 16] : b.lane[order.lane[i] % 16];
@@ -192,19 +190,19 @@ ROPE_ABI inline Words load_order(const int* p) noexcept {
     std::memcpy(&r, p, sizeof(r));
     return r;
 }
-ROPE_ABI inline Words both(Words a, const Words& b) noexcept {
+ROPE_ABI inline Words bit_and(Words a, const Words& b) noexcept {
     for (int i = 0; i < 16; ++i) a.lane[i] &= b.lane[i];
     return a;
 }
-ROPE_ABI inline Words either(Words a, const Words& b) noexcept {
+ROPE_ABI inline Words bit_or(Words a, const Words& b) noexcept {
     for (int i = 0; i < 16; ++i) a.lane[i] |= b.lane[i];
     return a;
 }
-ROPE_ABI inline Words up_16(Words x) noexcept {
+ROPE_ABI inline Words shift_left_16(Words x) noexcept {
     for (std::uint32_t& lane : x.lane) lane <<= 16;
     return x;
 }
-ROPE_ABI inline Words down_16(Words x) noexcept {
+ROPE_ABI inline Words shift_right_16(Words x) noexcept {
     for (std::uint32_t& lane : x.lane) lane >>= 16;
     return x;
 }
@@ -215,24 +213,24 @@ ROPE_ABI inline Mask16 is_greater(const Words& a, const Words& b) noexcept {
             m = static_cast<Mask16>(m | 1u << i);
     return m;
 }
-ROPE_ABI inline Words chosen(Mask16 m, Words a, const Words& b) noexcept {
+ROPE_ABI inline Words blend(Mask16 m, Words a, const Words& b) noexcept {
     for (int i = 0; i < 16; ++i)
         if (has(m, i)) a.lane[i] = b.lane[i];
     return a;
 }
-ROPE_ABI inline Words chosen_16(Mask32 m, Words a, const Words& b) noexcept {
+ROPE_ABI inline Words blend_16(Mask32 m, Words a, const Words& b) noexcept {
     for (int i = 0; i < 32; ++i) {
         const std::uint32_t part = i % 2 == 0 ? 0x0000ffff : 0xffff0000;
         if (has(m, i)) a.lane[i / 2] = (a.lane[i / 2] & ~part) | (b.lane[i / 2] & part);
     }
     return a;
 }
-ROPE_ABI inline Words widened(const Shorts& x) noexcept {
+ROPE_ABI inline Words widen(const Shorts& x) noexcept {
     Words r;
     for (int i = 0; i < 16; ++i) r.lane[i] = x.lane[i];
     return r;
 }
-ROPE_ABI inline Shorts narrowed(const Words& x) noexcept {
+ROPE_ABI inline Shorts narrow(const Words& x) noexcept {
     Shorts r;
     for (int i = 0; i < 16; ++i) r.lane[i] = static_cast<std::uint16_t>(x.lane[i]);
     return r;
@@ -242,3 +240,6 @@ ROPE_ABI inline Shorts narrowed(const Words& x) noexcept {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "../avx512/lanes.hpp"
+#include "../vectors.hpp"

@@ -8,7 +8,7 @@ ROPE_ISA_ENTRY(neon)
 #    else
 #        include <arm_neon.h>
 #        define ROPE_ISA neon
-#        include "vectors.hpp"
+#        include "registers.hpp"
 #        include ROPE_FOR_EACH_ISA
 #        undef ROPE_ISA
 #    endif

@@ -9,7 +9,7 @@ ROPE_ISA_ENTRY(sse2)
 #    else
 #        include <emmintrin.h>
 #        define ROPE_ISA sse2
-#        include "vectors.hpp"
+#        include "registers.hpp"
 #        include ROPE_FOR_EACH_ISA
 #        undef ROPE_ISA
 #    endif

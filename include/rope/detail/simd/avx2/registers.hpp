@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// The instructions of AVX2, FMA and F16C that ../vectors.hpp is written in. What a set supplies is listed in
+// ../README.md.
+#pragma once
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+namespace avx2 {
+
+using Floats = __m256;    // 8
+using Doubles = __m256d;  // 4
+using Words = __m256i;    // 8 of 32 bits, or 16 of 16
+using Shorts = __m128i;   // 8 of 16 bits
+
+inline constexpr bool kHas32Registers = false;
+
+// ---- load and store ----
+
+ROPE_INLINE Floats load_floats(const float* p) noexcept { return _mm256_loadu_ps(p); }
+ROPE_INLINE Doubles load_doubles(const double* p) noexcept { return _mm256_loadu_pd(p); }
+ROPE_INLINE Words load_words(const void* p) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+ROPE_INLINE Shorts load_shorts(const void* p) noexcept { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
+ROPE_INLINE Floats load_dup(const float* p) noexcept {
+    const Floats both = _mm256_castsi256_ps(_mm256_broadcastsi128_si256(load_shorts(p)));
+    return _mm256_permutevar_ps(both, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+}
+ROPE_INLINE Doubles load_dup(const double* p) noexcept {
+    return _mm256_permute_pd(_mm256_castsi256_pd(_mm256_broadcastsi128_si256(load_shorts(p))), 0b1100);
+}
+
+ROPE_INLINE void store(float* p, Floats x) noexcept { _mm256_storeu_ps(p, x); }
+ROPE_INLINE void store(double* p, Doubles x) noexcept { _mm256_storeu_pd(p, x); }
+ROPE_INLINE void store_words(void* p, Words x) noexcept { _mm256_storeu_si256(static_cast<__m256i*>(p), x); }
+ROPE_INLINE void store_shorts(void* p, Shorts x) noexcept { _mm_storeu_si128(static_cast<__m128i*>(p), x); }
+ROPE_INLINE void store_as_floats(float* p, Doubles x) noexcept { _mm_storeu_ps(p, _mm256_cvtpd_ps(x)); }
+
+template <class R>
+ROPE_INLINE R in_register(R x) noexcept {
+    __asm__("" : "+x"(x));
+    return x;
+}
+template <class R>
+ROPE_INLINE void in_registers(R& a, R& b) noexcept {
+    __asm__("" : "+x"(a), "+x"(b));
+}
+
+// ---- floats ----
+
+ROPE_INLINE float fma(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
+ROPE_INLINE Floats all(float x) noexcept { return _mm256_set1_ps(x); }
+ROPE_INLINE Floats add(Floats a, Floats b) noexcept { return _mm256_add_ps(a, b); }
+ROPE_INLINE Floats multiply(Floats a, Floats b) noexcept { return _mm256_mul_ps(a, b); }
+ROPE_INLINE Floats fma(Floats a, Floats b, Floats c) noexcept { return _mm256_fmadd_ps(a, b, c); }
+ROPE_INLINE Floats fms(Floats a, Floats b, Floats c) noexcept { return _mm256_fmsub_ps(a, b, c); }
+ROPE_INLINE Floats fmaddsub(Floats a, Floats b, Floats c) noexcept { return _mm256_fmaddsub_ps(a, b, c); }
+ROPE_INLINE Floats swap_adjacent(Floats x) noexcept { return _mm256_permute_ps(x, _MM_SHUFFLE(2, 3, 0, 1)); }
+ROPE_INLINE Floats dup_lower(Floats x) noexcept {
+    return _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+}
+ROPE_INLINE Floats dup_upper(Floats x) noexcept {
+    return _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7));
+}
+/// Pairs of lanes 0, 1, 2, 3 in the order 0, 2, 1, 3, which shuffles within halves leave to be done.
+ROPE_INLINE Floats swap_middle_pairs(Floats x) noexcept {
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), _MM_SHUFFLE(3, 1, 2, 0)));
+}
+ROPE_INLINE void split_even_odd(Floats& a, Floats& b) noexcept {
+    const Floats odd = swap_middle_pairs(_mm256_shuffle_ps(a, b, _MM_SHUFFLE(3, 1, 3, 1)));
+    a = swap_middle_pairs(_mm256_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0)));
+    b = odd;
+}
+ROPE_INLINE Floats from_half(Shorts x) noexcept { return _mm256_cvtph_ps(x); }
+ROPE_INLINE Shorts to_half(Floats x) noexcept { return _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT); }
+
+// ---- doubles ----
+
+ROPE_INLINE double fma(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
+ROPE_INLINE Doubles all(double x) noexcept { return _mm256_set1_pd(x); }
+ROPE_INLINE Doubles add(Doubles a, Doubles b) noexcept { return _mm256_add_pd(a, b); }
+ROPE_INLINE Doubles subtract(Doubles a, Doubles b) noexcept { return _mm256_sub_pd(a, b); }
+ROPE_INLINE Doubles multiply(Doubles a, Doubles b) noexcept { return _mm256_mul_pd(a, b); }
+ROPE_INLINE Doubles fma(Doubles a, Doubles b, Doubles c) noexcept { return _mm256_fmadd_pd(a, b, c); }
+ROPE_INLINE Doubles fms(Doubles a, Doubles b, Doubles c) noexcept { return _mm256_fmsub_pd(a, b, c); }
+ROPE_INLINE Doubles fmaddsub(Doubles a, Doubles b, Doubles c) noexcept { return _mm256_fmaddsub_pd(a, b, c); }
+ROPE_INLINE Doubles swap_adjacent(Doubles x) noexcept { return _mm256_permute_pd(x, 0b0101); }
+ROPE_INLINE Doubles dup_lower(Doubles x) noexcept { return _mm256_permute4x64_pd(x, _MM_SHUFFLE(1, 1, 0, 0)); }
+ROPE_INLINE Doubles dup_upper(Doubles x) noexcept { return _mm256_permute4x64_pd(x, _MM_SHUFFLE(3, 3, 2, 2)); }
+
+// ---- words and shorts ----
+
+ROPE_INLINE Words words(Floats x) noexcept { return _mm256_castps_si256(x); }
+ROPE_INLINE Words words(Doubles x) noexcept { return _mm256_castpd_si256(x); }
+ROPE_INLINE Floats floats(Words x) noexcept { return _mm256_castsi256_ps(x); }
+ROPE_INLINE Words all_words(unsigned x) noexcept { return _mm256_set1_epi32(static_cast<int>(x)); }
+ROPE_INLINE Words add(Words a, Words b) noexcept { return _mm256_add_epi32(a, b); }
+ROPE_INLINE Words bit_and(Words a, Words b) noexcept { return _mm256_and_si256(a, b); }
+ROPE_INLINE Words bit_or(Words a, Words b) noexcept { return _mm256_or_si256(a, b); }
+ROPE_INLINE Words shift_left_16(Words x) noexcept { return _mm256_slli_epi32(x, 16); }
+ROPE_INLINE Words shift_right_16(Words x) noexcept { return _mm256_srli_epi32(x, 16); }
+ROPE_INLINE Words is_greater(Words a, Words b) noexcept { return _mm256_cmpgt_epi32(a, b); }
+ROPE_INLINE Words blend(Words mask, Words a, Words b) noexcept { return _mm256_blendv_epi8(a, b, mask); }
+ROPE_INLINE Shorts blend(Shorts mask, Shorts a, Shorts b) noexcept { return _mm_blendv_epi8(a, b, mask); }
+ROPE_INLINE Words as_upper_halves(Shorts x) noexcept { return shift_left_16(_mm256_cvtepu16_epi32(x)); }
+ROPE_INLINE Shorts upper_halves(Words x) noexcept {
+    const Words both = _mm256_packus_epi32(shift_right_16(x), shift_right_16(x));
+    return _mm256_castsi256_si128(_mm256_permute4x64_epi64(both, _MM_SHUFFLE(2, 0, 2, 0)));
+}
+ROPE_INLINE Words interleave_upper_halves(Words even, Words odd) noexcept {
+    return _mm256_blend_epi16(shift_right_16(even), odd, 0xaa);
+}
+
+}  // namespace avx2
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../tail_store.hpp"
+#include "../vectors.hpp"

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// What ../vectors.hpp needs and AVX-512 does by several instructions, in the words of registers.hpp: of AVX-512, and of
+// ../emulated, so that masks and orders of lanes are tested on machines without. No include guard: registers.hpp of
+// these two includes this file.
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+namespace ROPE_ISA {
+
+inline constexpr bool kHas32Registers = true;
+
+// ---- masks: all lanes but the first n ----
+
+ROPE_INLINE Mask8 after_8(Index n) noexcept { return static_cast<Mask8>(~0u << n); }
+ROPE_INLINE Mask16 after_16(Index n) noexcept { return static_cast<Mask16>(~0u << n); }
+
+ROPE_INLINE void store_skipping_first(float* p, Floats x, Index kept) noexcept { store(p, x, after_16(kept)); }
+ROPE_INLINE void store_skipping_first(double* p, Doubles x, Index kept) noexcept { store(p, x, after_8(kept)); }
+ROPE_INLINE void store_shorts_skipping_first(void* p, Shorts x, Index kept) noexcept {
+    store_shorts(p, x, after_16(kept));
+}
+
+// ---- which lane comes where: of 32 lanes, those of the second register follow those of the first ----
+
+inline constexpr int kLowerTwice[16] = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7};
+inline constexpr int kEven[16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+inline constexpr int kOdd[16] = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+
+ROPE_INLINE Floats load_dup(const float* p) noexcept { return permute(load_lower(p), load_order(kLowerTwice)); }
+ROPE_INLINE Doubles load_dup(const double* p) noexcept { return dup_lower(load_lower(p)); }
+ROPE_INLINE void split_even_odd(Floats& a, Floats& b) noexcept {
+    const Floats even = permute(a, b, load_order(kEven));
+    b = permute(a, b, load_order(kOdd));
+    a = even;
+}
+
+// ---- words and shorts ----
+
+ROPE_INLINE Words as_upper_halves(Shorts x) noexcept { return shift_left_16(widen(x)); }
+ROPE_INLINE Shorts upper_halves(Words x) noexcept { return narrow(shift_right_16(x)); }
+ROPE_INLINE Words interleave_upper_halves(Words even, Words odd) noexcept {
+    return blend_16(0xaaaaaaaa, shift_right_16(even), odd);
+}
+
+}  // namespace ROPE_ISA
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// The instructions of NEON that ../vectors.hpp is written in. It has fma and conversions of half on every machine. What
+// a set supplies is listed in ../README.md.
+#pragma once
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+namespace neon {
+
+using Floats = float32x4_t;
+using Doubles = float64x2_t;
+using Words = uint32x4_t;
+using Shorts = uint16x4_t;
+
+inline constexpr bool kHas32Registers = false;
+
+// ---- load and store: as bytes, so that the elements may be of any type and alignment ----
+
+ROPE_INLINE uint8x16_t load_bytes(const void* p) noexcept { return vld1q_u8(static_cast<const std::uint8_t*>(p)); }
+ROPE_INLINE uint8x8_t load_8_bytes(const void* p) noexcept { return vld1_u8(static_cast<const std::uint8_t*>(p)); }
+ROPE_INLINE void store_bytes(void* p, uint8x16_t x) noexcept { vst1q_u8(static_cast<std::uint8_t*>(p), x); }
+ROPE_INLINE void store_8_bytes(void* p, uint8x8_t x) noexcept { vst1_u8(static_cast<std::uint8_t*>(p), x); }
+
+ROPE_INLINE Floats load_floats(const float* p) noexcept { return vreinterpretq_f32_u8(load_bytes(p)); }
+ROPE_INLINE Doubles load_doubles(const double* p) noexcept { return vreinterpretq_f64_u8(load_bytes(p)); }
+ROPE_INLINE Words load_words(const void* p) noexcept { return vreinterpretq_u32_u8(load_bytes(p)); }
+ROPE_INLINE Shorts load_shorts(const void* p) noexcept { return vreinterpret_u16_u8(load_8_bytes(p)); }
+ROPE_INLINE Floats load_dup(const float* p) noexcept {
+    const float32x2_t lower = vreinterpret_f32_u8(load_8_bytes(p));
+    const Floats both = vcombine_f32(lower, lower);
+    return vzip1q_f32(both, both);
+}
+ROPE_INLINE Doubles load_dup(const double* p) noexcept { return vdupq_n_f64(*p); }
+
+ROPE_INLINE void store(float* p, Floats x) noexcept { store_bytes(p, vreinterpretq_u8_f32(x)); }
+ROPE_INLINE void store(double* p, Doubles x) noexcept { store_bytes(p, vreinterpretq_u8_f64(x)); }
+ROPE_INLINE void store_words(void* p, Words x) noexcept { store_bytes(p, vreinterpretq_u8_u32(x)); }
+ROPE_INLINE void store_shorts(void* p, Shorts x) noexcept { store_8_bytes(p, vreinterpret_u8_u16(x)); }
+ROPE_INLINE void store_as_floats(float* p, Doubles x) noexcept {
+    store_8_bytes(p, vreinterpret_u8_f32(vcvt_f32_f64(x)));
+}
+
+template <class R>
+ROPE_INLINE R in_register(R x) noexcept {
+    __asm__("" : "+w"(x));
+    return x;
+}
+template <class R>
+ROPE_INLINE void in_registers(R& a, R& b) noexcept {
+    __asm__("" : "+w"(a), "+w"(b));
+}
+
+// ---- floats ----
+
+ROPE_INLINE float fma(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
+ROPE_INLINE Floats all(float x) noexcept { return vdupq_n_f32(x); }
+ROPE_INLINE Floats add(Floats a, Floats b) noexcept { return vaddq_f32(a, b); }
+ROPE_INLINE Floats multiply(Floats a, Floats b) noexcept { return vmulq_f32(a, b); }
+ROPE_INLINE Floats fma(Floats a, Floats b, Floats c) noexcept { return vfmaq_f32(c, a, b); }
+/// NEON's own subtraction is c - a * b, whose zeros have the other sign when it is turned.
+ROPE_INLINE Floats fms(Floats a, Floats b, Floats c) noexcept { return vfmaq_f32(vnegq_f32(c), a, b); }
+/// NEON has no such sum, so the sign of c is changed.
+ROPE_INLINE Floats fmaddsub(Floats a, Floats b, Floats c) noexcept {
+    const Words even = vreinterpretq_u32_u64(vdupq_n_u64(0x80000000));
+    return fma(a, b, vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(c), even)));
+}
+ROPE_INLINE Floats swap_adjacent(Floats x) noexcept { return vrev64q_f32(x); }
+ROPE_INLINE Floats dup_lower(Floats x) noexcept { return vzip1q_f32(x, x); }
+ROPE_INLINE Floats dup_upper(Floats x) noexcept { return vzip2q_f32(x, x); }
+ROPE_INLINE void split_even_odd(Floats& a, Floats& b) noexcept {
+    const Floats even = vuzp1q_f32(a, b);
+    b = vuzp2q_f32(a, b);
+    a = even;
+}
+ROPE_INLINE Floats from_half(Shorts x) noexcept { return vcvt_f32_f16(vreinterpret_f16_u16(x)); }
+ROPE_INLINE Shorts to_half(Floats x) noexcept { return vreinterpret_u16_f16(vcvt_f16_f32(x)); }
+
+// ---- doubles ----
+
+ROPE_INLINE double fma(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
+ROPE_INLINE Doubles all(double x) noexcept { return vdupq_n_f64(x); }
+ROPE_INLINE Doubles add(Doubles a, Doubles b) noexcept { return vaddq_f64(a, b); }
+ROPE_INLINE Doubles subtract(Doubles a, Doubles b) noexcept { return vsubq_f64(a, b); }
+ROPE_INLINE Doubles multiply(Doubles a, Doubles b) noexcept { return vmulq_f64(a, b); }
+ROPE_INLINE Doubles fma(Doubles a, Doubles b, Doubles c) noexcept { return vfmaq_f64(c, a, b); }
+ROPE_INLINE Doubles fms(Doubles a, Doubles b, Doubles c) noexcept { return vfmaq_f64(vnegq_f64(c), a, b); }
+ROPE_INLINE Doubles fmaddsub(Doubles a, Doubles b, Doubles c) noexcept {
+    const uint64x2_t even = vcombine_u64(vdup_n_u64(0x8000000000000000), vdup_n_u64(0));
+    return fma(a, b, vreinterpretq_f64_u64(veorq_u64(vreinterpretq_u64_f64(c), even)));
+}
+ROPE_INLINE Doubles swap_adjacent(Doubles x) noexcept { return vextq_f64(x, x, 1); }
+ROPE_INLINE Doubles dup_lower(Doubles x) noexcept { return vzip1q_f64(x, x); }
+ROPE_INLINE Doubles dup_upper(Doubles x) noexcept { return vzip2q_f64(x, x); }
+
+// ---- words and shorts ----
+
+ROPE_INLINE Words words(Floats x) noexcept { return vreinterpretq_u32_f32(x); }
+ROPE_INLINE Words words(Doubles x) noexcept { return vreinterpretq_u32_f64(x); }
+ROPE_INLINE Floats floats(Words x) noexcept { return vreinterpretq_f32_u32(x); }
+ROPE_INLINE Words all_words(unsigned x) noexcept { return vdupq_n_u32(x); }
+ROPE_INLINE Words add(Words a, Words b) noexcept { return vaddq_u32(a, b); }
+ROPE_INLINE Words bit_and(Words a, Words b) noexcept { return vandq_u32(a, b); }
+ROPE_INLINE Words bit_or(Words a, Words b) noexcept { return vorrq_u32(a, b); }
+ROPE_INLINE Words shift_left_16(Words x) noexcept { return vshlq_n_u32(x, 16); }
+ROPE_INLINE Words is_greater(Words a, Words b) noexcept { return vcgtq_u32(a, b); }
+ROPE_INLINE Words blend(Words mask, Words a, Words b) noexcept { return vbslq_u32(mask, b, a); }
+ROPE_INLINE Shorts blend(Shorts mask, Shorts a, Shorts b) noexcept { return vbsl_u16(mask, b, a); }
+ROPE_INLINE Words as_upper_halves(Shorts x) noexcept { return vshll_n_u16(x, 16); }
+ROPE_INLINE Shorts upper_halves(Words x) noexcept { return vshrn_n_u32(x, 16); }
+/// Shift and add in one instruction.
+ROPE_INLINE Words round_upper_half(Words x) noexcept {
+    const Words last_on_top = vshlq_n_u32(x, 15);
+    return vsraq_n_u32(add(x, all_words(0x7fff)), last_on_top, 31);
+}
+ROPE_INLINE Words round_and_interleave(Words even, Words odd) noexcept {
+    const Words upper = round_upper_half(odd);
+    return vsriq_n_u32(upper, round_upper_half(even), 16);
+}
+
+}  // namespace neon
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../tail_store.hpp"
+#include "../vectors.hpp"

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// Vectors, in the words of a set's registers.hpp, which includes this file at its end. No include guard: every set has
+// vectors of its own, compiled in its region. What a set supplies is listed in README.md.
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+namespace ROPE_ISA {
+
+/// a * b, rounded whatever is done with it next.
+ROPE_INLINE double product(double a, double b) noexcept { return hide_from_optimizer(a * b); }
+
+// ---- floats to bfloat16: 16 bits with the rest of the sum still below ----
+
+// The first two are templates, so that a set may have shorter ones in registers.hpp: compilers prefer those.
+
+/// The bits of a float plus what makes the upper 16 of them the nearest bfloat16, ties to even.
+template <class W>
+ROPE_INLINE Words round_upper_half(W bits) noexcept {
+    const Words last = bit_and(shift_right_16(bits), all_words(1));
+    return add(bits, add(last, all_words(0x7fff)));
+}
+/// Upper halves that are rounded so: those of `even` below those of `odd`.
+template <class W>
+ROPE_INLINE Words round_and_interleave(W even, W odd) noexcept {
+    return interleave_upper_halves(round_upper_half(even), round_upper_half(odd));
+}
+/// A NaN becomes a quiet one with zeros below.
+ROPE_INLINE Floats truncate_nans(Floats x) noexcept {
+    const Words bits = words(x);
+    const auto is_nan = is_greater(bit_and(bits, all_words(0x7fffffff)), all_words(0x7f800000));
+    const Words quiet = bit_and(bit_or(bits, all_words(0x00400000)), all_words(0xffff0000));
+    return floats(blend(is_nan, bits, quiet));
+}
+
+template <class T>
+struct ROPE_ABI Vector;
+template <class T>
+struct ROPE_ABI EvenOdd;
+
+template <>
+struct Vector<float> {
+    static constexpr Index kWidth = sizeof(Floats) / sizeof(float);
+    Floats v;
+
+    /// This vector, in a register. Used twice, it would be read from memory twice.
+    ROPE_INLINE Vector in_register() const noexcept { return {ROPE_ISA::in_register(v)}; }
+    /// As bfloat16 has them: a NaN becomes a quiet one with zeros below.
+    ROPE_INLINE Vector truncate_nans() const noexcept { return {ROPE_ISA::truncate_nans(v)}; }
+    ROPE_INLINE static Vector all(float x) noexcept { return {ROPE_ISA::all(x)}; }
+
+    ROPE_INLINE static Vector load(const float* p) noexcept { return {load_floats(p)}; }
+    ROPE_INLINE static Vector load(const half* p) noexcept { return {from_half(load_shorts(p))}; }
+    ROPE_INLINE static Vector load(const bfloat16* p) noexcept { return {floats(as_upper_halves(load_shorts(p)))}; }
+    /// p[0], p[0], p[1], p[1], ...
+    ROPE_INLINE static Vector load_dup(const float* p) noexcept { return {ROPE_ISA::load_dup(p)}; }
+
+    ROPE_INLINE Shorts bits(const half*) const noexcept { return to_half(v); }
+    ROPE_INLINE Shorts bits(const bfloat16*) const noexcept {
+        return upper_halves(round_upper_half(words(ROPE_ISA::truncate_nans(v))));
+    }
+    ROPE_INLINE void store(float* p) const noexcept { ROPE_ISA::store(p, v); }
+    template <class T>
+    ROPE_INLINE void store(T* p) const noexcept {
+        store_shorts(p, bits(p));
+    }
+    ROPE_INLINE void store_skipping_first(float* p, Index kept) const noexcept {
+        ROPE_ISA::store_skipping_first(p, v, kept);
+    }
+    template <class T>
+    ROPE_INLINE void store_skipping_first(T* p, Index kept) const noexcept {
+        store_shorts_skipping_first(p, bits(p), kept);
+    }
+    /// The two elements of each pair of neighbours exchanged.
+    ROPE_INLINE Vector swap_adjacent() const noexcept { return {ROPE_ISA::swap_adjacent(v)}; }
+#if !defined(ROPE_FALLBACK_ISA)
+    /// Each element of the lower half twice, and of the upper one.
+    ROPE_INLINE Vector dup_lower() const noexcept { return {ROPE_ISA::dup_lower(v)}; }
+    ROPE_INLINE Vector dup_upper() const noexcept { return {ROPE_ISA::dup_upper(v)}; }
+#endif
+};
+
+template <>
+struct Vector<double> {
+    static constexpr Index kWidth = sizeof(Doubles) / sizeof(double);
+    Doubles v;
+
+    ROPE_INLINE Vector in_register() const noexcept { return {ROPE_ISA::in_register(v)}; }
+    ROPE_INLINE static Vector all(double x) noexcept { return {ROPE_ISA::all(x)}; }
+
+    ROPE_INLINE static Vector load(const double* p) noexcept { return {load_doubles(p)}; }
+    ROPE_INLINE static Vector load_dup(const double* p) noexcept { return {ROPE_ISA::load_dup(p)}; }
+    ROPE_INLINE void store(double* p) const noexcept { ROPE_ISA::store(p, v); }
+    ROPE_INLINE void store(float* p) const noexcept { store_as_floats(p, v); }
+    ROPE_INLINE void store_skipping_first(double* p, Index kept) const noexcept {
+        ROPE_ISA::store_skipping_first(p, v, kept);
+    }
+    ROPE_INLINE Vector swap_adjacent() const noexcept { return {ROPE_ISA::swap_adjacent(v)}; }
+#if !defined(ROPE_FALLBACK_ISA)
+    ROPE_INLINE Vector dup_lower() const noexcept { return {ROPE_ISA::dup_lower(v)}; }
+    ROPE_INLINE Vector dup_upper() const noexcept { return {ROPE_ISA::dup_upper(v)}; }
+#endif
+};
+
+/// Both are in registers before anything is computed from what comes back.
+template <class T>
+ROPE_INLINE void in_registers(Vector<T>& a, Vector<T>& b) noexcept {
+    ROPE_ISA::in_registers(a.v, b.v);
+}
+template <class T>
+ROPE_INLINE Vector<T> operator+(Vector<T> a, Vector<T> b) noexcept {
+    return {add(a.v, b.v)};
+}
+template <class T>
+ROPE_INLINE Vector<T> operator*(Vector<T> a, Vector<T> b) noexcept {
+    return {multiply(a.v, b.v)};
+}
+template <class T>
+ROPE_INLINE Vector<T> fma(Vector<T> a, Vector<T> b, Vector<T> c) noexcept {
+    return {fma(a.v, b.v, c.v)};
+}
+template <class T>
+ROPE_INLINE Vector<T> fms(Vector<T> a, Vector<T> b, Vector<T> c) noexcept {
+    return {fms(a.v, b.v, c.v)};
+}
+/// a * b - c in even lanes, a * b + c in odd ones.
+template <class T>
+ROPE_INLINE Vector<T> fmaddsub(Vector<T> a, Vector<T> b, Vector<T> c) noexcept {
+    return {fmaddsub(a.v, b.v, c.v)};
+}
+ROPE_INLINE Vector<double> operator-(Vector<double> a, Vector<double> b) noexcept { return {subtract(a.v, b.v)}; }
+/// a * b, rounded whatever is done with it next.
+ROPE_INLINE Vector<double> product(Vector<double> a, Vector<double> b) noexcept {
+    return {in_register(multiply(a.v, b.v))};
+}
+
+/// Numbers as those at even and those at odd places. A bfloat16 is the upper half of a float, so a register of them
+/// becomes two vectors by one shift and one mask.
+template <>
+struct EvenOdd<bfloat16> {
+    static constexpr Index kWidth = 2 * Vector<float>::kWidth;
+    Vector<float> even, odd;
+
+    ROPE_INLINE EvenOdd in_register() const noexcept { return *this; }  // both loads shuffle or convert
+    ROPE_INLINE static EvenOdd load(const bfloat16* p) noexcept {
+        const Words both = ROPE_ISA::in_register(load_words(p));  // read once
+        return {{floats(shift_left_16(both))}, {floats(bit_and(both, all_words(0xffff0000)))}};
+    }
+    ROPE_INLINE static EvenOdd load(const float* p) noexcept {
+        Floats first = load_floats(p), second = load_floats(p + Vector<float>::kWidth);
+        split_even_odd(first, second);
+        return {{truncate_nans(first)}, {truncate_nans(second)}};
+    }
+    /// A NaN among them has zeros in its lower 16 bits, as those have that were loaded.
+    ROPE_INLINE Words bits() const noexcept { return round_and_interleave(words(even.v), words(odd.v)); }
+    ROPE_INLINE void store(bfloat16* p) const noexcept { store_words(p, bits()); }
+#if !defined(ROPE_FALLBACK_ISA)
+    ROPE_INLINE void store_skipping_first(bfloat16* p, Index kept) const noexcept {
+        store_words_skipping_first(p, bits(), kept);
+    }
+#endif
+};
+
+}  // namespace ROPE_ISA
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
