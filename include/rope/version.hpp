@@ -21,7 +21,7 @@
 // translation units that were compiled with different -m flags; an inline function or a template then becomes one weak
 // symbol with several bodies, and the linker may keep the one that the oldest machine cannot run. The tag makes the
 // instruction set (and the way errors leave a function) part of the symbol's name; the tag of a class is in the names
-// of all functions that compilers and the standard library make for it. tests/linking looks for symbols without one.
+// of all functions that compilers and the standard library make for it. tests/builds/linking looks for symbols without one.
 //
 // Classes that a program can name carry none, or a function of the program's that takes one could not be called from a
 // translation unit with other flags. (schedule::Default carries one, so that the names of std::variant's functions are

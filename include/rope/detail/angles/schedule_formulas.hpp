@@ -73,14 +73,14 @@ struct ROPE_ABI MakeSchedule {
         const DoubleDouble original = exact(s.original_max_position_embeddings);
         const DoubleDouble low = exact(s.low_freq_factor), high = exact(s.high_freq_factor);
         for (DoubleDouble& w : result.inv_freq) {
-            const DoubleDouble phase = original * w / kTwoPi;  // revolutions within the original context
-            const double above_low = (phase - low).hi, above_high = (phase - high).hi;
+            const DoubleDouble revolutions = original * w / kTwoPi;  // revolutions within the original context
+            const double above_low = (revolutions - low).hi, above_high = (revolutions - high).hi;
             if (above_high > 0.0) continue;
             const DoubleDouble slow = w / exact(s.factor);
             if (above_low < 0.0) {
                 w = slow;
             } else if (s.high_freq_factor > s.low_freq_factor) {
-                const DoubleDouble smooth = (phase - low) / (high - low);
+                const DoubleDouble smooth = (revolutions - low) / (high - low);
                 w = (exact(1.0) - smooth) * slow + smooth * w;
             }
         }
@@ -100,10 +100,10 @@ struct ROPE_ABI MakeSchedule {
     }
     ROPE_ABI Scheduled operator()(const schedule::Proportional& s) const {
         Scheduled result = {powers()};
-        const double turning = std::floor(s.partial_rotary_factor * static_cast<double>(d) / 2.0);
+        const double rotated = std::floor(s.partial_rotary_factor * static_cast<double>(d) / 2.0);
         for (std::size_t i = 0; i < result.inv_freq.size(); ++i)
             result.inv_freq[i] =
-                static_cast<double>(i) < turning ? result.inv_freq[i] / exact(s.factor) : DoubleDouble();
+                static_cast<double>(i) < rotated ? result.inv_freq[i] / exact(s.factor) : DoubleDouble();
         return result;
     }
     ROPE_ABI Scheduled operator()(const schedule::Axial& s) const {
@@ -136,8 +136,8 @@ struct ROPE_ABI MakeSchedule {
  private:
     /// The fractional index of the pair that makes r revolutions within the original context.
     ROPE_ABI DoubleDouble corr(const schedule::Yarn& s, double r) const noexcept {
-        const DoubleDouble phase = exact(s.original_max_position_embeddings) / (kTwoPi * exact(r));
-        return exact(d) * log(phase) / (exact(2.0) * log(exact(base)));
+        const DoubleDouble revolutions = exact(s.original_max_position_embeddings) / (kTwoPi * exact(r));
+        return exact(d) * log(revolutions) / (exact(2.0) * log(exact(base)));
     }
 };
 

@@ -3,7 +3,7 @@
 // require (Unreal Engine, Apple's AssertMacros.h). A header that uses such a name includes this file after all others
 // and ends with restore_macros.hpp, which restores every macro. So the order of a program's includes does not matter,
 // and the library's names are the same in all its translation units. Both files stand in pairs, may be nested, and have
-// no include guard. tests/public_headers/macros_of_others.hpp lists the macros that are tried.
+// no include guard. tests/builds/public_headers/macros_of_others.hpp lists the macros that are tried.
 #pragma push_macro("min")
 #undef min
 #pragma push_macro("max")

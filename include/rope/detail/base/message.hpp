@@ -33,7 +33,7 @@ struct ROPE_ABI Piece {
 };
 
 /// The values that replace the "{}" of a sentence. A list, not parameters, so that a call is no template.
-/// tests/sentences_have_their_values counts both.
+/// tests/errors/sentences_have_their_values counts both.
 using Pieces = std::initializer_list<Piece>;
 
 class Message {

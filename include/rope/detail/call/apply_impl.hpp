@@ -13,10 +13,10 @@
 #include "../views/any_view.hpp"
 #include "checks.hpp"
 #include "job.hpp"
+#include "loop.hpp"
 #include "plain_calls.hpp"
 #include "quick_checks.hpp"
 #include "rotate_task.hpp"
-#include "rotate_walk.hpp"
 
 #include "../base/hide_macros.hpp"
 

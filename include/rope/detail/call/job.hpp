@@ -16,11 +16,11 @@ namespace detail {
 
 /// Heads per work item: whole tokens when there are many, heads when there are few, and never so few that the hand-over
 /// costs more than the work.
-ROPE_NOINLINE Index heads_per_unit(const LoopOrder& order, const AnyView& v) noexcept {
+ROPE_NOINLINE Index heads_per_item(const LoopOrder& order, const AnyView& v) noexcept {
     const Index all = v.extents[kHeadAxis], head_dim = v.extents[kFeatureAxis];
     if (all == 0 || head_dim == 0) return 1;
-    constexpr Index unit_bytes = 16384;
-    const Index heads = unit_bytes / (head_dim * v.element_size) + 1;
+    constexpr Index item_bytes = 16384;
+    const Index heads = item_bytes / (head_dim * v.element_size) + 1;
     if (order.lanes == kSeqAxis || order.lanes == kBatchAxis) {
         const Index neighbours = piece_of(v.extents[order.lanes], kMinLanes) * all;
         return (heads / neighbours + 1) * neighbours;
@@ -38,30 +38,30 @@ struct ROPE_ABI Job {
     Index heads;  // in all
     Index bytes;  // written
 
-    ROPE_ABI Index units() const noexcept { return units(heads_per_unit(task.order, task.out)); }
+    ROPE_ABI Index items() const noexcept { return items(heads_per_item(task.order, task.out)); }
     /// Runs this job's part of work items begin .. end - 1; its own items begin at number `first`.
-    ROPE_ABI void run_units(Index begin, Index end, Index first) const {
-        const Index heads_in_unit = heads_per_unit(task.order, task.out);
-        const Index last = first + units(heads_in_unit);
+    ROPE_ABI void run_items(Index begin, Index end, Index first) const {
+        const Index heads_in_item = heads_per_item(task.order, task.out);
+        const Index last = first + items(heads_in_item);
         if (begin < first) begin = first;
         if (end > last) end = last;
         if (begin >= end) return;
-        const Index end_head = (end - first) * heads_in_unit;
-        kernel(task, (begin - first) * heads_in_unit, end_head < heads ? end_head : heads);
+        const Index end_head = (end - first) * heads_in_item;
+        kernel(task, (begin - first) * heads_in_item, end_head < heads ? end_head : heads);
     }
 
  private:
-    ROPE_ABI Index units(Index heads_in_unit) const noexcept {
-        return heads / heads_in_unit + (heads % heads_in_unit != 0 ? 1 : 0);
+    ROPE_ABI Index items(Index heads_in_item) const noexcept {
+        return heads / heads_in_item + (heads % heads_in_item != 0 ? 1 : 0);
     }
 };
 
 /// Hands the work items of all jobs as one range to the executor.
 template <class Executor, class... Jobs>
-ROPE_NOINLINE void execute_in_units(Executor& executor, const Jobs&... jobs) {
-    executor((jobs.units() + ...), [&](Index begin, Index end) {
+ROPE_NOINLINE void execute_in_items(Executor& executor, const Jobs&... jobs) {
+    executor((jobs.items() + ...), [&](Index begin, Index end) {
         Index first = 0;
-        ((jobs.run_units(begin, end, first), first += jobs.units()), ...);
+        ((jobs.run_items(begin, end, first), first += jobs.items()), ...);
     });
 }
 
@@ -69,7 +69,7 @@ ROPE_NOINLINE void execute_in_units(Executor& executor, const Jobs&... jobs) {
 template <class Executor, class... Jobs>
 ROPE_INLINE void execute(Executor& executor, const Jobs&... jobs) {
     if constexpr (!std::is_same_v<Executor, CallingThread>)
-        if ((jobs.bytes + ...) >= kSplitBytes) return execute_in_units(executor, jobs...);
+        if ((jobs.bytes + ...) >= kSplitBytes) return execute_in_items(executor, jobs...);
     (jobs.kernel(jobs.task, 0, jobs.heads), ...);
 }
 

@@ -11,8 +11,8 @@
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
 #include "job.hpp"
+#include "loop.hpp"
 #include "rotate_task.hpp"
-#include "rotate_walk.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {

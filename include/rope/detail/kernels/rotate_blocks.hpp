@@ -83,7 +83,7 @@ struct ROPE_ABI HalfSplitBlock {
 
 /// (x[2i], x[2i + 1]), contiguous in memory: the common part of the two blocks below.
 template <class Result_, class T>
-struct ROPE_ABI NeighboursBlock {
+struct ROPE_ABI AdjacentBlock {
     using V = Vector<T>;
     using Result = Result_;
     static constexpr Index kPairs = Result::kWidth / 2;
@@ -102,7 +102,7 @@ struct ROPE_ABI NeighboursBlock {
 
 /// x * (c0, c0, c1, c1, ...) -+ swapped x * (s0, s0, s1, s1, ...)
 template <class T>
-struct ROPE_ABI InterleavedBlock : NeighboursBlock<Vector<T>, T> {
+struct ROPE_ABI InterleavedBlock : AdjacentBlock<Vector<T>, T> {
     using V = Vector<T>;
     // With AVX2, a fourth of cos and sin then stays in memory.
     static constexpr int kUnrollAcrossHeads = 8 * kDoublesOverHeads<T>;
@@ -123,7 +123,7 @@ struct ROPE_ABI InterleavedBlock : NeighboursBlock<Vector<T>, T> {
 
 /// Interleaved bfloat16: even elements are a, odd elements are b.
 template <class X, class T>
-struct ROPE_ABI EvenOddInterleavedBlock : NeighboursBlock<EvenOdd<X>, T> {
+struct ROPE_ABI EvenOddInterleavedBlock : AdjacentBlock<EvenOdd<X>, T> {
     using V = Vector<T>;
 
     ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {

@@ -169,11 +169,11 @@ struct ROPE_ABI ColumnPair {
     const T* cos;
     const T* sin;
 
-    ROPE_INLINE Pair<V> turned_from(Index k) const noexcept {
+    ROPE_INLINE Pair<V> rotated_from(Index k) const noexcept {
         return rotated(Pair<V>{V::load(x + k), V::load(x + x_distance + k)},
                        Pair<V>{V::load(cos + k), V::load(sin + k)});
     }
-    ROPE_INLINE void put_from(Index k, const Pair<V>& result) const noexcept {
+    ROPE_INLINE void store_from(Index k, const Pair<V>& result) const noexcept {
         result.a.store(y + k);
         result.b.store(y + y_distance + k);
     }
@@ -194,9 +194,9 @@ ROPE_INLINE void rotate_each(const ColumnPair<In, Out, T>& of, Index count) noex
     if constexpr (kWidth > 1) {
         if (count >= kWidth) {
             const Index last = count - kWidth;
-            const Pair<Vector<T>> last_result = of.turned_from(last);
-            for (; k < last; k += kWidth) of.put_from(k, of.turned_from(k));
-            return of.put_from(last, last_result);
+            const Pair<Vector<T>> last_result = of.rotated_from(last);
+            for (; k < last; k += kWidth) of.store_from(k, of.rotated_from(k));
+            return of.store_from(last, last_result);
         }
     }
     for (; k < count; ++k) of.rotate_one(k);

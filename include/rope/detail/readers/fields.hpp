@@ -57,7 +57,7 @@ struct ROPE_ABI Word {
     std::string_view text;  ///< null data: the number is meant
     Index number = 0;
 };
-/// Like Pieces, for sentences of any length. tests/sentences_have_their_values checks that there are enough.
+/// Like Pieces, for sentences of any length. tests/errors/sentences_have_their_values checks that there are enough.
 using Words = std::initializer_list<Word>;
 
 ROPE_COLD std::string sentence_of(std::string_view form, Words words) {

@@ -45,9 +45,9 @@ struct ROPE_ABI NoPrefetch {
 struct ROPE_ABI PrefetchNear {
     template <class In>
     ROPE_INLINE void operator()(const In* x) const noexcept {
-        const std::uintptr_t prefetch_features = reinterpret_cast<std::uintptr_t>(x) + kNearPrefetchDistance;
-        prefetch_line<false>(prefetch_features);
-        prefetch_line<false>(prefetch_features + 64);
+        const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(x) + kNearPrefetchDistance;
+        prefetch_line<false>(ahead);
+        prefetch_line<false>(ahead + 64);
     }
 };
 
@@ -56,16 +56,16 @@ struct ROPE_ABI PrefetchNear {
 template <int at_once = 1, class T>
 ROPE_INLINE void prefetch(T* p, Index count) noexcept {
     constexpr bool to_write = !std::is_const_v<T>;
-    std::uintptr_t prefetch_features = reinterpret_cast<std::uintptr_t>(p) + kPrefetchDistance;
-    const std::uintptr_t end = prefetch_features + static_cast<std::uintptr_t>(count) * sizeof(T);
+    std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(p) + kPrefetchDistance;
+    const std::uintptr_t end = ahead + static_cast<std::uintptr_t>(count) * sizeof(T);
     if constexpr (at_once == 4)
-        for (; prefetch_features + 192 < end; prefetch_features += 256) {
-            prefetch_line<to_write>(prefetch_features);
-            prefetch_line<to_write>(prefetch_features + 64);
-            prefetch_line<to_write>(prefetch_features + 128);
-            prefetch_line<to_write>(prefetch_features + 192);
+        for (; ahead + 192 < end; ahead += 256) {
+            prefetch_line<to_write>(ahead);
+            prefetch_line<to_write>(ahead + 64);
+            prefetch_line<to_write>(ahead + 128);
+            prefetch_line<to_write>(ahead + 192);
         }
-    for (; prefetch_features < end; prefetch_features += 64) prefetch_line<to_write>(prefetch_features);
+    for (; ahead < end; ahead += 64) prefetch_line<to_write>(ahead);
 }
 
 }  // namespace detail

@@ -9,15 +9,15 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 inline constexpr Index kLongestVector = 64;  // bytes
-struct ROPE_ABI KeptBytes {
+struct ROPE_ABI TailMask {
     unsigned char mask[2 * kLongestVector];
 };
-ROPE_ABI constexpr KeptBytes make_kept_bytes() noexcept {
-    KeptBytes bytes = {};
+ROPE_ABI constexpr TailMask make_tail_mask() noexcept {
+    TailMask bytes = {};
     for (Index i = 0; i < kLongestVector; ++i) bytes.mask[i] = 0xff;
     return bytes;
 }
-inline constexpr KeptBytes kTailMaskBytes = make_kept_bytes();
+inline constexpr TailMask kTailMaskBytes = make_tail_mask();
 
 /// A mask of kLongestVector bytes: `kept` bytes of ones, then zeros.
 ROPE_INLINE const unsigned char* tail_mask(Index kept) noexcept { return kTailMaskBytes.mask + kLongestVector - kept; }

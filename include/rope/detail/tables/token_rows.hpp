@@ -192,26 +192,26 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         old_.coarse.release();
     }
 
-    /// Writes rows begin .. end - 1. The executor gets large calls, cut into pieces of about unit_bytes.
+    /// Writes rows begin .. end - 1. The executor gets large calls, cut into pieces of about item_bytes.
     template <class Executor, class MoveOf>
     ROPE_ABI void write_rows(T* to, Index begin, Index end, bool is_slow, Executor& executor,
                              const MoveOf& move_of) const {
         constexpr Index slow = 256,
-                        unit_bytes = 16384;  // slow: how many times as long an entry takes
+                        item_bytes = 16384;  // slow: how many times as long an entry takes
         const Index weight = 2 * this->pairs_ * static_cast<Index>(sizeof(T)) * (is_slow ? slow : 1);
-        const Index unit = unit_bytes / weight + 1;
-        const Index units = (end - begin + unit - 1) / unit;
+        const Index item = item_bytes / weight + 1;
+        const Index items = (end - begin + item - 1) / item;
         const auto write = [&](Index from, Index until) {  // an executor may count beyond the ends
             if (from < 0) from = 0;
-            if (until > units) until = units;
-            const Index last = std::min(end, begin + until * unit);
-            for (Index t = from < until ? begin + from * unit : last; t < last; ++t)
+            if (until > items) until = items;
+            const Index last = std::min(end, begin + until * item);
+            for (Index t = from < until ? begin + from * item : last; t < last; ++t)
                 write_token(to + t * 2 * this->pairs_, t, move_of);
         };
         if ((end - begin) * weight < kSplitBytes)
-            write(0, units);
+            write(0, items);
         else
-            executor(units, write);
+            executor(items, write);
     }
 
     template <class MoveOf>

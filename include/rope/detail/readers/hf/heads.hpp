@@ -49,20 +49,20 @@ class ROPE_ABI HfHeadReader : HfPart {
         auto hidden = top_.count(kHiddenKeys);
         // DeepSeek-OCR: false means plain attention.
         const bool is_mla = top_.truth({"use_mla"}).value_or(true);
-        auto turning = top_.count({"qk_rope_head_dim"}, is_mla ? kAnyHeadDim : kAnyCountOrNone);
-        turning = is_mla ? or_default(turning, "qk_rope_head_dim", type_.latent_dim) : std::nullopt;
+        auto rotated = top_.count({"qk_rope_head_dim"}, is_mla ? kAnyHeadDim : kAnyCountOrNone);
+        rotated = is_mla ? or_default(rotated, "qk_rope_head_dim", type_.latent_dim) : std::nullopt;
         h.plain_dim = top_.count({"qk_nope_head_dim"}, kAnyCountOrNone).value_or(0);
         top_.count({"qk_head_dim"}, kAnyCountOrNone);
         const auto head_dim = top_.count(kHeadDimKeys, kAnyHeadDim);
         if (!ok()) return h;
         h.q = *q;
         h.kv = kv.value_or(*q);
-        h.is_latent = turning && !has(kTrailingSlice);
-        if (turning && !h.is_latent) h.rotary_dim = *turning;
+        h.is_latent = rotated && !has(kTrailingSlice);
+        if (rotated && !h.is_latent) h.rotary_dim = *rotated;
         h.head_dim_is = h.is_latent ? top_.path_of("qk_rope_head_dim") : top_.path_of_first(kHeadDimKeys);
         if (!h.is_latent && !head_dim) hidden = or_default(hidden, "hidden_size", type_.hidden);
         if (h.is_latent || head_dim) {
-            h.head_dim = h.is_latent ? *turning : *head_dim;
+            h.head_dim = h.is_latent ? *rotated : *head_dim;
         } else if (type_.head_dim != 0) {
             const bool is_usual = hidden && *hidden == type_.head_dim * *q;
             h.head_dim = is_usual ? type_.head_dim : *or_default({}, "head_dim", type_.head_dim);
@@ -146,8 +146,8 @@ class ROPE_ABI HfHeadReader : HfPart {
             HfHeads& h = file_.heads[i];
             h = changed(h, here, {"num_attention_heads"}, {"num_key_value_heads"}, "head_dim");
             h.plain_dim = here.count({"qk_nope_head_dim"}, kAnyCountOrNone).value_or(h.plain_dim);
-            if (const auto turning = here.count({"qk_rope_head_dim"}, kAnyHeadDim); turning && h.is_latent) {
-                h.head_dim = *turning;
+            if (const auto rotated = here.count({"qk_rope_head_dim"}, kAnyHeadDim); rotated && h.is_latent) {
+                h.head_dim = *rotated;
                 h.head_dim_is = here.path_of("qk_rope_head_dim");
             }
         }

@@ -63,10 +63,10 @@ class ROPE_ABI HfRotary : HfPart {
  private:
     /// Reports errors of check(config) in terms of the file's keys.
     ROPE_COLD void check_result(const Config& c) {
-        const Index turning = rotary_dim(c);
-        if (turning < 2 || turning % 2 != 0 || turning > c.head_dim)
+        const Index rotated = rotary_dim(c);
+        if (rotated < 2 || rotated % 2 != 0 || rotated > c.head_dim)
             return fail("{}, so that {} features would turn; it must be an even number from 2 to head_dim ({}).",
-                        {rotary_dim_is_, turning, c.head_dim});
+                        {rotary_dim_is_, rotated, c.head_dim});
         Frequencies f;
         const CheckResult s = make_frequencies(c, 0, f);
         if (s.ok() || f.lacks_log_scale) return;

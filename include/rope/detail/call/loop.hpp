@@ -6,9 +6,9 @@
 #include "../simd/prefetch.hpp"
 #include "../views/any_view.hpp"
 #include "../views/loop_order.hpp"
-#include "rotate_neighbours.hpp"
-#include "rotate_parts.hpp"
+#include "columns.hpp"
 #include "rotate_task.hpp"
+#include "slabs.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {

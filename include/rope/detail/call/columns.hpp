@@ -6,8 +6,8 @@
 
 #include "../views/any_view.hpp"
 #include "../views/loop_order.hpp"
-#include "rotate_parts.hpp"
 #include "rotate_task.hpp"
+#include "slabs.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
