@@ -18,7 +18,7 @@
 // choice: tables are built by plain loops, with the same bits, and calls throw. The instruction sets, best first,
 // spelled exactly so:
 //
-//     avx512      x86-64 with AVX-512 F, BW, DQ and VL; heads that are not whole vectors, and single heads, by avx2
+//     avx512      x86-64 with AVX-512 F, BW, DQ and VL; avx2 for heads that are no whole vectors, runs of single heads
 //     avx2        x86-64 with AVX2, FMA and F16C
 //     sse2        every x86-64
 //     neon        every aarch64 with bytes in little-endian order
