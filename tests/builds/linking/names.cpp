@@ -17,7 +17,7 @@ ROPE_TEST_CLASSES(ROPE_TEST_DEFINE)
 alignas(64) static char memory[1 << 16];
 #define ROPE_TEST_CALL(Class)                                          \
     count += plain::take(reinterpret_cast<Class&>(memory)) == memory;  \
-    count += avx2::take(reinterpret_cast<Class&>(memory)) == memory; \
+    count += avx2::take(reinterpret_cast<Class&>(memory)) == memory;   \
     count += native::take(reinterpret_cast<Class&>(memory)) == memory; \
     count += v2::take(reinterpret_cast<Class&>(memory)) == memory;     \
     count += noexcept_unit::take(reinterpret_cast<Class&>(memory)) == memory;
