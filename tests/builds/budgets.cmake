@@ -7,7 +7,7 @@ set(core_lines 8350)         # of the files that core.hpp reaches, each counted 
 set(core_without_sets 7050)  # of these, without the folders of instruction sets and the machine's tag
 set(all_lines 16750)         # of include/rope, without the two tables of models
 set(prose_percent 26)        # of the lines of public headers that are not blank, at least
-set(file_lines 400)          # of any file but the tables of models
+set(file_lines 400)          # of any file
 
 function(count_lines file to)
   file(READ ${file} text)
@@ -52,11 +52,10 @@ set(mistakes "")
 set(all 0)
 file(GLOB_RECURSE files ${include}/*.hpp)
 foreach(file IN LISTS files)
-  if(file MATCHES "/(models|architectures)\\.hpp$")
-    continue()
-  endif()
   count_lines(${file} lines)
-  math(EXPR all "${all} + ${lines}")
+  if(NOT file MATCHES "/(models|architectures)\\.hpp$")
+    math(EXPR all "${all} + ${lines}")
+  endif()
   if(lines GREATER file_lines)
     string(APPEND mistakes "${file} has ${lines} lines; at most ${file_lines}. What is it really two of?\n")
   endif()

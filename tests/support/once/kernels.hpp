@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every kernel, with the walk that calls it and what fills tables, is compiled once, in kernels.cpp, and not again in each
-// test program: that would be most of the time the tests take to build. Read through the precompiled headers; a test
-// compiled without them compiles its own.
+// kernels.cpp compiles every kernel, the loops that call it and the functions that fill tables, once for all test programs:
+// they would be most of the time that tests take to build. Precompiled headers include this file; a test without them
+// compiles its own kernels.
 #pragma once
 
 #include <rope/core.hpp>
@@ -17,8 +17,8 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-// The choice of kernels by the number of a set, as specialisations: the compiler instantiates the functions of a set
-// wherever they are called, because they are constexpr, and with them every kernel.
+// Specialisations, because `extern template` does not keep the compiler from instantiating a constexpr function, such as
+// rotate_kernels of an instruction set, and every kernel with it.
 #define ROPE_TEST_KERNELS(layout, In, Out, T)                                    \
     template <>                                                                  \
     const RotateKernels<In, Out, T>& rotate_kernels<Layout::layout, In, Out, T>( \

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
-// Vectors, in the words of a set's registers.hpp, which includes this file at its end. No include guard: every set has
-// vectors of its own, compiled in its region. What a set supplies is listed in README.md.
+// Vectors, written in the names of registers.hpp, which includes this file at its end. No include guard: every set has
+// vectors of its own, compiled in its region. README.md lists the names that a set supplies.
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 namespace ROPE_ISA {
 
-/// a * b, rounded whatever is done with it next.
+/// a * b, rounded to double: no compiler fuses it with a following sum.
 ROPE_INLINE double product(double a, double b) noexcept { return hide_from_optimizer(a * b); }
 
-// ---- floats to bfloat16: 16 bits with the rest of the sum still below ----
+// ---- floats to bfloat16: the result is in the upper half of each word ----
 
 // The first two are templates, so that a set may have shorter ones in registers.hpp: compilers prefer those.
 
-/// The bits of a float plus what makes the upper 16 of them the nearest bfloat16, ties to even.
+/// Rounds the upper 16 bits of each float to the nearest bfloat16, ties to even. The lower 16 bits are then undefined.
 template <class W>
 ROPE_INLINE Words round_upper_half(W bits) noexcept {
     const Words last = bit_and(shift_right_16(bits), all_words(1));
     return add(bits, add(last, all_words(0x7fff)));
 }
-/// Upper halves that are rounded so: those of `even` below those of `odd`.
+/// Rounds both as round_upper_half does, and interleaves the upper halves: `even` in the lower half of each word.
 template <class W>
 ROPE_INLINE Words round_and_interleave(W even, W odd) noexcept {
     return interleave_upper_halves(round_upper_half(even), round_upper_half(odd));
@@ -102,7 +102,7 @@ struct Vector<double> {
 #endif
 };
 
-/// Both are in registers before anything is computed from what comes back.
+/// Keeps both values in registers, loaded before any of the operations that follow.
 template <class T>
 ROPE_INLINE void in_registers(Vector<T>& a, Vector<T>& b) noexcept {
     ROPE_ISA::in_registers(a.v, b.v);
@@ -129,7 +129,7 @@ ROPE_INLINE Vector<T> fmaddsub(Vector<T> a, Vector<T> b, Vector<T> c) noexcept {
     return {fmaddsub(a.v, b.v, c.v)};
 }
 ROPE_INLINE Vector<double> operator-(Vector<double> a, Vector<double> b) noexcept { return {subtract(a.v, b.v)}; }
-/// a * b, rounded whatever is done with it next.
+/// a * b, rounded to double: no compiler fuses it with a following sum.
 ROPE_INLINE Vector<double> product(Vector<double> a, Vector<double> b) noexcept {
     return {in_register(multiply(a.v, b.v))};
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The instructions of AVX2, FMA and F16C that ../vectors.hpp is written in. What a set supplies is listed in
-// ../README.md.
+// The instructions of AVX2, FMA and F16C, under the names that ../vectors.hpp uses. ../README.md lists them.
 #pragma once
 
 namespace rope {

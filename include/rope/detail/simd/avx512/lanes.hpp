@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What ../vectors.hpp needs and AVX-512 does by several instructions, in the words of registers.hpp: of AVX-512, and of
-// ../emulated, so that masks and orders of lanes are tested on machines without. No include guard: registers.hpp of
-// these two includes this file.
+// Operations of ../vectors.hpp that take several instructions of AVX-512: masks and orders of lanes, written in the names
+// of registers.hpp. No include guard: avx512/registers.hpp and emulated/registers.hpp both include this file, so that
+// machines without AVX-512 test it.
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -21,7 +21,7 @@ ROPE_INLINE void store_shorts_skipping_first(void* p, Shorts x, Index kept) noex
     store_shorts(p, x, after_16(kept));
 }
 
-// ---- which lane comes where: of 32 lanes, those of the second register follow those of the first ----
+// ---- orders of lanes: the lanes of a second register have the numbers 16 to 31 ----
 
 inline constexpr int kLowerTwice[16] = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7};
 inline constexpr int kEven[16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};

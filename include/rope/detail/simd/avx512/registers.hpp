@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The instructions of AVX-512 that lanes.hpp and ../vectors.hpp are written in, each by its intrinsic.
+// The instructions of AVX-512, under the names that lanes.hpp and ../vectors.hpp use.
 // ../emulated/registers.hpp has the same in plain C++. Where an intrinsic without a mask begins from an undefined
 // register, g++ 12 warns; then it is the one with a mask of all lanes.
 //
@@ -23,7 +23,7 @@ using Mask32 = __mmask32;
 inline constexpr Mask8 kAll8 = 0xff;
 inline constexpr Mask16 kAll16 = 0xffff;
 
-// ---- load and store: what a mask leaves out is not written ----
+// ---- load and store: lanes outside a mask are not written ----
 
 ROPE_INLINE Floats load_floats(const float* p) noexcept { return _mm512_loadu_ps(p); }
 /// A lower half. The upper one, which nobody uses, is 0 at no cost: else MemorySanitizer would report it.
@@ -70,7 +70,7 @@ ROPE_INLINE Floats swap_adjacent(Floats x) noexcept {
 }
 /// Each lane of `order` names the lane of x that comes there.
 ROPE_INLINE Floats permute(Floats x, Words order) noexcept { return _mm512_maskz_permutexvar_ps(kAll16, order, x); }
-/// The same of 32 lanes: those of a, then those of b.
+/// The same with 32 lanes: a has the numbers 0 to 15, b 16 to 31.
 ROPE_INLINE Floats permute(Floats a, Floats b, Words order) noexcept { return _mm512_permutex2var_ps(a, order, b); }
 ROPE_INLINE Floats from_half(Shorts x) noexcept { return _mm512_maskz_cvtph_ps(kAll16, x); }
 ROPE_INLINE Shorts to_half(Floats x) noexcept {

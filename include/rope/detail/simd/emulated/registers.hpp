@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What ../avx512/registers.hpp has, in plain C++: lane by lane, and for the bits of a mask one by one. A lane that a mask
-// leaves out is not touched in memory.
+// The names of ../avx512/registers.hpp in plain C++: lane by lane, and bit by bit of a mask. Memory of lanes outside a mask
+// is not touched.
 #pragma once
 
 #include <cstddef>
@@ -72,7 +72,7 @@ ROPE_ABI inline void store_as_floats(float* p, Doubles x) noexcept {
     for (int i = 0; i < 8; ++i) p[i] = static_cast<float>(x.lane[i]);
 }
 
-/// x, rounded whatever is done with it next.
+/// x, rounded: no compiler fuses it with a following operation.
 ROPE_ABI inline Floats in_register(Floats x) noexcept { return x; }
 ROPE_ABI inline Doubles in_register(Doubles x) noexcept {
     for (double& lane : x.lane) lane = hide_from_optimizer(lane);

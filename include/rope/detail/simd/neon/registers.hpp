@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The instructions of NEON that ../vectors.hpp is written in. It has fma and conversions of half on every machine. What
-// a set supplies is listed in ../README.md.
+// The instructions of NEON, under the names that ../vectors.hpp uses (../README.md lists them). Every NEON has fma and
+// conversions of half.
 #pragma once
 
 namespace rope {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A vector of one number. The kernels then are the loops over single pairs that the others use for what no vector fits,
-// and the compiler makes of them what it can.
+// A vector of one number, with which kernels are loops over single pairs. The compiler may vectorise them.
 #pragma once
 
 namespace rope {
@@ -23,7 +22,7 @@ ROPE_INLINE T fma(T a, T b, T c) noexcept {
 #endif
 }
 
-/// a * b, rounded whatever is done with it next.
+/// a * b, rounded: no compiler fuses it with a following sum.
 ROPE_INLINE double product(double a, double b) noexcept { return ROPE_HAS_FMA ? hide_from_optimizer(a * b) : a * b; }
 
 template <class T>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The instructions of SSE2 that ../vectors.hpp is written in. It has no fma: products and sums are rounded one by one.
-// What a set supplies is listed in ../README.md.
+// The instructions of SSE2, under the names that ../vectors.hpp uses (../README.md lists them). SSE2 has no fma: products
+// and sums are rounded one by one.
 #pragma once
 
 namespace rope {
