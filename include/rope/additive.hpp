@@ -19,14 +19,14 @@
 
 #include "detail/base/containers.hpp"
 #include "detail/base/executor.hpp"
-#include "detail/call/apply_impl.hpp"
-#include "detail/call/checks.hpp"
+#include "detail/call/arguments.hpp"
 #include "detail/call/job.hpp"
-#include "detail/call/quick_checks.hpp"
 #include "detail/kernels/add.hpp"
+#include "detail/positions/positions_in_table.hpp"
 #include "detail/tables/fill_table.hpp"
 #include "detail/tables/table_memory.hpp"
 #include "detail/views/any_view.hpp"
+#include "detail/views/view_checks.hpp"
 
 #include "detail/base/hide_macros.hpp"
 
@@ -105,7 +105,7 @@ class AdditiveEmbedding {
             const Index heads = detail::count_heads(out);
             const Index bytes = detail::bytes_of(out, heads);
             const detail::Job<detail::AddTask<Storage, T>> job = {
-                {out, table_.get(), positions, detail::choose_order(out, bytes, detail::kFeatureAxis, false)},
+                {out, table_.get(), positions, detail::choose_order(out, bytes, detail::kFeatureAxis)},
                 detail::add_kernel<Storage, T>(detail::chosen_isa.load(std::memory_order_relaxed)),
                 heads,
                 bytes};
@@ -196,19 +196,10 @@ class AdditiveEmbedding {
         }
     }
 
-    ROPE_ABI Status check_view(const detail::AnyView& x, const Positions& positions) const noexcept {
+    ROPE_COLD Status check_view(const detail::AnyView& x, const Positions& positions) const noexcept {
         const detail::AnyView rows =
             detail::erased("", TensorView<const T>{table(), 1, max_positions_, 1, d_model_, 0, d_model_, d_model_, 1});
         const detail::TableShape shape = {d_model_, 0, max_positions_, "embedding"};
-        if (detail::isa_is_chosen() && detail::is_plain(x) && x.extents[2] * x.extents[3] == d_model_ &&
-            detail::is_plainly_disjoint(x, rows) &&
-            detail::is_plainly_held(positions, x.extents[0], x.extents[1], detail::window_of(shape)))
-            return Status();
-        return check_view(x, rows, shape, positions);
-    }
-
-    ROPE_COLD Status check_view(const detail::AnyView& x, const detail::AnyView& rows, const detail::TableShape& shape,
-                                const Positions& positions) const noexcept {
         if (const Status s = detail::check_extents(x); !s.ok()) return s;
         const Index heads = x.extents[2], head_dim = x.extents[3];
         if (detail::clamped_product(heads, head_dim) != d_model_)

@@ -12,7 +12,7 @@
 #include "tensor_view.hpp"
 #include "types.hpp"
 
-#include "detail/call/apply_impl.hpp"
+#include "detail/call/run.hpp"
 
 #include "detail/base/hide_macros.hpp"
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <regex>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -84,23 +83,11 @@ std::vector<std::vector<Line>> inner_loops(const Kernel& kernel) {
     return loops;
 }
 
-/// The offsets from a pointer that instructions of one kind have in a loop.
-std::set<long> offsets(const std::vector<Line>& loop, const std::regex& instruction) {
-    std::set<long> found;
-    for (const Line& line : loop) {
-        std::smatch match;
-        if (!std::regex_search(line.text, match, instruction)) continue;
-        const std::string digits = match[1];
-        found.insert(digits.empty() ? 0 : std::stol(digits, nullptr, 16));
-    }
-    return found;
-}
-
 }  // namespace
 
 TEST_CASE("AVX-512 kernels are made of fma on whole registers, and loops without the stack") {
     const std::vector<Kernel> all = kernels();
-    CHECK(all.size() == 2 * 8 + 3);  // three kernels ask for memory ahead
+    CHECK(all.size() == 2 * 8);
     const std::regex fma("vf(m|nm)(add|sub|addsub|subadd)[123]{3}p[sd].*%zmm");
     const std::regex to_stack("%zmm[0-9]+,[^,]*\\(%rsp");
     const std::regex stack("%zmm.*\\(%rsp|\\(%rsp.*%zmm");
@@ -125,28 +112,6 @@ TEST_CASE("AVX-512 kernels are made of fma on whole registers, and loops without
         else
             CHECK(turning >= 2);  // all blocks of the widest group at once; one block
     }
-}
-
-TEST_CASE("AVX-512 kernels that ask for memory ahead ask for each line of a head once, as far ahead as they say") {
-    const std::regex from_memory("vmovup[sd]\\s+(-?0x[0-9a-f]+)?\\(%r[a-z0-9]+(?:,%r[a-z0-9]+,1)?\\),%zmm");
-    const std::regex asked("prefetcht0\\s+(-?0x[0-9a-f]+)?\\(%r[a-z0-9]+(?:,%r[a-z0-9]+,1)?\\)");
-    constexpr long distance = static_cast<long>(rope::detail::kNearPrefetchDistance);
-    std::size_t asking = 0;
-    for (const Kernel& kernel : kernels()) {
-        if (kernel.name.find("PrefetchNear") == std::string::npos) continue;
-        CAPTURE(kernel.name);
-        ++asking;
-        const std::vector<std::vector<Line>> loops = inner_loops(kernel);
-        CHECK(loops.size() == 1);
-        for (const std::vector<Line>& loop : loops) {
-            const std::set<long> loads = offsets(loop, from_memory), asks = offsets(loop, asked);
-            REQUIRE(loads.size() >= 8);
-            REQUIRE(asks.size() == loads.size());
-            CHECK(*asks.begin() - *loads.begin() == distance);
-            CHECK(*asks.rbegin() - *loads.rbegin() == distance);
-        }
-    }
-    CHECK(asking == 3);
 }
 
 TEST_CASE("AVX-512 kernels for heads of one group of blocks read nothing from the stack") {

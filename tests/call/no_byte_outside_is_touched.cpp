@@ -96,8 +96,8 @@ void check_guards() {
 
                         // The table as well: a job of which the table is elsewhere.
                         const auto run = [&](auto job) {
-                            job.task.rows.cos = table_memory.put(table, guard);
-                            job.task.rows.sin = job.task.rows.cos + pairs;
+                            job.task.rotation.source.cos = table_memory.put(table, guard);
+                            job.task.rotation.source.sin = job.task.rotation.source.cos + pairs;
                             job.kernel(job.task, 0, job.heads);
                         };
                         y_memory.put(blank, guard);

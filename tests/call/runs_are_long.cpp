@@ -20,41 +20,35 @@ namespace {
 
 using Run = rope::detail::TokenRun<float, float, float>;
 
-std::vector<Index> runs;  // the tokens of each
-Index heads_left;         // of the last one that has several heads to a token
-Index tokens_asking;
+std::vector<Index> runs;    // the tokens of each
+std::vector<Index> groups;  // the heads of each call of a kernel for several heads of a token
 
 void note_run(const Run& run) noexcept { runs.push_back(run.tokens); }
-/// Heads of one token, whose shape is that of their run.
-void note_heads(const float*, float*, const float*, const float*, const rope::detail::HeadsShape& shape,
+void note_heads(const float*, float*, const float*, const float*, const rope::detail::HeadsShape&,
                 Index heads) noexcept {
-    if (heads_left == 0) {
-        const Run& run = *reinterpret_cast<const Run*>(reinterpret_cast<const char*>(&shape) - offsetof(Run, shape));
-        runs.push_back(run.tokens);
-        heads_left = run.tokens * run.heads;
-    }
-    heads_left -= heads;
-}
-void note_heads_asking(const float* x, float* y, const float* cos, const float* sin,
-                       const rope::detail::HeadsShape& shape, Index heads) noexcept {
-    ++tokens_asking;
-    note_heads(x, y, cos, sin, shape, heads);
+    groups.push_back(heads);
 }
 void no_rows(const rope::detail::Row<float>&, Index, float, float, float*, float*) noexcept {}
 
 /// The runs of heads begin .. end - 1 of a job; end -1 is the last.
 template <class Task>
-std::vector<Index> runs_of(const rope::detail::Job<Task>& job, Index begin = 0, Index end = -1,
-                           bool has_asking = true) {
-    const rope::detail::RotateKernels<float, float, float> kernels = {
-        &note_heads, has_asking ? &note_heads_asking : nullptr, &note_run, nullptr, &no_rows, nullptr};
+std::vector<Index> runs_of(const rope::detail::Job<Task>& job, Index begin = 0, Index end = -1) {
+    const rope::detail::RotateKernels<float, float, float> kernels = {&note_heads, &note_run, nullptr, &no_rows,
+                                                                      nullptr};
     const Task& t = job.task;
-    const Task task = {t.in,        t.out,       t.rows,   t.pairs, t.rotary_offset, t.positions,
-                       t.cos_scale, t.sin_scale, t.layout, t.order, kernels};
+    const auto& r = t.rotation;
+    const Task task = {t.in,
+                       t.out,
+                       {kernels, r.source, r.cos_scale, r.sin_scale, r.heads_at_once, r.x_feature_stride,
+                        r.y_feature_stride, r.before, r.after, r.copies},
+                       t.pair,
+                       t.pairs,
+                       t.rotary_offset,
+                       t.positions,
+                       t.order};
     runs.clear();
-    heads_left = tokens_asking = 0;
+    groups.clear();
     job.kernel(task, begin, end < 0 ? job.heads : end);
-    CHECK(heads_left == 0);
     return runs;
 }
 using Runs = std::vector<Index>;
@@ -88,8 +82,8 @@ TEST_CASE("tokens whose rows lie at equal steps are one run") {
     std::vector<int> up(1000), down(1000), same(1000, 7);
     std::iota(up.begin(), up.end(), 0);
     std::iota(down.rbegin(), down.rend(), 0);
-    for (const Index heads : {1, 3}) {
-        CAPTURE(heads);
+    {
+        constexpr Index heads = 1;
         CHECK(Call{1, 1000, heads}.with(table) == Runs{1000});
         CHECK(Call{1, 500, heads}.with(table, rope::start_at(300)) == Runs{500});
         CHECK(Call{1, 1000, heads}.with(table, up) == Runs{1000});
@@ -102,57 +96,32 @@ TEST_CASE("tokens whose rows lie at equal steps are one run") {
     }
 }
 
-TEST_CASE("a cut call has a run more for each token that is cut, and for what is before and after") {
-    const rope::CosSinCache<float> table(config_of(128), 5000);
-    for (const Index seq : {100, 1000, 5000}) {  // in L2, from L3, and streaming
-        const Call call = {1, seq, 8};
+TEST_CASE("a cut call has no more runs than a whole one") {
+    const rope::CosSinCache<float> table(config_of(128), 40000);
+    for (const Index seq : {1000, 40000}) {  // in L2, and streaming
+        const Call call = {1, seq, 1};
         CAPTURE(seq);
         CHECK(call.with(table) == Runs{seq});
-        CHECK(call.with(table, {}, 80, 480) == Runs{50});
-        CHECK(call.with(table, {}, 83, 485) == Runs{1, 49, 1});
+        CHECK(call.with(table, {}, 83, 485) == Runs{402});
     }
 }
 
-TEST_CASE("what is larger than L2, and not much, is turned by the kernel that asks for memory, if there is one") {
-    const rope::CosSinCache<float> table(config_of(128), 2100);
-    const Index token = 8 * 128 * static_cast<Index>(sizeof(float));  // bytes
-    const Index l2 = rope::detail::kMinPrefetchNearBytes / token, l3 = rope::detail::kMaxPrefetchNearBytes / token;
-    std::vector<float> x(size((l3 + 2) * 8 * 128)), y(x.size());
-    const auto in_place = [&](Index tokens, bool has_asking) {
-        support::with_job_in_place<Layout::half_split>(rope::view(x.data(), 2, tokens / 2, 8, 128), table, {},
-                                                       [&](const auto& job) { runs_of(job, 0, -1, has_asking); });
-        return tokens_asking;
-    };
-    const auto elsewhere = [&](Index tokens) {
-        support::with_job_out_of_place<Layout::half_split>(rope::view(x.data(), 2, tokens / 2, 8, 128),
-                                                           rope::view(y.data(), 2, tokens / 2, 8, 128), table, {},
-                                                           [&](const auto& job) { runs_of(job); });
-        return tokens_asking;
-    };
-    for (const Index tokens : {l2 + 2, l2 + 100, l3}) {
-        CAPTURE(tokens);
-        CHECK(in_place(tokens, true) == tokens);
-        CHECK(in_place(tokens, false) == 0);
+TEST_CASE("heads of a token are rotated together, unless the call streams") {
+    const rope::CosSinCache<float> table(config_of(128), 5000);
+    for (const Index seq : {100, 1000}) {
+        const Call call = {1, seq, 8};
+        CHECK(call.with(table).empty());
+        CHECK(groups == Runs(size(seq), 8));
+        call.with(table, {}, 83, 485);
+        CHECK(groups.front() == 5);
+        CHECK(groups.back() == 5);
+        CHECK(groups.size() == 51);
     }
-    CHECK(in_place(l2, true) == 0);
-    CHECK(in_place(2, true) == 0);
-    CHECK(in_place(l3 + 2, true) == 0);
-    // As much memory is touched by half as much.
-    CHECK(elsewhere(l2 / 2) == 0);
-    CHECK(elsewhere(l2 / 2 + 2) == l2 / 2 + 2);
-    CHECK(elsewhere(l3 / 2) == l3 / 2);
-    CHECK(elsewhere(l3 / 2 + 2) == 0);
-    // Heads that do not follow one another, and heads with more than what turns.
-    const auto asking_in = [&](const auto& view, const rope::CosSinCache<float>& by) {
-        support::with_job_in_place<Layout::half_split>(view, by, {}, [&](const auto& job) { runs_of(job); });
-        return tokens_asking;
-    };
-    CHECK(asking_in(rope::view(x.data(), l3, 8, 128), table) == l3);
-    CHECK(asking_in(rope::view_heads_first(x.data(), 1, 8, l3, 128), table) == 0);
-    CHECK(asking_in(rope::view(x.data(), l3, 4, 256), rope::CosSinCache<float>(config_of(256, 128), 2100)) == 0);
+    Call{1, 5000, 8}.with(table);
+    CHECK(groups == Runs(size(5000 * 8), 1));
 }
 
-TEST_CASE("rows of two are one run within a coarse row, or as many as are written at once") {
+TEST_CASE("rows of two are one run within a coarse row") {
     const rope::CompactCosSinCache<float> table(config_of(16), 1000);
     const Index block = Index(1) << rope::detail::RowsAccess::source(table).fine_bits;
     REQUIRE((block > 4 && block < 500));
@@ -167,20 +136,14 @@ TEST_CASE("rows of two are one run within a coarse row, or as many as are writte
     CHECK(Call{1, 1000, 1}.with(table) == whole);
     CHECK(Call{1, 1000, 1}.with(table, up) == whole);
     CHECK(Call{1, 1000, 1}.with(table, down) == backwards);
-    CHECK(Call{1, 1000, 3}.with(table) == Runs{128, 128, 128, 128, 128, 128, 128, 104});  // 1024 pairs at once
 }
 
-TEST_CASE("what passes by is copied soon after its token was turned") {
+TEST_CASE("features that are not rotated are copied soon after their token was rotated") {
     const rope::CosSinCache<float> table(config_of(64, 32), 1000);
-    for (const Index heads : {1, 4, 100}) {
-        std::vector<float> x(size(50 * heads * 64)), y(x.size());
-        const auto in = rope::view(x.data(), 50, heads, 64), out = rope::view(y.data(), 50, heads, 64);
-        Runs found;
-        support::with_job_out_of_place<Layout::half_split>(in, out, table, rope::start_at(0),
-                                                           [&](const auto& job) { found = runs_of(job); });
-        const Index most = heads == 1 ? 50 : heads == 4 ? 16 : 1;  // 16 KiB
-        CAPTURE(heads);
-        CHECK(std::accumulate(found.begin(), found.end(), Index(0)) == 50);
-        CHECK(found.front() == most);
-    }
+    std::vector<float> x(size(150 * 64)), y(x.size());
+    const auto in = rope::view(x.data(), 150, 1, 64), out = rope::view(y.data(), 150, 1, 64);
+    Runs found;
+    support::with_job_out_of_place<Layout::half_split>(in, out, table, rope::start_at(0),
+                                                       [&](const auto& job) { found = runs_of(job); });
+    CHECK(found == Runs{64, 64, 22});  // 16 KiB
 }

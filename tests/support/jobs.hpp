@@ -19,16 +19,18 @@ namespace support {
 template <rope::Layout layout, class X, class T, class F>
 void with_job_in_place(const rope::TensorView<X>& x, const rope::CosSinRows<T>& cache, const rope::Positions& positions,
                        F&& f) {
-    const auto argument = rope::detail::in_place("x", x, cache).erased();
+    const auto argument = rope::detail::in_place("x", x, cache);
+    const auto views = rope::detail::erased(argument);
     f(rope::detail::rotate_job<layout>(rope::detail::Direction::forward, positions,
-                                       rope::detail::isa_id(rope::active_isa()), argument));
+                                       rope::detail::isa_id(rope::active_isa()), argument, views));
 }
 template <rope::Layout layout, class In, class Out, class T, class F>
 void with_job_out_of_place(const rope::TensorView<In>& in, const rope::TensorView<Out>& out,
                            const rope::CosSinRows<T>& cache, const rope::Positions& positions, F&& f) {
-    const auto argument = rope::detail::out_of_place(in, out, cache).erased();
+    const auto argument = rope::detail::out_of_place(in, out, cache);
+    const auto views = rope::detail::erased(argument);
     f(rope::detail::rotate_job<layout>(rope::detail::Direction::forward, positions,
-                                       rope::detail::isa_id(rope::active_isa()), argument));
+                                       rope::detail::isa_id(rope::active_isa()), argument, views));
 }
 
 /// 0 .. count - 1 as pieces of random sizes, some empty, in random order.

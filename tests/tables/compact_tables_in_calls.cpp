@@ -176,18 +176,14 @@ TEMPLATE_TEST_CASE("calls that stream, and calls that are cut anywhere", "", flo
                 const rope::Positions at = rope::start_at(3900);
                 rope::apply(layout, rope::view(want.data(), seq, heads, 72), plain, at);
                 const auto run = [&](auto job) {
-                    job.task.order.heads_at_once = 4;
+                    job.task.rotation.heads_at_once = 4;
                     support::run_in_pieces(job, 9, random);
                 };
                 const auto y = rope::view(cut.data(), seq, heads, 72);
-                const auto argument = rope::detail::in_place("x", y, table).erased();
-                const auto isa_now = rope::detail::isa_id(rope::active_isa());
                 if (layout == Layout::interleaved)
-                    run(rope::detail::rotate_job<Layout::interleaved>(rope::detail::Direction::forward, at, isa_now,
-                                                                      argument));
+                    support::with_job_in_place<Layout::interleaved>(y, table, at, run);
                 else
-                    run(rope::detail::rotate_job<Layout::half_split>(rope::detail::Direction::forward, at, isa_now,
-                                                                     argument));
+                    support::with_job_in_place<Layout::half_split>(y, table, at, run);
                 REQUIRE(support::same_bits(cut, want));
                 rope::apply(layout, rope::view(got.data(), seq, heads, 72), table, at, [](Index count, auto&& f) {
                     for (Index i = count; i-- > 0;) f(i, i + 1);
@@ -287,13 +283,13 @@ TEMPLATE_TEST_CASE("nothing beside the two kinds of rows is read", "", float, do
                             const auto in = view(x_memory.put(want, guard));
                             const rope::Positions positions = rope::start_at(start);
                             rope::apply<layout.value>(view(want.data()), table, positions);
-                            const auto argument = rope::detail::in_place("x", in, table).erased();
-                            auto job = rope::detail::rotate_job<layout.value>(
-                                rope::detail::Direction::forward, positions, rope::detail::isa_id(isa), argument);
-                            job.task.rows.cos = coarse_memory.put(rows.cos, size(coarse_rows * d), guard);
-                            job.task.rows.sin = job.task.rows.cos + pairs;
-                            job.task.rows.fine = fine_memory.put(rows.fine, size(fine_rows * d), guard);
-                            job.kernel(job.task, 0, job.heads);
+                            support::with_job_in_place<layout.value>(in, table, positions, [&](auto job) {
+                                auto& source = job.task.rotation.source;
+                                source.cos = coarse_memory.put(rows.cos, size(coarse_rows * d), guard);
+                                source.sin = source.cos + pairs;
+                                source.fine = fine_memory.put(rows.fine, size(fine_rows * d), guard);
+                                job.kernel(job.task, 0, job.heads);
+                            });
                             return std::memcmp(in.data, want.data(), want.size() * sizeof(TestType)) == 0;
                         };
                         REQUIRE(has_bits(std::integral_constant<Layout, Layout::half_split>()));

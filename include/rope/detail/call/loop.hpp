@@ -1,144 +1,139 @@
 // SPDX-License-Identifier: MIT
-// The loops of a rotation, the same for all instruction sets: a call is cut into slabs, and a slab into runs of tokens
-// whose rows are at a constant stride, or into tiles where tokens or heads are contiguous.
+// The loops of a rotation, the same for all instruction sets: a call is cut into slabs, a slab into tokens.
 #pragma once
 
 #include "../simd/prefetch.hpp"
 #include "../views/any_view.hpp"
 #include "../views/loop_order.hpp"
 #include "columns.hpp"
-#include "rotate_task.hpp"
-#include "slabs.hpp"
+#include "slab.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
-/// Copies the features of a run that are not rotated, out of place.
+/// Copies the features of a token's heads that are not rotated; x and y are its first rotated features.
 template <class In, class Out, class T>
-ROPE_NOINLINE void copy_unrotated(const RotateTask<In, Out, T>& task, const TokenRun<In, Out, T>& run) noexcept {
-    const Index x_stride = task.in.strides[kFeatureAxis], y_stride = task.out.strides[kFeatureAxis];
-    const Index before = task.rotary_offset, rotated = 2 * task.pairs;
-    const Index after = task.in.extents[kFeatureAxis] - before - rotated;
-    for (Index t = 0; t < run.tokens; ++t)
-        for (Index h = 0; h < run.heads; ++h) {
-            const In* const x = run.x + t * run.x_token_stride + h * run.shape.x_head_stride;
-            Out* const y = run.y + t * run.y_token_stride + h * run.shape.y_head_stride;
-            if (before > 0)
-                copy_features(task, x - before * x_stride, x_stride, y - before * y_stride, y_stride, before);
-            if (after > 0)
-                copy_features(task, x + rotated * x_stride, x_stride, y + rotated * y_stride, y_stride, after);
-        }
-}
-
-// ---- Runs ----
-
-/// Rotates a run token by token, all heads of a token or a few at a time.
-template <class In, class Out, class T>
-ROPE_NOINLINE void rotate_run(const RotateKernels<In, Out, T>& kernels, const TokenRun<In, Out, T>& run) noexcept {
-    const auto rotate_one_head_per_token = kernels.rotate_one_head_per_token;
-    if (run.heads == 1 && rotate_one_head_per_token != nullptr) return rotate_one_head_per_token(run);
-    const auto rotate = run.rotate;
-    const HeadsShape& shape = run.shape;
-    const Index x_token_stride = run.x_token_stride, y_token_stride = run.y_token_stride, row_stride = run.row_stride;
-    const Index heads = run.heads, at_once = run.heads_at_once, prefetch_features = run.prefetch_features;
-    const In* x = run.x;
-    Out* y = run.y;
-    const T* cos = run.row.cos;
-    const T* sin = run.row.sin;
-    for (Index t = run.tokens;; x += x_token_stride, y += y_token_stride, cos += row_stride, sin += row_stride) {
-        if (at_once == heads && prefetch_features == 0)  // the usual token, without the loop over groups
-            rotate(x, y, cos, sin, shape, heads);
-        else
-            for (Index h = 0; h < heads; h += at_once) {
-                const Index here = heads - h < at_once ? heads - h : at_once;
-                // By four lines, beside very little work: [8192, 32, 128] takes 1.13 of scale in place of 1.25.
-                if (prefetch_features > 0)
-                    for (Index k = h; k < h + here; ++k) prefetch<4>(y + k * shape.y_head_stride, prefetch_features);
-                rotate(x + h * shape.x_head_stride, y + h * shape.y_head_stride, cos, sin, shape, here);
-            }
-        if (--t == 0) return;
+ROPE_NOINLINE void copy_unrotated(const Rotation<In, Out, T>& rotation, const Slab<In, Out>& slab, const In* x,
+                                  Out* y) noexcept {
+    const Index x_stride = rotation.x_feature_stride, y_stride = rotation.y_feature_stride;
+    const Index before = rotation.before, after = rotation.after, rotated = 2 * slab.shape.pairs;
+    for (Index h = 0; h < slab.heads; ++h, x += slab.shape.x_head_stride, y += slab.shape.y_head_stride) {
+        if (before > 0)
+            copy_features(rotation.kernels, x - before * x_stride, x_stride, y - before * y_stride, y_stride, before);
+        if (after > 0)
+            copy_features(rotation.kernels, x + rotated * x_stride, x_stride, y + rotated * y_stride, y_stride, after);
     }
 }
 
-// ---- Slabs ----
+// ---- Tokens ----
+
+/// Rotates the heads of one token, all at once or a few at a time, by a row that is ready.
+template <class In, class Out, class T>
+ROPE_INLINE void rotate_token(const Rotation<In, Out, T>& rotation, const HeadsShape& shape, Index heads, const In* x,
+                              Out* y, const T* cos, const T* sin) noexcept {
+    if (!rotation.streams()) return rotation.kernels.rotate(x, y, cos, sin, shape, heads);
+    const Index head_dim = rotation.before + 2 * shape.pairs + rotation.after;
+    for (Index h = 0, here; h < heads; h += here) {
+        here = heads - h < rotation.heads_at_once ? heads - h : rotation.heads_at_once;
+        // By four lines, beside very little work: [8192, 32, 128] takes 1.13 of scale in place of 1.25.
+        for (Index k = h; k < h + here; ++k) prefetch<4>(y + k * shape.y_head_stride, head_dim);
+        rotation.kernels.rotate(x + h * shape.x_head_stride, y + h * shape.y_head_stride, cos, sin, shape, here);
+    }
+}
 
 /// Pieces of a head begin at multiples of this, a multiple of the blocks of every instruction set.
 inline constexpr Index kPiecePairs = 64;
 
-/// Rotates a run, from token t of its slab on, by rows that are written first; one token in pieces that fit into the
-/// scratch memory.
+/// Rotates the heads of one token by row k, which is written first, in pieces that fit into the scratch memory.
 template <class In, class Out, class T>
-ROPE_NOINLINE void rotate_by_written_rows(TokenRun<In, Out, T> run, const RotateTask<In, Out, T>& task,
-                                          const Slab& slab, Index t) noexcept {
-    RowScratch<T> room;  // the largest memory that a call has on the stack, so it is here and not in the caller
-    Index& pairs = run.shape.pairs;
-    for (Index begin = 0; begin < task.pairs; begin += pairs) {
-        const Index left = task.pairs - begin;
+ROPE_NOINLINE void rotate_by_written_row(const Rotation<In, Out, T>& rotation, const Slab<In, Out>& slab, const In* x,
+                                         Out* y, Index k) noexcept {
+    RowScratch<T> scratch;  // the largest memory that a call has on the stack, so it is here and not in the caller
+    HeadsShape shape = slab.shape;
+    Index& pairs = shape.pairs;
+    const Index all = pairs;
+    for (Index begin = 0; begin < all; begin += pairs) {
+        const Index left = all - begin;
         pairs = piece_of(left, kMaxCombinedPairs);
         if (pairs < left) pairs = (pairs + kPiecePairs - 1) / kPiecePairs * kPiecePairs;
-        for (Index i = 0; i < run.tokens; ++i)
-            pairs_of(task, row_number(task, slab, t + i), begin, pairs, room.cos + i * pairs, room.sin + i * pairs);
-        run.row = {room.cos, room.sin, nullptr, pairs};
-        run.row_stride = pairs;
-        rotate_run(task.kernels, run);
-        run.x += pairs * run.shape.x_pair.step;
-        run.y += pairs * run.shape.y_pair.step;
+        const Row<T> row = pairs_of(rotation, k, all, begin, pairs, scratch.cos, scratch.sin);
+        rotate_token(rotation, shape, slab.heads, x, y, row.cos, row.sin);
+        x += pairs * shape.x_pair.step;
+        y += pairs * shape.y_pair.step;
     }
+}
+
+/// The tokens from t on, at most `most`, whose rows are at the constant stride `step`; in a table of split rows, within
+/// one coarse row.
+template <class T>
+ROPE_INLINE Index tokens_of_run(const RowSource<T>& source, const RowNumbers& rows, Index t, Index most,
+                                Index& step) noexcept {
+    const Index first = rows[t];
+    step = most == 1 ? 0 : rows[t + 1] - first;
+    if (source.fine != nullptr && step != 0) {
+        const Index of_block = Index(1) << source.fine_bits, below = first & (of_block - 1);
+        const Index here = (step > 0 ? (of_block - 1 - below) / step : below / -step) + 1;
+        if (here < most) most = here;
+    }
+    if (rows.list == nullptr) return most;
+    Index count = 1;
+    while (count < most && rows[t + count] == first + count * step) ++count;
+    return count;
 }
 
 /// Out of place, features that are not rotated are copied after at most so many bytes of rotated tokens, while these
 /// are in cache.
 inline constexpr Index kCopiedBytes = Index(16) << 10;
 
-/// Rotates a slab token by token. In place, output and input are one view.
-template <bool is_out_of_place, class In, class Out, class T>
-ROPE_NOINLINE void rotate_slab(const RotateTask<In, Out, T>& task, const Slab& slab) noexcept {
-    const AnyView& in = task.in;
-    const AnyView& out = is_out_of_place ? task.out : in;
-    const Index head_dim = in.extents[kFeatureAxis];
-    const Index x_stride = in.strides[kFeatureAxis], y_stride = out.strides[kFeatureAxis];
-    const bool single = slab.heads == 1 && task.kernels.rotate_one_head_per_token != nullptr;
-    const bool written = is_scaled(task) || (task.rows.fine != nullptr && !single);
-    const bool copied = is_out_of_place && in.data != out.data && 2 * task.pairs != head_dim;
-    const bool exceeds_cache = task.order.heads_at_once != kAllHeads;
-    Index most = slab.tokens;  // of a run
-    if (written) most = limited(most, kMaxCombinedPairs, task.pairs);
-    if (copied) most = limited(most, kCopiedBytes, bytes_of(out, slab.heads));
+/// Rotates tokens of one head each, in runs whose rows are at a constant stride.
+template <class In, class Out, class T>
+ROPE_NOINLINE void rotate_single_heads(const Rotation<In, Out, T>& rotation, const Slab<In, Out>& slab) noexcept {
+    const Index head_dim = rotation.before + 2 * slab.shape.pairs + rotation.after;
+    Index most = slab.tokens;
+    if (rotation.copies) most = limited(most, kCopiedBytes, head_dim * static_cast<Index>(sizeof(Out)));
     TokenRun<In, Out, T> run;
-    run.x = start_of<const In>(in, slab) + task.rotary_offset * x_stride;
-    run.y = start_of<Out>(out, slab) + task.rotary_offset * y_stride;
-    run.x_token_stride = token_step(in, slab);
-    run.y_token_stride = token_step(out, slab);
-    run.heads = slab.heads;
-    const PairShape pair = pair_shape(task.layout, task.pairs);
-    run.shape = {head_step(in, slab.heads), head_step(out, slab.heads), pair * x_stride, pair * y_stride, task.pairs};
-    // The memory ahead is the next head only where whole heads are contiguous.
-    const bool prefetches_near = task.order.prefetches_near && task.kernels.rotate_prefetching_near != nullptr &&
-                                 run.shape.x_head_stride == 2 * task.pairs;
-    run.rotate = prefetches_near ? task.kernels.rotate_prefetching_near : task.kernels.rotate;
-    run.heads_at_once = task.order.heads_at_once < slab.heads ? task.order.heads_at_once : slab.heads;
-    run.prefetch_features = exceeds_cache ? head_dim : 0;
-    run.prefetch_pairs = exceeds_cache && !written && task.rows.fine == nullptr ? task.pairs : 0;
-    for (Index t = 0;;) {
-        const Index left = slab.tokens - t < most ? slab.tokens - t : most;
-        if (!written) {
-            const RowNumbers rows = row_numbers(task, slab, t, left);
-            run.tokens = rows.count;
-            run.row = row_at(task, rows.first);
-            run.row_stride = rows.step * task.rows.stride;
-            rotate_run(task.kernels, run);
-        } else {
-            run.tokens = left;
-            run.row = {};  // copied before it is set
-            run.row_stride = 0;
-            rotate_by_written_rows(run, task, slab, t);
-        }
-        if constexpr (is_out_of_place)
-            if (copied) copy_unrotated(task, run);
-        if ((t += run.tokens) == slab.tokens) return;
+    run.x = slab.x;
+    run.y = slab.y;
+    run.x_token_stride = slab.x_token_stride;
+    run.y_token_stride = slab.y_token_stride;
+    run.shape = slab.shape;
+    run.prefetch_features = rotation.streams() ? head_dim : 0;
+    run.prefetch_pairs = rotation.streams() && rotation.source.fine == nullptr ? slab.shape.pairs : 0;
+    for (Index t = 0; t < slab.tokens; t += run.tokens) {
+        Index step;
+        const Index left = slab.tokens - t;
+        run.tokens = tokens_of_run(rotation.source, slab.rows, t, left < most ? left : most, step);
+        run.row = row_at(rotation.source, slab.rows[t], slab.shape.pairs);
+        run.row_stride = step * rotation.source.stride;
+        rotation.kernels.rotate_one_head_per_token(run);
+        if (rotation.copies)
+            for (Index i = 0; i < run.tokens; ++i)
+                copy_unrotated(rotation, slab, run.x + i * run.x_token_stride, run.y + i * run.y_token_stride);
         run.x += run.tokens * run.x_token_stride;
         run.y += run.tokens * run.y_token_stride;
+    }
+}
+
+// ---- Slabs ----
+
+/// Rotates a slab token by token.
+template <class In, class Out, class T>
+ROPE_NOINLINE void rotate_slab(const Rotation<In, Out, T>& rotation, const Slab<In, Out>& slab) noexcept {
+    if (slab.heads == 1 && rotation.kernels.rotate_one_head_per_token != nullptr && !rotation.is_scaled())
+        return rotate_single_heads(rotation, slab);
+    const bool is_written = rotation.writes_rows();
+    const In* x = slab.x;
+    Out* y = slab.y;
+    for (Index t = 0; t < slab.tokens; ++t, x += slab.x_token_stride, y += slab.y_token_stride) {
+        const Index k = slab.rows[t];
+        if (is_written) {
+            rotate_by_written_row(rotation, slab, x, y, k);
+        } else {
+            const Index row = k * rotation.source.stride;
+            rotate_token(rotation, slab.shape, slab.heads, x, y, rotation.source.cos + row, rotation.source.sin + row);
+        }
+        if (rotation.copies) copy_unrotated(rotation, slab, x, y);
     }
 }
 
@@ -147,22 +142,15 @@ template <bool is_out_of_place, class In, class Out, class T>
 ROPE_ABI void rotate_all(const RotateTask<In, Out, T>& task, Index begin, Index end) noexcept {
     if (begin >= end) return;
     const Axis lanes = task.order.lanes;
-    const AnyView& in = task.in;
-    HeadIterator walk(task.order, in, begin);
+    HeadIterator walk(task.order, task.in, begin);
     while (begin < end) {
         const Index heads = walk.heads_here(end - begin);
         const Index tokens = walk.tokens_here(end - begin, heads);
-        const Slab slab = {walk.batch(), walk.token(), tokens, walk.head(), heads, walk.token_axis() == kBatchAxis};
-        if (lanes == kHeadAxis || (lanes == walk.token_axis() && tokens > 1)) {
-            Slab some = slab;
-            for (Index left = tokens; left > 0; left -= some.tokens) {
-                some.tokens = lanes == kHeadAxis ? 1 : piece_of(left, kLanes);
-                rotate_column_tile<is_out_of_place>(task, some);
-                (some.along_batch ? some.b : some.s) += some.tokens;
-            }
-        } else {
-            rotate_slab<is_out_of_place>(task, slab);
-        }
+        const Slab<In, Out> slab = slab_of(task, walk, tokens, heads);
+        if (lanes == kHeadAxis || (lanes == walk.token_axis() && tokens > 1))
+            rotate_columns<is_out_of_place>(task, slab);
+        else
+            rotate_slab(task.rotation, slab);
         walk.advance(tokens, heads);
         begin += tokens * heads;
     }

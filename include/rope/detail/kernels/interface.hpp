@@ -63,20 +63,17 @@ template <class In, class Out, class T>
 using RotateHeads = void(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
                          Index heads) noexcept;
 
-/// Tokens at a constant stride whose rows are at a constant stride, too.
+/// Tokens of one head each at a constant stride, whose rows are at a constant stride, too.
 template <class In, class Out, class T>
 struct ROPE_ABI TokenRun {
-    const In* x;  // the first rotated feature of the first head of the first token
+    const In* x;  // the first rotated feature of the first token
     Out* y;
     Index tokens, x_token_stride, y_token_stride;  // their number, and the strides from one to the next
-    Index heads;                                   // of each token
     HeadsShape shape;
-    RotateHeads<In, Out, T>* rotate;  // rotates the heads of a token
-    Row<T> row;                       // of the first token; split only where there is one head
+    Row<T> row;        // of the first token
     Index row_stride;  // from row to row; of a split row, from offset row to offset row: all share the coarse one
-    Index heads_at_once;
     Index prefetch_features;  // features of each head to prefetch; 0: none
-    Index prefetch_pairs;     // cosines and sines of each row to prefetch, where there is one head
+    Index prefetch_pairs;     // cosines and sines of each row to prefetch
 };
 
 /// cos and sin by pair and lane, for tokens or heads that are rotated together.
@@ -97,8 +94,6 @@ template <class In, class Out, class T>
 struct ROPE_ABI RotateKernels {
     /// Rotates heads of one token, the first at x and y, by its cosines and sines.
     RotateHeads<In, Out, T>* rotate;
-    /// The same with software prefetch near ahead; null if `rotate` is as fast.
-    RotateHeads<In, Out, T>* rotate_prefetching_near;
     /// Rotates tokens of one head, whose rows may be split; null if `rotate` serves them.
     RotateOneHeadPerToken<In, Out, T>* rotate_one_head_per_token;
     /// Rotates `heads` heads, or groups of heads, of `lanes` contiguous elements: tokens, heads, or both.

@@ -209,19 +209,18 @@ struct ROPE_ABI Unrolled {
         prepare_two(first, second, row, i);
         rest.prepare(row, i + 2 * Block::kPairs);
     }
-    template <class In, class Out, class Prefetch>
-    ROPE_INLINE void rotate(const In* x, Out* y, Index distance, Prefetch prefetch) const noexcept {
-        prefetch(x);
+    template <class In, class Out>
+    ROPE_INLINE void rotate(const In* x, Out* y, Index distance) const noexcept {
         rotate_two(first, second, x, y, distance);
-        rest.rotate(x + 2 * Block::kStep, y + 2 * Block::kStep, distance, prefetch);
+        rest.rotate(x + 2 * Block::kStep, y + 2 * Block::kStep, distance);
     }
 };
 template <class Block>
 struct Unrolled<Block, 0> {
     template <class T>
     ROPE_INLINE void prepare(const Row<T>&, Index) noexcept {}
-    template <class In, class Out, class Prefetch>
-    ROPE_INLINE void rotate(const In*, Out*, Index, Prefetch) const noexcept {}
+    template <class In, class Out>
+    ROPE_INLINE void rotate(const In*, Out*, Index) const noexcept {}
 };
 
 /// Rotates one block whose first features are loaded; x points to the second ones.
@@ -240,28 +239,25 @@ struct ROPE_ABI FirstFeatures {
     VectorPair<T> two;
     FirstFeatures<T, n - 2> rest;
 
-    template <class In, class Prefetch>
-    ROPE_INLINE void load(const In* x, Prefetch prefetch) noexcept {
-        prefetch(x);
+    template <class In>
+    ROPE_INLINE void load(const In* x) noexcept {
         two = VectorPair<T>::load(x);
-        rest.load(x + 2 * Vector<T>::kWidth, prefetch);
+        rest.load(x + 2 * Vector<T>::kWidth);
     }
-    template <class In, class Out, class Prefetch>
-    ROPE_INLINE void rotate(const Unrolled<HalfSplitBlock<Vector<T>, T>, n>& by, const In* x, Out* y, Index distance,
-                            Prefetch prefetch) const noexcept {
-        prefetch(x + distance);
+    template <class In, class Out>
+    ROPE_INLINE void rotate(const Unrolled<HalfSplitBlock<Vector<T>, T>, n>& by, const In* x, Out* y,
+                            Index distance) const noexcept {
         rotate_second(by.first, two.first, x + distance, y, distance);
         rotate_second(by.second, two.second, x + distance + Vector<T>::kWidth, y + Vector<T>::kWidth, distance);
-        rest.rotate(by.rest, x + 2 * Vector<T>::kWidth, y + 2 * Vector<T>::kWidth, distance, prefetch);
+        rest.rotate(by.rest, x + 2 * Vector<T>::kWidth, y + 2 * Vector<T>::kWidth, distance);
     }
 };
 template <class T>
 struct FirstFeatures<T, 0> {
-    template <class In, class Prefetch>
-    ROPE_INLINE void load(const In*, Prefetch) noexcept {}
-    template <class In, class Out, class Prefetch>
-    ROPE_INLINE void rotate(const Unrolled<HalfSplitBlock<Vector<T>, T>, 0>&, const In*, Out*, Index,
-                            Prefetch) const noexcept {}
+    template <class In>
+    ROPE_INLINE void load(const In*) noexcept {}
+    template <class In, class Out>
+    ROPE_INLINE void rotate(const Unrolled<HalfSplitBlock<Vector<T>, T>, 0>&, const In*, Out*, Index) const noexcept {}
 };
 
 /// Heads of one token, whose rotated slices begin at x and y. (Kernels step on after the last head, but read nothing
@@ -293,9 +289,8 @@ ROPE_INLINE void rotate_block(const Heads<In, Out>& heads, const Row<T>& row, In
 }
 
 /// Rotates n blocks of every head from pair i on.
-template <class Block, int n, class In, class Out, class T, class Prefetch>
-ROPE_INLINE void rotate_blocks(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance,
-                               Prefetch prefetch) noexcept {
+template <class Block, int n, class In, class Out, class T>
+ROPE_INLINE void rotate_blocks(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance) noexcept {
     Unrolled<Block, n> blocks;
     blocks.prepare(row, i);
     if constexpr (kHas32Registers) compiler_fence();
@@ -306,11 +301,11 @@ ROPE_INLINE void rotate_blocks(const Heads<In, Out>& heads, const Row<T>& row, I
             // clang would count down to zero, and cores predict the end of such a loop less well.
             h = hide_from_optimizer(h);
             FirstFeatures<T, n> first;
-            first.load(x, prefetch);
+            first.load(x);
             compiler_fence();
-            first.rotate(blocks, x, y, distance, prefetch);
+            first.rotate(blocks, x, y, distance);
         } else {
-            blocks.rotate(x, y, distance, prefetch);
+            blocks.rotate(x, y, distance);
         }
         x += heads.x_stride;
         y += heads.y_stride;
@@ -326,13 +321,13 @@ ROPE_INLINE void rotate_heads(const Heads<In, Out>& heads, const Row<T>& row, In
     Index i = 0;
     if constexpr (kMost > kUnroll)
         for (; heads.count > 1 && i + kMost * Block::kPairs <= pairs; i += kMost * Block::kPairs)
-            rotate_blocks<Block, kMost>(heads, row, i, distance, NoPrefetch());
+            rotate_blocks<Block, kMost>(heads, row, i, distance);
     constexpr int kHalf = kMost / 2;
     if constexpr (kHalf > kUnroll)
         for (; heads.count > 1 && i + kHalf * Block::kPairs <= pairs; i += kHalf * Block::kPairs)
-            rotate_blocks<Block, kHalf>(heads, row, i, distance, NoPrefetch());
+            rotate_blocks<Block, kHalf>(heads, row, i, distance);
     for (; i + kUnroll * Block::kPairs <= pairs; i += kUnroll * Block::kPairs)
-        rotate_blocks<Block, kUnroll>(heads, row, i, distance, NoPrefetch());
+        rotate_blocks<Block, kUnroll>(heads, row, i, distance);
     for (; i + Block::kPairs <= pairs; i += Block::kPairs) rotate_block<Block>(heads, row, i, distance, WholeVector());
     if constexpr (!kHasWholeBlocksOnly) {
         if (i == pairs) return;

@@ -31,28 +31,19 @@ inline constexpr Index kGroupPairs = Index{Block::kUnrollAcrossHeads} * Block::k
 /// Rotates heads of one group of blocks, such as 128 features. Addresses are constant but for two pointers, so that
 /// none waits for the stack: a core begins the next token while the last one is on its way to memory only if it soon
 /// knows the addresses. benchmarks/tuning.md has the measurements.
-template <class Block, class Prefetch, class In, class Out, class T>
+template <class Block, class In, class Out, class T>
 ROPE_KERNEL void rotate_fixed_size(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
                                    Index heads) noexcept {
     constexpr Index pairs = kGroupPairs<Block>;
     static_assert(pairs <= kMaxCombinedPairs, "rows that are written first are written whole");
     rotate_blocks<Block, Block::kUnrollAcrossHeads>(
         Heads<In, Out>{x, shape.x_head_stride, y, shape.y_head_stride, heads}, Row<T>{cos, sin, nullptr, pairs}, 0,
-        pairs, Prefetch());
+        pairs);
 }
-
-/// Whether a kernel is bound by memory: not with 16 bits, which are converted, nor with interleaved doubles, whose
-/// cosines and sines exceed the registers.
-template <class Block, class In, class Out>
-inline constexpr bool kWaitsForMemory = std::is_same_v<In, Out> &&
-                                        (sizeof(In) == 4 || (sizeof(In) == 8 && Block::kStep == Block::kPairs));
 
 template <class Block, class In, class Out, class T>
 ROPE_ABI constexpr RotateKernels<In, Out, T> with_blocks(RotateKernels<In, Out, T> narrower, bool one_group) noexcept {
-    narrower.rotate =
-        one_group ? &rotate_fixed_size<Block, NoPrefetch, In, Out, T> : &rotate_by_blocks<Block, In, Out, T>;
-    if constexpr (kWaitsForMemory<Block, In, Out>)
-        narrower.rotate_prefetching_near = one_group ? &rotate_fixed_size<Block, PrefetchNear, In, Out, T> : nullptr;
+    narrower.rotate = one_group ? &rotate_fixed_size<Block, In, Out, T> : &rotate_by_blocks<Block, In, Out, T>;
     return narrower;
 }
 template <Layout layout, class Block, bool one_group, class In, class Out, class T>
@@ -258,12 +249,12 @@ ROPE_ABI constexpr CopyFeatures<In, Out>* copy_features() noexcept {
 // Only the rotation of contiguous features by vectors depends on the layout; the rest exists once for both.
 
 template <class In, class Out, class T>
-inline constexpr RotateKernels<In, Out, T> kByPairs = {
-    by_pairs<In, Out, T>(), nullptr, nullptr, &rotate_columns<In, Out, T>, &write_row<T>, copy_features<In, Out, T>()};
+inline constexpr RotateKernels<In, Out, T> kByPairs = {by_pairs<In, Out, T>(), nullptr, &rotate_columns<In, Out, T>,
+                                                       &write_row<T>, copy_features<In, Out, T>()};
 template <class Block, class In, class Out, class T>
-inline constexpr RotateKernels<In, Out, T> kByBlocks = {
-    &rotate_by_blocks<Block, In, Out, T>, nullptr,       single_heads<Block, In, Out, T>(),
-    &rotate_columns<In, Out, T>,          &write_row<T>, copy_features<In, Out, T>()};
+inline constexpr RotateKernels<In, Out, T> kByBlocks = {&rotate_by_blocks<Block, In, Out, T>,
+                                                        single_heads<Block, In, Out, T>(), &rotate_columns<In, Out, T>,
+                                                        &write_row<T>, copy_features<In, Out, T>()};
 
 template <Layout layout, class In, class Out, class T>
 ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {

@@ -32,25 +32,6 @@ ROPE_INLINE void prefetch_line(std::uintptr_t address) noexcept {
 #endif
 }
 
-/// The prefetch distance of kernels whose data are in L3, in bytes ahead of a load: two lines beside the load of two
-/// others. See benchmarks/tuning.md.
-inline constexpr std::uintptr_t kNearPrefetchDistance = 1024;
-
-/// Prefetch policies of kernels, called for each two vectors at x: none, or 128 bytes (two 64-byte vectors), a short
-/// distance ahead.
-struct ROPE_ABI NoPrefetch {
-    template <class In>
-    ROPE_INLINE void operator()(const In*) const noexcept {}
-};
-struct ROPE_ABI PrefetchNear {
-    template <class In>
-    ROPE_INLINE void operator()(const In* x) const noexcept {
-        const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(x) + kNearPrefetchDistance;
-        prefetch_line<false>(ahead);
-        prefetch_line<false>(ahead + 64);
-    }
-};
-
 /// Prefetches the lines kPrefetchDistance ahead of p[0] .. p[count - 1], `at_once` of them per iteration: to read if T
 /// is const (threads share tables), else to write.
 template <int at_once = 1, class T>

@@ -22,8 +22,6 @@ struct ROPE_ABI LoopOrder {
     /// The heads rotated together while a row of cos and sin is in registers: all heads of a token, or a group that is
     /// finished before the next one begins.
     Index heads_at_once = kAllHeads;
-    /// Whether kernels prefetch a short distance ahead: see kMinPrefetchNearBytes.
-    bool prefetches_near = false;
     /// The axis of vector lanes: a contiguous axis, or the features if no axis is contiguous.
     Axis lanes = kFeatureAxis;
 };
@@ -31,12 +29,6 @@ struct ROPE_ABI LoopOrder {
 /// Larger calls stream: they go in the order of memory and use software prefetch. One head per row of cos and sin has
 /// no other limit, though half of the bytes read are the table's then. See benchmarks/tuning.md.
 inline constexpr Index kStreamingBytes = Index(16) << 20;
-
-/// Calls on more bytes than kMinPrefetchNearBytes, up to kMaxPrefetchNearBytes, find them in L3. Kernels that do little
-/// but wait for memory prefetch a short distance ahead, where heads are contiguous: the hardware prefetch of such data
-/// changes from second to second. Where the next head in memory belongs to a later token (heads before tokens), or much
-/// of it is not rotated, software prefetch would take longer. See benchmarks/tuning.md.
-inline constexpr Index kMinPrefetchNearBytes = Index(1) << 20, kMaxPrefetchNearBytes = Index(8) << 20;
 
 /// A streaming call rotates groups of as many heads as fit into so many bytes (twice as many for 16-bit elements), at
 /// least one. See benchmarks/tuning.md.
@@ -65,14 +57,11 @@ ROPE_NOINLINE void sort(LoopOrder& order, const AnyView& v, bool exceeds_cache) 
 }
 
 /// Chooses token by token while the tensor fits into the caches, else the order of memory, one head or a few at a time,
-/// with software prefetch. `lanes` is the contiguous axis, or the features if none is; `is_out_of_place` says that as
-/// many bytes are read from another tensor. See benchmarks/tuning.md.
-ROPE_INLINE LoopOrder choose_order(const AnyView& v, Index bytes, Axis lanes, bool is_out_of_place) noexcept {
+/// with software prefetch. `lanes` is the contiguous axis, or the features if none is. See benchmarks/tuning.md.
+ROPE_INLINE LoopOrder choose_order(const AnyView& v, Index bytes, Axis lanes) noexcept {
     LoopOrder order;
     order.lanes = lanes;
     const bool exceeds_cache = bytes > kStreamingBytes;
-    const Index places = is_out_of_place ? 2 : 1;
-    order.prefetches_near = bytes > kMinPrefetchNearBytes / places && bytes <= kMaxPrefetchNearBytes / places;
     if (lanes == kBatchAxis) {
         order.outer = kSeqAxis;
         order.middle = kBatchAxis;

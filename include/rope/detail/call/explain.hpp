@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// All checks before the first write. Views come here with their types erased, so this is compiled once per program, not
-// once per element type. Only calls that quick_checks.hpp does not accept come here.
+// All checks before the first write, and the sentence where one fails. Views come here with their types erased, so this
+// is compiled once per program, not once per element type. Only calls that accept.hpp does not accept come here.
 #pragma once
 
 #include "../../cos_sin_rows.hpp"
@@ -30,20 +30,12 @@ ROPE_INLINE TableShape shape_of(const CosSinRows<T>& r) noexcept {
             RowsAccess::batch(r)};
 }
 
-/// Tests that prove two views to share no element.
-struct ROPE_ABI DisjointTests {
-    bool (*plainly)(const AnyView&, const AnyView&) noexcept;  // quick
-    bool (*at_all)(const AnyView&, const AnyView&) noexcept;   // all that strides can prove
-};
-
 /// One tensor of a call: its input, its output and its table.
 struct ROPE_ABI CheckedTensor {
     const AnyView& in;
     const AnyView& out;
     TableShape table;
-    const DisjointTests* disjoint;  // of in and out; null in place, where a translation unit need not compile them
-
-    ROPE_INLINE bool in_place() const noexcept { return disjoint == nullptr; }
+    bool is_out_of_place;
 };
 
 /// Checks that the table supports the layout and the direction of the call.
@@ -65,7 +57,7 @@ ROPE_COLD Status check_capabilities(const AnyView& v, const TableShape& table, C
 ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Capabilities uses) noexcept {
     if (const Status s = check_capabilities(t.out, t.table, uses); !s.ok()) return s;
     if (const Status s = check_extents(t.in); !s.ok()) return s;
-    if (const Status s = t.in_place() ? Status() : check_extents(t.out); !s.ok()) return s;
+    if (const Status s = t.is_out_of_place ? check_extents(t.out) : Status(); !s.ok()) return s;
     if (t.in.extents[3] != t.table.head_dim)
         return invalid("{}.head_dim is {}; its {} was made for a head_dim of {}.",
                        {t.in.name, t.in.extents[3], t.table.name, t.table.head_dim});
@@ -75,7 +67,7 @@ ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Capa
     if (const Status s = check_equal_extents(t.out, t.in, 4); !s.ok()) return s;
     if (const Status s = check_equal_extents(t.in, first, 2); !s.ok()) return s;
     if (const Status s = check_no_self_overlap(t.out); !s.ok()) return s;
-    if (!t.in_place() && !is_same_view(t.in, t.out) && !t.disjoint->at_all(t.in, t.out))
+    if (t.is_out_of_place && !is_same_view(t.in, t.out) && !is_disjoint(t.in, t.out))
         return invalid(
             "{} and {} are different views that may share elements; they must be the same view (pointer, type, extents "
             "and strides) or be shown to share none by their strides.",
@@ -84,13 +76,13 @@ ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Capa
 }
 
 /// All checks of a call on one tensor or two, in the order in which a reader wants to hear of them.
-ROPE_COLD Status check_call(const Positions& positions, Capabilities uses, const CheckedTensor& x) noexcept {
+ROPE_COLD Status explain(const Positions& positions, Capabilities uses, const CheckedTensor& x) noexcept {
     if (const Status s = check_tensor(x, x.in, uses); !s.ok()) return s;
     const Status s = check_positions(positions, x.in.extents[0], x.in.extents[1], x.table);
     return !s.ok() || isa_is_chosen() ? s : choose_isa();
 }
-ROPE_COLD Status check_call(const Positions& positions, Capabilities uses, const CheckedTensor& q,
-                            const CheckedTensor& k) noexcept {
+ROPE_COLD Status explain(const Positions& positions, Capabilities uses, const CheckedTensor& q,
+                         const CheckedTensor& k) noexcept {
     if (const Status s = check_tensor(q, q.in, uses); !s.ok()) return s;
     if (const Status s = check_tensor(k, q.in, uses); !s.ok()) return s;
     if (!is_disjoint(q.out, k.out))

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// A call: accepted at once and carried out, or checked in full and handed to the executor.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "../../cos_sin_rows.hpp"
+#include "../../errors.hpp"
+#include "../../isa.hpp"
+#include "../../positions.hpp"
+#include "../../tensor_view.hpp"
+#include "../kernels/rotate.hpp"
+#include "../views/any_view.hpp"
+#include "accept.hpp"
+#include "arguments.hpp"
+#include "explain.hpp"
+#include "job.hpp"
+#include "loop.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+template <Layout layout>
+ROPE_INLINE constexpr Capabilities capabilities_of(Direction direction) noexcept {
+    const int of_layout = layout == Layout::interleaved ? kInterleaved : kHalfSplit;
+    return static_cast<Capabilities>(of_layout | (direction == Direction::inverse ? kInverse : 0));
+}
+
+/// Capabilities that apply needs with these layouts; none, if the layout is not known.
+template <Layout... layout>
+ROPE_INLINE constexpr Capabilities capabilities_of_any() noexcept {
+    return static_cast<Capabilities>((0 | ... | capabilities_of<layout>(Direction::forward)));
+}
+
+// ---- Accepted calls ----
+
+/// Rotates the tensor of an accepted call. One token is one call of a kernel, without a Rotation: to fill one takes as
+/// long as to rotate a head.
+template <Layout layout, class In, class Out, class T>
+ROPE_INLINE void rotate_accepted(IsaId isa, Direction direction, const CosSinRows<T>& table,
+                                 const Slab<In, Out>& slab) noexcept {
+    const RotateKernels<In, Out, T>& kernels = rotate_kernels<layout, In, Out, T>(isa, slab.shape.pairs, true);
+    const RowSource<T>& source = RowsAccess::source(table);
+    if (slab.tokens == 1 && direction == Direction::forward && source.fine == nullptr) {
+        const Index row = slab.rows[0] * source.stride;
+        return kernels.rotate(slab.x, slab.y, source.cos + row, source.sin + row, slab.shape, slab.heads);
+    }
+    rotate_slab(rotation_of(table, direction, kernels), slab);
+}
+
+/// Rotates the tensor of a call, or both, if the call is accepted; false if it is not, and nothing has been done.
+template <Layout layout, class A>
+ROPE_INLINE bool try_to_rotate(IsaId isa, Direction direction, const Positions& positions, const A& x) noexcept {
+    Accepted<typename A::In, typename A::Out> call;
+    if (!accept(x, layout, direction, positions, call)) return false;
+    rotate_accepted<layout>(isa, direction, x.rows, call.slab);
+    return true;
+}
+template <Layout layout, class Q, class K, class T>
+ROPE_INLINE bool try_to_rotate(IsaId isa, Direction direction, const Positions& positions, const InPlace<Q, T>& q,
+                               const InPlace<K, T>& k) noexcept {
+    using X = typename InPlace<Q, T>::In;
+    using Y = typename InPlace<K, T>::In;
+    std::remove_const_t<std::remove_reference_t<Q>> both;
+    if (&q.rows == &k.rows && are_one_view(q.x, k.x, both) &&
+        try_to_rotate<layout>(isa, direction, positions, InPlace<decltype((both)), T>{both, q.name, q.rows}))
+        return true;
+    Accepted<X, X> of_q;
+    Accepted<Y, Y> of_k;
+    if (!accept(q, layout, direction, positions, of_q) || !accept(k, layout, direction, positions, of_k) ||
+        !are_accepted_together(of_q, of_k) || q.x.seq != k.x.seq)
+        return false;
+    rotate_accepted<layout>(isa, direction, q.rows, of_q.slab);
+    rotate_accepted<layout>(isa, direction, k.rows, of_k.slab);
+    return true;
+}
+
+// ---- All other calls ----
+
+/// The axis along which vectors run: contiguous in both views or, out of place and with at least kMinLanes tokens or
+/// batch entries, in one. The feature axis if there is none.
+template <bool is_out_of_place>
+ROPE_INLINE Axis lanes_of(const AnyView& in, const AnyView& out) noexcept {
+    if (in.strides[kFeatureAxis] == 1 && out.strides[kFeatureAxis] == 1) return kFeatureAxis;
+    // An axis of one element may have any stride.
+    for (const Axis axis : {kSeqAxis, kHeadAxis, kBatchAxis})
+        if (in.extents[axis] > 1 && in.strides[axis] == 1 && out.strides[axis] == 1) return axis;
+    if constexpr (!is_out_of_place) return kFeatureAxis;
+    const bool are_few = in.extents[kSeqAxis] < kMinLanes && in.extents[kBatchAxis] < kMinLanes;
+    for (const Axis axis : {kSeqAxis, kBatchAxis})
+        if (!are_few && in.extents[axis] > 1 && (in.strides[axis] == 1 || out.strides[axis] == 1)) return axis;
+    return kFeatureAxis;
+}
+
+template <Layout layout, bool is_out_of_place, class In, class Out, class T>
+ROPE_INLINE Job<RotateTask<In, Out, T>> rotate_job(Direction direction, const Positions& positions, IsaId isa,
+                                                   const AnyView& in, const AnyView& out,
+                                                   const CosSinRows<T>& table) noexcept {
+    const Index heads = count_heads(out), pairs = table.pairs(), offset = table.rotary_offset();
+    const Index bytes = bytes_of(out, heads);
+    const LoopOrder order = choose_order(out, bytes, lanes_of<is_out_of_place>(in, out));
+    const bool is_contiguous = in.strides[kFeatureAxis] == 1 && out.strides[kFeatureAxis] == 1;
+    Rotation<In, Out, T> rotation =
+        rotation_of(table, direction, rotate_kernels<layout, In, Out, T>(isa, pairs, is_contiguous));
+    rotation.heads_at_once = order.heads_at_once;
+    rotation.x_feature_stride = in.strides[kFeatureAxis];
+    rotation.y_feature_stride = out.strides[kFeatureAxis];
+    rotation.before = offset;
+    rotation.after = out.extents[kFeatureAxis] - offset - 2 * pairs;
+    rotation.copies = is_out_of_place && in.data != out.data && 2 * pairs != out.extents[kFeatureAxis];
+    return {{in, out, rotation, pair_shape(layout, pairs), pairs, offset, positions, order},
+            &rotate_all<is_out_of_place, In, Out, T>,
+            heads,
+            bytes};
+}
+template <Layout layout, class A, class Erased>
+ROPE_INLINE auto rotate_job(Direction direction, const Positions& positions, IsaId isa, const A& argument,
+                            const Erased& views) noexcept {
+    return rotate_job<layout, A::kIsOutOfPlace, typename A::In, typename A::Out>(direction, positions, isa, views.in(),
+                                                                                 views.out, argument.rows);
+}
+
+template <class A, class Erased>
+ROPE_INLINE CheckedTensor checked(const A& argument, const Erased& views) noexcept {
+    return {views.in(), views.out, shape_of(argument.rows), A::kIsOutOfPlace};
+}
+
+/// Checks everything, then hands the tensors, one or two, to the executor.
+template <Layout layout, class Executor, class... A>
+ROPE_NOINLINE void check_and_rotate(Direction direction, const Positions& positions, Executor& executor,
+                                    const A&... arguments) {
+    const auto rotate = [&](const auto&... views) {
+        if (!ok_or_raise(explain(positions, capabilities_of<layout>(direction), checked(arguments, views)...))) return;
+        const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+        execute(executor, rotate_job<layout>(direction, positions, isa, arguments, views)...);
+    };
+    rotate(erased(arguments)...);
+}
+
+/// Whether a call with these arguments would be accepted.
+template <class... A>
+ROPE_INLINE Status check_tensors(const Positions& positions, Capabilities uses, const A&... arguments) noexcept {
+    if constexpr ((is_refused<A> || ...)) {
+        return Status();
+    } else {
+        return [&](const auto&... views) {
+            return explain(positions, uses, checked(arguments, views)...);
+        }(erased(arguments)...);
+    }
+}
+
+template <Layout layout, class Executor, class... A>
+ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& executor, const A&... arguments) {
+    if constexpr (!(is_refused<A> || ...)) {
+        const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+        if (isa != 0 && try_to_rotate<layout>(isa, direction, positions, arguments...)) return;
+        check_and_rotate<layout>(direction, positions, executor, arguments...);
+    }
+}
+
+}  // namespace detail
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"
