@@ -91,9 +91,7 @@ ROPE_ABI inline void reposition(K&& k, const Config& config, Index delta, Execut
 
 template <Layout layout, class K, class Number, std::enable_if_t<detail::is_no_delta<Number>, int> = 0>
 ROPE_ABI inline void reposition(K&&, const Config&, Number) {
-    static_assert(detail::never<Number>,
-                  "delta must be a signed integer of up to 64 bits (32 unsigned bits with a minus sign would be some 4 "
-                  "billion positions): write rope::Index(delta).");
+    detail::refuse_delta<Number>();
 }
 
 /// From old positions to new ones, given as for apply.

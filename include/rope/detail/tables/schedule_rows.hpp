@@ -9,6 +9,7 @@
 #include "../angles/phase.hpp"
 #include "angle_addition.hpp"
 #include "coarse_rows.hpp"
+#include "table_source.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -56,8 +57,9 @@ struct ROPE_ABI ScheduleRows {
     CoarseRows<Work> coarse;
 
     /// Orders the frequencies and makes the fine rows; for mixed axes, only the phases. False without memory.
-    ROPE_ABI bool prepare(const AxisOrder& order, bool is_mixed) {
-        if (!order.pair_at.empty()) f = in_order(f, order.pair_at);
+    ROPE_ABI bool prepare(const TableSource& s, const AxisOrder& order, bool is_mixed) {
+        f = order.pair_at.empty() ? s.f : in_order(s.f, order.pair_at);
+        last = last_position(s);
         if (is_mixed) return angles.prepare(f, 1, 1);
         return angles.prepare(f, Angles::kFineRows, Angles::kAnchorBlocks) &&
                coarse.prepare(static_cast<Index>(f.inv_freq.size()));
