@@ -2,29 +2,14 @@
 // List: a std::vector that belongs to the translation units compiled for one machine.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "version.hpp"
 
+#include "detail/base/containers.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-
-/// std::allocator under a name with ROPE_ABI in it, which is then in the names of a vector's functions, too.
-template <class T>
-struct ROPE_ABI Allocator : std::allocator<T> {
-    template <class U>
-    struct ROPE_ABI rebind {  // std's would lead back to std::allocator
-        using other = Allocator<U>;
-    };
-    Allocator() = default;
-    template <class U>
-    ROPE_ABI Allocator(const Allocator<U>&) noexcept {}
-};
-
-}  // namespace detail
 
 /// A std::vector with another allocator. It converts implicitly from and to a std::vector, by copying. Translation
 /// units of a program that are compiled with different -m flags share the functions of std::vector<double>: the linker

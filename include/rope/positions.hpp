@@ -2,51 +2,18 @@
 // Positions: where each token stands.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <initializer_list>
-#include <limits>
 #include <type_traits>
-#include <utility>
 
 #include "types.hpp"
 
 #include "detail/base/containers.hpp"
+#include "detail/positions/position_numbers.hpp"
 
 #include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-
-/// Characters are text, and no positions.
-template <class T>
-inline constexpr bool is_character =
-    std::is_same_v<T, char> || std::is_same_v<T, wchar_t> || std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
-#if defined(__cpp_char8_t)
-template <>
-inline constexpr bool is_character<char8_t> = true;
-#endif
-
-/// Integers of up to 64 bits. (Wider ones would be cut in silence.)
-template <class Integer>
-inline constexpr bool is_position_integer = std::is_integral_v<Integer> && sizeof(Integer) <= 8 &&
-                                            !std::is_same_v<std::remove_cv_t<Integer>, bool> &&
-                                            !is_character<std::remove_cv_t<Integer>>;
-template <>
-inline constexpr bool is_position_integer<void> = false;
-
-template <class C>
-inline constexpr bool is_integer_container = is_position_integer<ContainerValue<C>>&& is_list<C>;
-/// Containers whose elements die with them, and containers that only refer to their elements.
-template <class C>
-inline constexpr bool is_integer_list = is_integer_container<C> && !is_span<C>;
-template <class C>
-inline constexpr bool is_integer_span = is_integer_container<C>&& is_span<C>;
-
-}  // namespace detail
 
 /// The position of every token of a call, as a value. Made by start_at(...), ids(...), or by itself from any
 /// contiguous container of integers (std::vector, std::array, std::span, an Eigen vector), and in a call (see
@@ -76,24 +43,19 @@ class Positions {
     ROPE_ABI Positions(Span span) noexcept  // NOLINT(google-explicit-constructor)
         : Positions(Kind::ids, span.data(), static_cast<Index>(span.size()), detail::inner_stride(span)) {}
 
+    // Refused: lists that would be gone.
     template <class List, std::enable_if_t<detail::is_integer_list<List>, int> = 0>
     ROPE_ABI Positions(const List&&) noexcept {  // NOLINT(google-explicit-constructor)
-        static_assert(detail::never<List>,
-                      "rope::Positions does not own its list, and this one is a temporary that would be gone: give the "
-                      "list a name, or pass it straight to the call.");
+        detail::refuse_temporary_list<List>();
     }
     template <class Integer,
               std::enable_if_t<detail::is_position_integer<Integer> && !std::is_same_v<Integer, Index>, int> = 0>
     ROPE_ABI Positions(std::initializer_list<Integer>) noexcept {
-        static_assert(detail::never<Integer>,
-                      "rope::Positions does not own its list, and this one in braces would be gone: give the list a "
-                      "name (std::array, std::vector), or pass the braces straight to the call.");
+        detail::refuse_braces<Integer>();
     }
     template <class Any = Index>
     ROPE_ABI Positions(std::initializer_list<Index>) noexcept {  // of several types, too
-        static_assert(detail::never<Any>,
-                      "rope::Positions does not own its list, and this one in braces would be gone: give the list a "
-                      "name (std::array, std::vector), or pass the braces straight to the call.");
+        detail::refuse_braces<Any>();
     }
 
     /// A lone integer could mean a start or one id: say start_at(n) or {n}.
@@ -105,31 +67,16 @@ class Positions {
     ROPE_ABI Index start() const noexcept { return start_; }
     /// Entries of the list, otherwise.
     ROPE_ABI Index count() const noexcept { return count_; }
-    ROPE_ABI const void* data() const noexcept { return data_; }
+    ROPE_ABI const void* data() const noexcept { return numbers_.data(); }
 
     /// The first entry of the list below `low` or above `high`, or count() when there is none.
     ROPE_ABI Index find_outside(Index low, Index high) const noexcept {
-        if (type_ == Type::i32) return find_outside_as<std::int32_t>(low, high);
-        if (type_ == Type::i64) return find_outside_as<std::int64_t>(low, high);
-        Index i = 0;  // the rarer ones, without a loop of their own
-        while (i < count_ && (*this)[i] >= low && (*this)[i] <= high) ++i;
-        return i;
+        return numbers_.find_outside(count_, low, high);
     }
 
     /// Entry i of the list. Unsigned entries above the largest Index come back as the largest Index, which no table
     /// holds.
-    ROPE_NOINLINE Index operator[](Index i) const noexcept {
-        switch (type_) {
-            case Type::i8: return entry<std::int8_t>(i);
-            case Type::i16: return entry<std::int16_t>(i);
-            case Type::i32: return entry<std::int32_t>(i);
-            case Type::i64: return entry<std::int64_t>(i);
-            case Type::u8: return entry<std::uint8_t>(i);
-            case Type::u16: return entry<std::uint16_t>(i);
-            case Type::u32: return entry<std::uint32_t>(i);
-            default: return entry<std::uint64_t>(i);
-        }
-    }
+    ROPE_ABI Index operator[](Index i) const noexcept { return numbers_[i]; }
 
     /// The position of token s of batch entry b, in a call with seq tokens per entry.
     ROPE_ABI Index at(Index b, Index s, Index seq) const noexcept {
@@ -146,64 +93,21 @@ class Positions {
     /// For start_at(list) and ids(ptr, n): every stride-th of `count` integers.
     template <class Integer>
     ROPE_ABI Positions(Kind kind, const Integer* data, Index count, Index stride) noexcept
-        : data_(data), count_(count), stride_(stride), kind_(kind), type_(type_of<Integer>()) {}
-
- private:
-    enum class Type : unsigned char { i8, i16, i32, i64, u8, u16, u32, u64 };
-
-    template <class Integer>
-    ROPE_ABI static constexpr Type type_of() noexcept {
-        constexpr int log2_size = sizeof(Integer) == 1 ? 0 : sizeof(Integer) == 2 ? 1 : sizeof(Integer) == 4 ? 2 : 3;
+        : numbers_(data, stride), count_(count), kind_(kind) {
         static_assert(sizeof(Integer) <= 8, "position ids have at most 64 bits");
-        return static_cast<Type>(log2_size + (std::is_signed_v<Integer> ? 0 : 4));
     }
 
+ private:
     // A call of its own: with it inlined, every kernel would have the eight integer types in it.
     ROPE_NOINLINE Index listed_at(Index b, Index s, Index seq) const noexcept {
         return kind_ == Kind::start_per_entry ? (*this)[b] + s : (*this)[count_ == seq ? s : b * seq + s];
     }
 
-    template <class Integer>
-    ROPE_ABI Index entry(Index i) const noexcept {
-        // Bytes, because `long` and `long long` are different types of the same bits.
-        Integer value;
-        std::memcpy(&value, static_cast<const char*>(data_) + i * stride_ * static_cast<Index>(sizeof(Integer)),
-                    sizeof(Integer));
-        if constexpr (std::is_unsigned_v<Integer> && sizeof(Integer) >= sizeof(Index)) {
-            constexpr Integer most = static_cast<Integer>(std::numeric_limits<Index>::max());
-            return static_cast<Index>(value < most ? value : most);
-        } else {
-            return static_cast<Index>(value);
-        }
-    }
-
-    template <class Integer>
-    ROPE_ABI Index find_outside_as(Index low, Index high) const noexcept {
-        Index i = 0;
-        while (i < count_ && entry<Integer>(i) >= low && entry<Integer>(i) <= high) ++i;
-        return i;
-    }
-
-    const void* data_ = nullptr;
+    detail::NumberList numbers_;
     Index start_ = 0;
     Index count_ = 0;
-    Index stride_ = 1;
     Kind kind_ = Kind::start;
-    Type type_ = Type::i64;
 };
-
-namespace detail {
-
-/// Types that make Positions, and types that are refused with a sentence: numbers, pointers and containers of other
-/// types.
-template <class Source>
-inline constexpr bool may_mean_positions =
-    !std::is_same_v<Source, Positions> &&
-    (std::is_convertible_v<const Source&, Positions> || is_container<Source> ||
-     std::is_convertible_v<const Source&, const volatile void*> ||
-     (std::is_convertible_v<const Source&, Index> && !std::is_class_v<Source> && !std::is_enum_v<Source>));
-
-}  // namespace detail
 
 /// The argument `positions` of functions: a Positions, or anything that makes one, temporaries of the call included:
 ///
@@ -254,16 +158,7 @@ class PositionsArgument {
         if constexpr (std::is_convertible_v<const Source&, Positions>) {
             return source;
         } else {
-            static_assert(!detail::is_position_integer<Source>,
-                          "positions must not be a lone integer, which could be a start or an id: write "
-                          "rope::start_at(n) for n, n+1, n+2, ..., or {n}.");
-            static_assert(!std::is_convertible_v<const Source&, const volatile void*>,
-                          "positions must not be a lone pointer, which does not say how many there are: write "
-                          "rope::ids(ptr, count).");
-            static_assert(
-                detail::is_position_integer<Source> || std::is_convertible_v<const Source&, const volatile void*>,
-                "positions must be rope::start_at(n), rope::start_at(list), rope::ids(ptr, count), {5, 0, 7}, "
-                "or a contiguous container of integers of up to 64 bits (not of bool, characters or fractions).");
+            detail::refuse_source<Source>();
             return Positions();
         }
     }
@@ -274,10 +169,7 @@ class PositionsArgument {
 /// n, n+1, n+2, ... in every batch entry.
 template <class Integer, std::enable_if_t<detail::is_position_integer<Integer>, int> = 0>
 ROPE_ABI inline Positions start_at(Integer n) noexcept {
-    constexpr Index most = std::numeric_limits<Index>::max();
-    if constexpr (std::is_unsigned_v<Integer> && sizeof(Integer) >= sizeof(Index))
-        if (n > static_cast<Integer>(most)) return Positions::from_start(most);
-    return Positions::from_start(static_cast<Index>(n));
+    return Positions::from_start(detail::clamped_position(n));
 }
 
 /// One start per batch entry, from any contiguous container of integers, which must outlive the result. With a
@@ -300,9 +192,7 @@ ROPE_ABI inline Positions start_at(Span starts) noexcept {
 template <class Other,
           std::enable_if_t<!detail::is_position_integer<Other> && !detail::is_integer_container<Other>, int> = 0>
 ROPE_ABI inline Positions start_at(const Other&) noexcept {
-    static_assert(detail::never<Other>,
-                  "rope::start_at takes an integer of up to 64 bits, or a contiguous container of such integers (no "
-                  "bool, characters or fractions): for a pointer write rope::ids, or a span.");
+    detail::refuse_start<Other>();
     return Positions();
 }
 

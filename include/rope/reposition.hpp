@@ -83,8 +83,8 @@ ROPE_ABI inline void reposition(K&& k, const Config& config, PositionsArgument&&
 template <Layout layout, class K, class Executor = detail::CallingThread>
 ROPE_ABI inline void reposition(K&& k, const Config& old_config, PositionsArgument&& old_positions,
                                 const Config& new_config, PositionsArgument&& new_positions, Executor&& executor = {}) {
-    detail::move_keys_between<layout>(k, detail::MovesOf<K>(old_config, 0, new_config, 0), std::move(old_positions), std::move(new_positions),
-                                      executor);
+    detail::move_keys_between<layout>(k, detail::MovesOf<K>(old_config, 0, new_config, 0), std::move(old_positions),
+                                      std::move(new_positions), executor);
 }
 
 /// The layout as a first argument, when it is known only at run time.

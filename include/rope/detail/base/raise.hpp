@@ -72,7 +72,6 @@ ROPE_INLINE Status out_of_memory(const char* sentence, Pieces pieces = {}) noexc
     return Status(StatusCode::out_of_memory, sentence, pieces);
 }
 
-
 }  // namespace detail
 
 #if !ROPE_EXCEPTIONS

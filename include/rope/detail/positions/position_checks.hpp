@@ -8,7 +8,6 @@
 
 #include "../../axis_map.hpp"
 #include "../../axis_positions.hpp"
-#include "../../config.hpp"
 #include "../../errors.hpp"
 #include "../../frequencies.hpp"
 #include "../../list.hpp"

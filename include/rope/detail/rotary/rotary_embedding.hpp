@@ -229,7 +229,8 @@ struct RotaryStep<T>::State {
     std::shared_ptr<const Whole> whole;
     std::vector<Table> tables;
 
-    ROPE_ABI explicit State(std::shared_ptr<const Whole> given) : whole(std::move(given)), tables(whole->sources.size()) {
+    ROPE_ABI explicit State(std::shared_ptr<const Whole> given)
+        : whole(std::move(given)), tables(whole->sources.size()) {
         const auto rows_of = [this](const detail::TableSource& s) {
             return std::make_unique<Rows<T>>(s.f, whole->model.axis_map, s.slice);
         };
@@ -274,7 +275,8 @@ struct RotaryStep<T>::State {
         const Config* const config = whole->model.layer(layer);
         if (config == nullptr) return;
         const auto& moves = tables[whole->table_of(config)].moves;
-        if (moves) return rope::reposition(*config->layout, std::forward<K>(k), *moves, std::forward<Executor>(executor));
+        if (moves)
+            return rope::reposition(*config->layout, std::forward<K>(k), *moves, std::forward<Executor>(executor));
         detail::ok_or_raise(detail::invalid("moves are missing; build_moves must come before reposition."));
     }
 };

@@ -2,6 +2,8 @@
 // MoveRows, the base of Moves: rows of cached keys that go from old positions to new ones.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -39,6 +41,45 @@ ROPE_ABI constexpr void refuse_delta() noexcept {
     static_assert(never<Number>,
                   "delta must be a signed integer of up to 64 bits (32 unsigned bits with a minus sign would be some "
                   "4 billion positions): write rope::Index(delta).");
+}
+
+/// Requires both Configs to rotate the same features.
+ROPE_ABI inline Status check_features(const TableSource& of_old, const TableSource& of_new) noexcept {
+    const auto differ = [](const char* name, auto a, auto b) {
+        return invalid(
+            "{} is {} in the old Config and {} in the new one; a move cannot change which features turn together.",
+            {name, a, b});
+    };
+    const std::size_t a = 2 * of_old.f.inv_freq.size(), b = 2 * of_new.f.inv_freq.size();
+    if (of_old.slice.head_dim != of_new.slice.head_dim)
+        return differ("head_dim", of_old.slice.head_dim, of_new.slice.head_dim);
+    if (a != b) return differ("rotary_dim", a, b);
+    if (of_old.slice.rotary_offset != of_new.slice.rotary_offset)
+        return differ("rotary_offset", of_old.slice.rotary_offset, of_new.slice.rotary_offset);
+    const auto name = [](Layout layout) { return layout == Layout::interleaved ? "interleaved" : "half_split"; };
+    if (of_old.layout && of_new.layout && *of_old.layout != *of_new.layout)
+        return differ("layout", name(*of_old.layout), name(*of_new.layout));
+    return Status();
+}
+
+/// Requires two sources, each valid by itself, that fit one another and the map.
+ROPE_ABI inline Status check_moves(const TableSource& of_old, const TableSource& of_new, const AxisMap& map) noexcept {
+    if (of_new.schedule != nullptr) {
+        if (const Status s = check_features(of_old, of_new); !s.ok()) return s;
+        if (const Status s = check_is_not_mixed(of_new, map); !s.ok()) return s;
+    }
+    if (of_old.f.inv_freq.size() != of_new.f.inv_freq.size())
+        return invalid(
+            "inv_freq has {} entries in the old frequencies and {} in the new ones; a move cannot change which "
+            "features turn together.",
+            {of_old.f.inv_freq.size(), of_new.f.inv_freq.size()});
+    const double a = of_old.f.attention_factor, b = of_new.f.attention_factor;
+    if (b < 0x1p-32 * a || b > 0x1p32 * a)
+        return invalid(
+            "attention_factor is {} in the old frequencies and {} in the new ones; that must be 2^-32 to 2^32 "
+            "times as much.",
+            {a, b});
+    return check_map(of_new, map, std::max(of_old.f.log_growth.size(), of_new.f.log_growth.size()));
 }
 
 /// The base of Moves.

@@ -14,7 +14,6 @@
 #include "../../errors.hpp"
 #include "../../frequencies.hpp"
 #include "../../types.hpp"
-#include "../positions/position_checks.hpp"
 #include "fill_table.hpp"
 #include "table_memory.hpp"
 #include "table_source.hpp"
@@ -32,7 +31,7 @@ ROPE_ABI inline Status check_growth(const Frequencies& f, Index count, Index fir
     const double last = first + static_cast<double>(count - 1);
     const double farthest = std::max(std::fabs(first), std::fabs(last));
     for (std::size_t i = 0; i < f.log_growth.size(); ++i)
-        if (std::fabs(f.log_growth[i]) * farthest > kMaxGrowth)
+        if (std::fabs(f.log_growth[i]) * farthest > 64.0)
             return invalid(
                 "log_growth[{}] is {}; at {} positions from the centre the magnitude would leave e^-64 .. e^64, so "
                 "a table must stay nearer to it.",
