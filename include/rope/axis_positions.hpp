@@ -9,17 +9,23 @@
 #include "detail/base/containers.hpp"
 #include "detail/positions/position_numbers.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-/// Positions of shape [axes, tokens]: all tokens on the first axis, then all on the next one. Integers of any type up
-/// to 64 bits (but bool and characters), float or double. Not copied: the numbers must outlive this and its call, so a
-/// list that is a temporary is refused by the compiler.
+/// Positions of shape [axes, tokens]: all tokens on the first axis, then all on the next one; tokens of a batch are
+/// counted entry after entry. Integers of any type up to 64 bits (but bool and characters), float or double. Not copied:
+/// the numbers must outlive this and its call, so a list that is a temporary is refused by the compiler.
+///
+///     rope::AxisPositions(ids, 3, tokens)                      // const std::int32_t* ids: t, h, w of all tokens
+///     rope::AxisPositions(ids, 3, tokens, capacity)            // the same, from rows of a larger buffer
+///     rope::AxisPositions(grid, 2)                             // const std::vector<rope::Index> grid, by image_grid
+///
+/// Nothing is checked here but the size of a list: Rows and Moves check the number of axes and of tokens, and that each
+/// number is from -2^52 to 2^52, when they are built.
 class AxisPositions {
  public:
-    /// Axis a begins at data + a * axis_stride; by default (-1) axes follow one another.
+    /// Axis a begins at data + a * axis_stride, counted in numbers; by default (-1) axes follow one another. A null
+    /// pointer is for 0 tokens.
     template <class Number>
     ROPE_ABI AxisPositions(const Number* data, Index axes, Index tokens, Index axis_stride = -1) noexcept
         : numbers_(data, 1), axes_(axes), tokens_(tokens), stride_(axis_stride < 0 ? tokens : axis_stride) {
@@ -66,5 +72,3 @@ class AxisPositions {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"

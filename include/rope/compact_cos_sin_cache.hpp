@@ -12,8 +12,6 @@
 
 #include "detail/tables/compact_table.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -81,5 +79,3 @@ class CompactCosSinCache : public detail::CompactTable<T> {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"

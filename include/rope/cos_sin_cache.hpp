@@ -13,8 +13,6 @@
 #include "detail/base/containers.hpp"
 #include "detail/tables/position_table.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -112,5 +110,3 @@ class CosSinCache : public detail::PositionTable<T> {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"

@@ -33,8 +33,11 @@ enum class StatusCode : unsigned char {
 /// Plain data of fixed size: making, copying and returning one allocates nothing.
 class Status {
  public:
+    /// Ok.
     // Not `= default`: that would fill the whole message with zeros, and nearly every check answers ok.
     ROPE_ABI Status() noexcept {}
+    /// A refusal. In the sentence each "{}" stands for one of the pieces: text, an integer or a double. It is cut where
+    /// the room of a Message ends.
     ROPE_ABI Status(StatusCode code, const detail::Message& message) noexcept : message_(message), code_(code) {}
     ROPE_COLD Status(StatusCode code, const char* sentence, detail::Pieces pieces) noexcept
         : message_(sentence, pieces), code_(code) {}

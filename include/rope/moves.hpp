@@ -16,8 +16,6 @@
 #include "detail/base/executor.hpp"
 #include "detail/tables/move_rows.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -123,5 +121,3 @@ class Moves : public detail::MoveRows<T> {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"

@@ -11,8 +11,6 @@
 #include "positions.hpp"
 #include "types.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
 // Each function makes a list of positions: of one number per token, for Positions, or of shape [axes, tokens], for
 // AxisPositions and a Rows whose AxisMap has those axes.
 //
@@ -123,7 +121,5 @@ ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, Posi
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
 
 #include "detail/positions/position_builders.hpp"

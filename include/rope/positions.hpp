@@ -10,8 +10,6 @@
 #include "detail/base/containers.hpp"
 #include "detail/positions/position_numbers.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -136,7 +134,7 @@ class PositionsArgument {
 
     template <class Source, std::enable_if_t<detail::may_mean_positions<Source>, int> = 0>
     ROPE_ABI PositionsArgument(const Source& source ROPE_LIFETIMEBOUND) noexcept  // NOLINT(google-explicit-constructor)
-        : positions_(from(source)) {}
+        : positions_(detail::positions_from<Positions>(source)) {}
 
     template <class Integer>
     ROPE_ABI PositionsArgument(Positions::Kind kind, const Integer* data ROPE_LIFETIMEBOUND, Index count,
@@ -153,16 +151,6 @@ class PositionsArgument {
     operator const Positions&() const&& = delete;
 
  private:
-    template <class Source>
-    ROPE_ABI static Positions from(const Source& source) noexcept {
-        if constexpr (std::is_convertible_v<const Source&, Positions>) {
-            return source;
-        } else {
-            detail::refuse_source<Source>();
-            return Positions();
-        }
-    }
-
     Positions positions_;
 };
 
@@ -176,18 +164,15 @@ ROPE_ABI inline Positions start_at(Integer n) noexcept {
 /// temporary container it goes straight into a call.
 template <class List, std::enable_if_t<detail::is_integer_list<List>, int> = 0>
 ROPE_ABI inline Positions start_at(const List& starts ROPE_LIFETIMEBOUND) noexcept {
-    return Positions(Positions::Kind::start_per_entry, starts.data(), static_cast<Index>(starts.size()),
-                     detail::inner_stride(starts));
+    return detail::from_list<Positions>(Positions::Kind::start_per_entry, starts);
 }
 template <class List, std::enable_if_t<detail::is_integer_list<List>, int> = 0>
 ROPE_ABI inline PositionsArgument start_at(const List&& starts ROPE_LIFETIMEBOUND) noexcept {
-    return PositionsArgument(Positions::Kind::start_per_entry, starts.data(), static_cast<Index>(starts.size()),
-                             detail::inner_stride(starts));
+    return detail::from_list<PositionsArgument>(Positions::Kind::start_per_entry, starts);
 }
 template <class Span, std::enable_if_t<detail::is_integer_span<Span>, int> = 0>
 ROPE_ABI inline Positions start_at(Span starts) noexcept {
-    return Positions(Positions::Kind::start_per_entry, starts.data(), static_cast<Index>(starts.size()),
-                     detail::inner_stride(starts));
+    return detail::from_list<Positions>(Positions::Kind::start_per_entry, starts);
 }
 template <class Other,
           std::enable_if_t<!detail::is_position_integer<Other> && !detail::is_integer_container<Other>, int> = 0>
@@ -207,5 +192,3 @@ ROPE_ABI inline Positions ids(const Integer* ptr, Index n) noexcept {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"

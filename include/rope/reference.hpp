@@ -11,8 +11,6 @@
 
 #include "detail/base/eigen_core.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace reference {
@@ -67,7 +65,5 @@ ROPE_ABI inline Eigen::VectorXd rotate_cos_sin(const Eigen::VectorXd& x, const C
 }  // namespace reference
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
 
 #include "detail/testing/reference.hpp"

@@ -13,8 +13,6 @@
 #include "detail/base/executor.hpp"
 #include "detail/rotary/reposition.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
 // Layout, tensors, executor, memory, threads and errors are as in apply.hpp. Keys may be any view: a slice of a fused
 // cache, heads first, with features that do not rotate on either side. Data in double takes Moves<double>, other data
 // Moves<float>.
@@ -99,5 +97,3 @@ ROPE_ABI inline void reposition(Layout layout, Args&&... args) {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"

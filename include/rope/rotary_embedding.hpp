@@ -16,8 +16,6 @@
 
 #include "detail/base/executor.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -172,7 +170,5 @@ class RotaryStep {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
 
 #include "detail/rotary/rotary_embedding.hpp"

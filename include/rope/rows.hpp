@@ -15,8 +15,6 @@
 #include "detail/base/executor.hpp"
 #include "detail/tables/token_rows.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -91,5 +89,3 @@ class Rows : public detail::TokenRows<T> {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"

@@ -47,8 +47,10 @@ struct bfloat16 {
     std::uint16_t bits;
 };
 
-/// Tells the library how the elements of type T lie in memory. Specialise it for your own 16-bit types; `storage` is
-/// rope::half or rope::bfloat16, and T must have the same size and the same bits:
+/// Tells the library how the elements of type T lie in memory. Elements are float, double, rope::half, rope::bfloat16,
+/// and the compiler's own 16-bit types, where it has them: _Float16 and __bf16, which are std::float16_t and
+/// std::bfloat16_t. Specialise it for your own 16-bit types; `storage` is rope::half or rope::bfloat16, and T must have
+/// the same size and the same bits:
 ///
 ///     template <> struct rope::ElementTraits<my::fp16> { using storage = rope::half; };
 ///
@@ -57,26 +59,6 @@ template <class T>
 struct ElementTraits {
     using storage = void;  // not an element type
 };
-template <>
-struct ElementTraits<float> {
-    using storage = float;
-};
-template <>
-struct ElementTraits<double> {
-    using storage = double;
-};
-template <>
-struct ElementTraits<half> {
-    using storage = half;
-};
-template <>
-struct ElementTraits<bfloat16> {
-    using storage = bfloat16;
-};
-
-// The compiler's own 16-bit types are elements, too, where it has them: _Float16 and __bf16, which are std::float16_t
-// and std::bfloat16_t.
-
 /// 16-bit integers that hold the bits of half or bfloat16, as numbers: rope::view(rope::as_half(ptr), seq, heads,
 /// head_dim). The library reads and writes such elements as bytes, so the memory may be of either type.
 ROPE_ABI inline half* as_half(std::uint16_t* bits) noexcept { return reinterpret_cast<half*>(bits); }
@@ -89,4 +71,4 @@ ROPE_ABI inline const bfloat16* as_bfloat16(const std::uint16_t* bits) noexcept 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/base/compiler_types.hpp"
+#include "detail/base/element_types.hpp"

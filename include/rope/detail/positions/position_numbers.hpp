@@ -95,6 +95,22 @@ ROPE_ABI constexpr void refuse_source() noexcept {
                   "or a contiguous container of integers of up to 64 bits (not of bool, characters or fractions).");
 }
 
+/// Makes Positions or a PositionsArgument of a list.
+template <class Result, class Kind, class List>
+ROPE_ABI inline Result from_list(Kind kind, const List& list) noexcept {
+    return Result(kind, list.data(), static_cast<Index>(list.size()), inner_stride(list));
+}
+
+template <class Result, class Source>
+ROPE_ABI inline Result positions_from(const Source& source) noexcept {
+    if constexpr (std::is_convertible_v<const Source&, Result>) {
+        return source;
+    } else {
+        refuse_source<Source>();
+        return Result();
+    }
+}
+
 /// An integer as a position. Unsigned ones above the largest Index become the largest Index, which no table holds.
 template <class Integer>
 ROPE_ABI constexpr Index clamped_position(Integer x) noexcept {

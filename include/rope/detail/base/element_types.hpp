@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The compiler's own 16-bit types as elements: _Float16 and __bf16, which are std::float16_t and std::bfloat16_t (so
-// these need no line of their own; where a type has only the standard's name, that is taken).
+// The types of elements.
 #pragma once
 
 #include "../../types.hpp"
@@ -8,6 +7,25 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
+template <>
+struct ElementTraits<float> {
+    using storage = float;
+};
+template <>
+struct ElementTraits<double> {
+    using storage = double;
+};
+template <>
+struct ElementTraits<half> {
+    using storage = half;
+};
+template <>
+struct ElementTraits<bfloat16> {
+    using storage = bfloat16;
+};
+
+// _Float16 and __bf16 are std::float16_t and std::bfloat16_t, so these need no line of their own; where a type has only
+// the standard's name, that is taken.
 #if defined(__FLT16_MANT_DIG__) && (defined(__clang__) || __GNUC__ > 12 || defined(__SSE2__))  // g++ 12: only in C
 __extension__ typedef _Float16 CompilerFloat16;  // NOLINT(modernize-use-using): an alias takes no __extension__
 template <>
