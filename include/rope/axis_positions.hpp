@@ -13,8 +13,8 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 /// Positions of shape [axes, tokens]: all tokens on the first axis, then all on the next one; tokens of a batch are
-/// counted entry after entry. Integers of any type up to 64 bits (but bool and characters), float or double. Not copied:
-/// the numbers must outlive this and its call, so a list that is a temporary is refused by the compiler.
+/// counted entry after entry. Integers of any type up to 64 bits (but bool and characters), float or double. Not
+/// copied: the numbers must outlive this and its call, so a list that is a temporary is refused by the compiler.
 ///
 ///     rope::AxisPositions(ids, 3, tokens)                      // const std::int32_t* ids: t, h, w of all tokens
 ///     rope::AxisPositions(ids, 3, tokens, capacity)            // the same, from rows of a larger buffer
@@ -48,8 +48,10 @@ class AxisPositions {
                       "give the list a name.");
     }
 
+    /// The shape: axes() lists of tokens() numbers each.
     ROPE_ABI Index axes() const noexcept { return axes_; }
     ROPE_ABI Index tokens() const noexcept { return tokens_; }
+    /// The first number of the first axis, whose type is known only to the members below.
     ROPE_ABI const void* data() const noexcept { return numbers_.data(); }
 
     /// Whether the numbers are float or double.
@@ -62,7 +64,7 @@ class AxisPositions {
     ROPE_ABI double as_double(Index axis, Index token) const noexcept {
         return numbers_.as_double(axis * stride_ + token);
     }
-    /// The position of a number that is in range.
+    /// The position of a number that is in range: a whole number and a fraction of the same sign, both exact.
     ROPE_ABI detail::Place at(Index axis, Index token) const noexcept { return numbers_.place(axis * stride_ + token); }
 
  private:

@@ -21,6 +21,9 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///
 ///     cos = fma(cos1, cos2, -(sin1 * sin2))      sin = fma(sin1, cos2, cos1 * sin2)
 ///
+///     const rope::CompactCosSinCache<float> cache(config, 10000000);
+///     rope::apply<rope::Layout::half_split>(q, k, cache, rope::start_at(n));
+///
 /// T is float, for data in float, half and bfloat16, or double, for data in double.
 ///
 /// Accuracy. An entry is within 1.5 u m of m*cos or m*sin if m is a power of two, else within 2.01 u m, because floats
@@ -69,9 +72,11 @@ class CompactCosSinCache : public detail::CompactTable<T> {
     /// table does not hold the position.
     ROPE_ABI void row(Index position, T* cos, T* sin) const { this->combine(position, cos, sin); }
 
+    /// The number of positions that the table holds. 0 is left by a refused constructor whose handler returned.
     ROPE_ABI Index max_positions() const noexcept { return this->count_; }
+    /// The first of them; negative ones are allowed.
     ROPE_ABI Index first_position() const noexcept { return this->source_.first; }
-    /// Memory of the table.
+    /// Memory of the coarse and fine rows, which copies share.
     ROPE_ABI std::size_t bytes() const noexcept {
         return static_cast<std::size_t>(this->rows_ * 2 * this->pairs_) * sizeof(T);
     }

@@ -18,6 +18,9 @@ inline namespace ROPE_VERSION_NAMESPACE {
 
 /// m*cos and m*sin of every pair at positions first_position .. first_position + max_positions - 1.
 ///
+///     const rope::CosSinCache<float> cache(config, 8192);             // once per model: positions 0 .. 8191
+///     rope::apply<rope::Layout::half_split>(q, k, cache, rope::start_at(n));
+///
 /// T is float, for data in float, half and bfloat16, or double, for data in double.
 ///
 /// Accuracy. Angles belong to the real formula: frequencies carry about 95 bits, phases are 128-bit fixed point. An
@@ -88,18 +91,17 @@ class CosSinCache : public detail::PositionTable<T> {
     /// Row of a position: pairs() entries m*cos(position * w_i), or m*sin(position * w_i), 64-byte aligned when
     /// pairs() is a multiple of 16. Valid as long as a copy of the cache lives. Throws std::out_of_range when the
     /// table does not hold the position.
-    ROPE_ABI const T* cos_row(Index position) const ROPE_LIFETIMEBOUND { return this->find(position); }
-    ROPE_ABI const T* sin_row(Index position) const ROPE_LIFETIMEBOUND {
-        const T* const cos = this->find(position);
-        return cos != nullptr ? cos + this->pairs_ : nullptr;
-    }
+    ROPE_ABI const T* cos_row(Index position) const ROPE_LIFETIMEBOUND { return this->find(position, 0); }
+    ROPE_ABI const T* sin_row(Index position) const ROPE_LIFETIMEBOUND { return this->find(position, this->pairs_); }
 
     /// The whole table: max_positions() rows of pairs() cosines and pairs() sines, the row of first_position() first.
     ROPE_ABI const T* data() const noexcept ROPE_LIFETIMEBOUND { return this->table_.get(); }
 
+    /// The number of positions that the table holds. 0 is left by a refused constructor whose handler returned.
     ROPE_ABI Index max_positions() const noexcept { return this->count_; }
+    /// The first of them; negative ones are allowed.
     ROPE_ABI Index first_position() const noexcept { return this->source_.first; }
-    /// Memory of the table.
+    /// Memory of the table, which copies share.
     ROPE_ABI std::size_t bytes() const noexcept {
         return static_cast<std::size_t>(this->count_ * 2 * this->pairs_) * sizeof(T);
     }

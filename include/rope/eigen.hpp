@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Eigen's matrices and tensors as TensorViews, and tables as Eigen maps. Needs Eigen 3.4.
+//
+//     Eigen::MatrixXf q(seq, heads * head_dim);
+//     rope::apply<rope::Layout::half_split>(rope::view(q, heads), cache, rope::start_at(n));
 #pragma once
 
 #include <type_traits>
@@ -35,6 +38,7 @@ template <class T>
 using TableMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, Eigen::Unaligned,
                             Eigen::OuterStride<>>;
 
+/// Entry (r, i) is m*cos, or m*sin, of pair i at position first_position + r. The map refers to the table.
 template <class T>
 ROPE_ABI inline TableMap<T> cos_table(const CosSinCache<T>& cache ROPE_LIFETIMEBOUND) {
     return TableMap<T>(cache.data(), cache.max_positions(), cache.pairs(), Eigen::OuterStride<>(cache.rotary_dim()));

@@ -22,6 +22,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 // and reference counts, are the standard library's; without exceptions they end the program when there is no memory, as
 // any std::vector does. Sizes that no machine could hold are std::invalid_argument.
 
+/// Why a call is refused, and what the refused call throws: std::invalid_argument, std::out_of_range, std::bad_alloc.
 enum class StatusCode : unsigned char {
     ok,
     invalid_argument,  ///< a shape, a stride, a pointer or a configuration that no call could accept
@@ -31,6 +32,8 @@ enum class StatusCode : unsigned char {
 
 /// The answer of every check(...): a code, and a sentence that names the argument, its value and what is allowed.
 /// Plain data of fixed size: making, copying and returning one allocates nothing.
+///
+///     if (const rope::Status s = rope::check(config); !s.ok()) std::puts(s.message());
 class Status {
  public:
     /// Ok.
@@ -76,7 +79,7 @@ ROPE_ABI inline Status validate(Arguments&&... arguments) noexcept {
 /// other threads use the library.
 using ErrorHandler = void (*)(const Status&);
 
-/// Sets the handler (null: the default) and returns the one before.
+/// Sets the handler (null: the default) and returns the one before (null: the default).
 ROPE_ABI inline ErrorHandler set_error_handler(ErrorHandler handler) noexcept;
 #endif
 

@@ -16,6 +16,10 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// attention_factor * exp((p - centre) * (log_growth[i] + log_growth_low[i])). Made by frequencies(config), or filled
 /// in by hand: learned frequencies, a table from a model file, 0 for a pair that must not rotate, negative for one that
 /// rotates backwards.
+///
+///     rope::Frequencies f;
+///     f.inv_freq.assign(numbers, numbers + 64);                        // const double* numbers, radians per position
+///     const rope::CosSinCache<float> cache(f, 8192, {192, 64});        // features 64 .. 191 of heads of 192 rotate
 struct Frequencies {
     ROPE_CROSSES_AGGREGATE(Frequencies)
     /// Radians per position, one per pair. Finite, magnitude at most 2^32.

@@ -29,7 +29,8 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-/// Names of instruction sets, best first: a range of const char*.
+/// Names of instruction sets, best first: a range of const char*, which live as long as the program. At most 16; the
+/// list of available_isas() is never empty.
 class IsaNames {
  public:
     ROPE_ABI IsaNames() = default;

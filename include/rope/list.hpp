@@ -29,6 +29,7 @@ class List : public std::vector<T, detail::Allocator<T>> {
     /// Not inline: where g++ 12 inlines the destructor for a Config's schedule, it warns of members that are not in
     /// use.
     ROPE_COLD ~List() {}
+    /// Copies the elements; so does the conversion to a std::vector.
     ROPE_ABI List(const std::vector<T>& list) : Base(list.begin(), list.end()) {}
     ROPE_ABI operator std::vector<T>() const { return std::vector<T>(this->begin(), this->end()); }
     ROPE_ABI friend bool operator==(const List& a, const List& b) {

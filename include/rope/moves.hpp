@@ -106,9 +106,7 @@ class Moves : public detail::MoveRows<T> {
     template <class Executor = detail::CallingThread>
     ROPE_ABI bool build(PositionsArgument&& old_given, PositionsArgument&& new_given, Index seq, Index batch = 1,
                         Executor&& executor = {}) {
-        const Positions& old_positions = old_given;
-        const Positions& new_positions = new_given;
-        return this->build_between(old_positions, new_positions, seq, batch, executor);
+        return this->build_between(old_given, new_given, seq, batch, executor);
     }
 
     /// The same with positions of shape [axes, batch * seq], whole numbers or fractions.

@@ -34,6 +34,7 @@ class Positions {
     /// 0, 1, 2, ...
     ROPE_ABI Positions() noexcept = default;
 
+    /// Ids: all entries of a container, which must outlive this; or of a span, whose integers must.
     template <class List, std::enable_if_t<detail::is_integer_list<List>, int> = 0>
     ROPE_ABI Positions(const List& list ROPE_LIFETIMEBOUND) noexcept  // NOLINT(google-explicit-constructor): a value
         : Positions(Kind::ids, list.data(), static_cast<Index>(list.size()), detail::inner_stride(list)) {}
@@ -41,7 +42,7 @@ class Positions {
     ROPE_ABI Positions(Span span) noexcept  // NOLINT(google-explicit-constructor)
         : Positions(Kind::ids, span.data(), static_cast<Index>(span.size()), detail::inner_stride(span)) {}
 
-    // Refused: lists that would be gone.
+    // Lists that would be gone are refused by the compiler.
     template <class List, std::enable_if_t<detail::is_integer_list<List>, int> = 0>
     ROPE_ABI Positions(const List&&) noexcept {  // NOLINT(google-explicit-constructor)
         detail::refuse_temporary_list<List>();
@@ -60,11 +61,13 @@ class Positions {
     template <class Integer, std::enable_if_t<std::is_arithmetic_v<Integer>, int> = 0>
     Positions(Integer) = delete;
 
+    /// Tells which of the members below have a meaning.
     ROPE_ABI Kind kind() const noexcept { return kind_; }
     /// The start, when kind() is Kind::start.
     ROPE_ABI Index start() const noexcept { return start_; }
-    /// Entries of the list, otherwise.
+    /// Entries of the list, otherwise: starts, or ids. Negative where a negative count was given, which calls refuse.
     ROPE_ABI Index count() const noexcept { return count_; }
+    /// The first entry of the list, whose type is known only to the members below; null for a start.
     ROPE_ABI const void* data() const noexcept { return numbers_.data(); }
 
     /// The first entry of the list below `low` or above `high`, or count() when there is none.
@@ -76,7 +79,7 @@ class Positions {
     /// holds.
     ROPE_ABI Index operator[](Index i) const noexcept { return numbers_[i]; }
 
-    /// The position of token s of batch entry b, in a call with seq tokens per entry.
+    /// The position of token s of batch entry b, in a call with seq tokens per entry. Nothing is checked.
     ROPE_ABI Index at(Index b, Index s, Index seq) const noexcept {
         return kind_ == Kind::start ? start_ + s : listed_at(b, s, seq);
     }
@@ -126,16 +129,20 @@ class PositionsArgument {
     ROPE_ABI PositionsArgument(const Positions& positions) noexcept  // NOLINT(google-explicit-constructor)
         : positions_(positions) {}
 
+    /// Ids in braces, which live until the end of the call.
     template <class Integer, std::enable_if_t<detail::is_position_integer<Integer>, int> = 0>
     ROPE_ABI PositionsArgument(std::initializer_list<Integer> list ROPE_LIFETIMEBOUND) noexcept
         : PositionsArgument(Positions::Kind::ids, list.begin(), static_cast<Index>(list.size()), 1) {}
     ROPE_ABI PositionsArgument(std::initializer_list<Index> list ROPE_LIFETIMEBOUND) noexcept
         : PositionsArgument(Positions::Kind::ids, list.begin(), static_cast<Index>(list.size()), 1) {}
 
+    /// Anything that makes Positions. Numbers, pointers and other containers are refused by the compiler, with a
+    /// sentence that says what to write.
     template <class Source, std::enable_if_t<detail::may_mean_positions<Source>, int> = 0>
     ROPE_ABI PositionsArgument(const Source& source ROPE_LIFETIMEBOUND) noexcept  // NOLINT(google-explicit-constructor)
         : positions_(detail::positions_from<Positions>(source)) {}
 
+    /// For start_at of a temporary list.
     template <class Integer>
     ROPE_ABI PositionsArgument(Positions::Kind kind, const Integer* data ROPE_LIFETIMEBOUND, Index count,
                                Index stride) noexcept
@@ -154,7 +161,8 @@ class PositionsArgument {
     Positions positions_;
 };
 
-/// n, n+1, n+2, ... in every batch entry.
+/// n, n+1, n+2, ... in every batch entry. Any integer of up to 64 bits; an unsigned one above the largest Index is in
+/// no table, and refused by the call.
 template <class Integer, std::enable_if_t<detail::is_position_integer<Integer>, int> = 0>
 ROPE_ABI inline Positions start_at(Integer n) noexcept {
     return Positions::from_start(detail::clamped_position(n));
@@ -181,7 +189,8 @@ ROPE_ABI inline Positions start_at(const Other&) noexcept {
     return Positions();
 }
 
-/// n explicit position ids: seq of them, shared by the batch, or batch * seq.
+/// n explicit position ids: seq of them, shared by the batch, or batch * seq, entry after entry. They are not copied,
+/// and must outlive the result and its call. A null pointer is for a call of no tokens.
 template <class Integer>
 ROPE_ABI inline Positions ids(const Integer* ptr, Index n) noexcept {
     static_assert(detail::is_position_integer<Integer>,

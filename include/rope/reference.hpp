@@ -3,6 +3,9 @@
 //
 // Nothing here is shared with the tables: cos and sin are the C library's, in long double. Where long double has 64
 // bits of mantissa, they are within 2^-57 of the formula at every position below 2^31.
+//
+//     const Eigen::MatrixXd r = rope::reference::rotation_matrix<rope::Layout::half_split>(config, position);
+//     const Eigen::VectorXd rotated = r * head;                        // one head, as apply rotates it in place
 #pragma once
 
 #include "config.hpp"

@@ -72,6 +72,7 @@ class RotaryEmbedding {
     ROPE_ABI RotaryEmbedding& operator=(const RotaryEmbedding&) = default;
     ROPE_ABI ~RotaryEmbedding() = default;
 
+    /// The model as it was given. Valid as long as a copy of this object lives.
     ROPE_ABI const ModelConfig& model() const noexcept { return state_->model; }
     /// The most positions that tables may hold.
     ROPE_ABI Index max_positions() const noexcept { return state_->max_positions; }
@@ -139,12 +140,13 @@ class RotaryStep {
     ROPE_ABI ~RotaryStep() = default;
 
     /// Makes the rows of a step. Takes the arguments of Rows::build, and throws as it does; some tables may then have
-    /// new rows and others old ones, so build again before applying.
+    /// new rows and others old ones, so build again before applying. True if all are built, as for Rows::build.
     template <class Positions, class Executor = detail::CallingThread>
     ROPE_ABI bool build(Positions&& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
         return state_.build(std::forward<Positions>(positions), seq, batch, executor);
     }
-    /// Rotates q and k of a layer, as RotaryEmbedding::apply does, token s by the row of token s.
+    /// Rotates q and k of a layer, as RotaryEmbedding::apply does, token s by the row of token s, of which there may be
+    /// more than tokens. Throws as rope::apply does: before a build there are no rows, and so no positions.
     template <class Q, class K, class Executor = detail::CallingThread>
     ROPE_ABI void apply(Index layer, Q&& q, K&& k, Executor&& executor = {}) const {
         state_.apply(layer, std::forward<Q>(q), std::forward<K>(k), std::forward<Executor>(executor));

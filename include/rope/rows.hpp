@@ -75,8 +75,7 @@ class Rows : public detail::TokenRows<T> {
     /// The executor (see apply.hpp) gets work that fills at least 1 MiB; where every entry is slow, 4 KiB.
     template <class Executor = detail::CallingThread>
     ROPE_ABI bool build(PositionsArgument&& given, Index seq, Index batch = 1, Executor&& executor = {}) {
-        const Positions& positions = given;
-        return this->build_at(positions, seq, batch, executor);
+        return this->build_at(given, seq, batch, executor);
     }
 
     /// Rows for batch * seq tokens at positions of shape [axes, batch * seq], as many axes as the map has. Throws as

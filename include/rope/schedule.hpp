@@ -17,6 +17,11 @@ inline namespace ROPE_VERSION_NAMESPACE {
 // position the frequency of the default schedule. Members have the names of the keys in models' configuration files. An
 // optional member that is left out has the default in its comment. Every schedule is checked by check(config).
 //
+//     rope::schedule::Yarn yarn;
+//     yarn.factor = 40.0;
+//     yarn.original_max_position_embeddings = 4096;
+//     config.schedule = yarn;
+//
 // Where nothing else is said, lengths of sequences (..._position_embeddings) are from 1 to 2^40 tokens, and factors,
 // betas and magnitudes from 2^-32 to 2^32.
 namespace schedule {
@@ -131,6 +136,7 @@ struct Axial {
 /// al., "A Length-Extrapolatable Transformer", arXiv:2212.10554.
 struct Xpos {
     ROPE_CROSSES_AGGREGATE(Xpos)
+    /// Whether the table is for queries, whose magnitude grows, or for keys.
     enum class Side : unsigned char { query, key };
     Side side = Side::query;
     double scale_base = 512.0;  ///< 2 .. 2^32

@@ -64,10 +64,10 @@ class ROPE_ABI PositionTable : public SourcedRows<T> {
         if (longer.fill(f, this->count_)) *this = longer;
     }
 
-    /// The cosines of a position; null after an error.
-    ROPE_ABI const T* find(Index position) const {
+    /// Entry i of a position's row; null after an error.
+    ROPE_ABI const T* find(Index position, Index i) const {
         if (!ok_or_raise(check_position(position, this->source_.first, this->count_))) return nullptr;
-        return row(position - this->source_.first);
+        return row(position - this->source_.first) + i;
     }
 
     std::shared_ptr<T[]> table_;

@@ -63,11 +63,8 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
     /// The number of rows that are built.
     ROPE_ABI Index rows() const noexcept { return rows_; }
     /// The cosines and the sines of a row. Throws std::out_of_range if there is no such row.
-    ROPE_ABI const T* cos_row(Index row) const ROPE_LIFETIMEBOUND { return find(row); }
-    ROPE_ABI const T* sin_row(Index row) const ROPE_LIFETIMEBOUND {
-        const T* const cos = find(row);
-        return cos != nullptr ? cos + this->pairs_ : nullptr;
-    }
+    ROPE_ABI const T* cos_row(Index row) const ROPE_LIFETIMEBOUND { return find(row, 0); }
+    ROPE_ABI const T* sin_row(Index row) const ROPE_LIFETIMEBOUND { return find(row, this->pairs_); }
     ROPE_ABI const AxisMap& map() const noexcept ROPE_LIFETIMEBOUND { return map_; }
 
  protected:
@@ -150,8 +147,8 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
         this->count_ = this->batch_ = rows_ = 0;
     }
 
-    ROPE_ABI const T* find(Index row) const {
-        if (row >= 0 && row < rows_) return this->source_.cos + row * this->source_.stride;
+    ROPE_ABI const T* find(Index row, Index i) const {
+        if (row >= 0 && row < rows_) return this->source_.cos + row * this->source_.stride + i;
         ok_or_raise(out_of_range("row is {}; there are {} rows, the first of which is 0.", {row, rows_}));
         return nullptr;
     }
