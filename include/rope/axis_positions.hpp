@@ -37,10 +37,10 @@ class AxisPositions {
     /// std::invalid_argument when axes does not divide the list (and is one of 0 tokens where a handler returns).
     template <class List, std::enable_if_t<detail::is_container<List> && !detail::is_span<List>, int> = 0>
     ROPE_ABI AxisPositions(const List& list ROPE_LIFETIMEBOUND, Index axes)
-        : AxisPositions(list.data(), axes, detail::tokens_per_axis(list, axes)) {}
+        : AxisPositions(detail::NumberList(list.data(), 1), axes, detail::tokens_per_axis(list, axes)) {}
     template <class Span, std::enable_if_t<detail::is_container<Span> && detail::is_span<Span>, int> = 0>
     ROPE_ABI AxisPositions(Span span, Index axes)
-        : AxisPositions(span.data(), axes, detail::tokens_per_axis(span, axes)) {}
+        : AxisPositions(detail::NumberList(span.data(), 1), axes, detail::tokens_per_axis(span, axes)) {}
     template <class List, std::enable_if_t<detail::is_container<List> && !detail::is_span<List>, int> = 0>
     ROPE_ABI AxisPositions(const List&&, Index) {
         static_assert(detail::never<List>,
@@ -68,6 +68,9 @@ class AxisPositions {
     ROPE_ABI detail::Place at(Index axis, Index token) const noexcept { return numbers_.place(axis * stride_ + token); }
 
  private:
+    ROPE_ABI AxisPositions(const detail::NumberList& numbers, Index axes, Index tokens) noexcept
+        : numbers_(numbers), axes_(axes), tokens_(tokens), stride_(tokens) {}
+
     detail::NumberList numbers_;
     Index axes_ = 0, tokens_ = 0, stride_ = 0;
 };

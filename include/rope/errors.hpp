@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "types.hpp"
 #include "version.hpp"
 
 #include "detail/base/containers.hpp"

@@ -14,7 +14,10 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// A std::vector with another allocator. It converts implicitly from and to a std::vector, by copying. Translation
 /// units of a program that are compiled with different -m flags share the functions of std::vector<double>: the linker
 /// keeps one of each, which an older machine may not be able to run. They do not share the functions of List<double>
-/// (see ROPE_ABI). So the library keeps its numbers in Lists.
+/// (see ROPE_ABI). So the library keeps its numbers in Lists. A function that takes a List takes braces and a
+/// std::vector, too:
+///
+///     config.schedule = rope::schedule::FreqFactors{factors};          // const std::vector<double> factors
 template <class T>
 class List : public std::vector<T, detail::Allocator<T>> {
     using Base = std::vector<T, detail::Allocator<T>>;

@@ -35,15 +35,15 @@ class Positions {
     ROPE_ABI Positions() noexcept = default;
 
     /// Ids: all entries of a container, which must outlive this; or of a span, whose integers must.
-    template <class List, std::enable_if_t<detail::is_integer_list<List>, int> = 0>
+    template <class List, detail::IfIntegerList<List> = 0>
     ROPE_ABI Positions(const List& list ROPE_LIFETIMEBOUND) noexcept  // NOLINT(google-explicit-constructor): a value
         : Positions(Kind::ids, list.data(), static_cast<Index>(list.size()), detail::inner_stride(list)) {}
-    template <class Span, std::enable_if_t<detail::is_integer_span<Span>, int> = 0>
+    template <class Span, detail::IfIntegerSpan<Span> = 0>
     ROPE_ABI Positions(Span span) noexcept  // NOLINT(google-explicit-constructor)
         : Positions(Kind::ids, span.data(), static_cast<Index>(span.size()), detail::inner_stride(span)) {}
 
     // Lists that would be gone are refused by the compiler.
-    template <class List, std::enable_if_t<detail::is_integer_list<List>, int> = 0>
+    template <class List, detail::IfIntegerList<List> = 0>
     ROPE_ABI Positions(const List&&) noexcept {  // NOLINT(google-explicit-constructor)
         detail::refuse_temporary_list<List>();
     }
@@ -130,7 +130,7 @@ class PositionsArgument {
         : positions_(positions) {}
 
     /// Ids in braces, which live until the end of the call.
-    template <class Integer, std::enable_if_t<detail::is_position_integer<Integer>, int> = 0>
+    template <class Integer, detail::IfInteger<Integer> = 0>
     ROPE_ABI PositionsArgument(std::initializer_list<Integer> list ROPE_LIFETIMEBOUND) noexcept
         : PositionsArgument(Positions::Kind::ids, list.begin(), static_cast<Index>(list.size()), 1) {}
     ROPE_ABI PositionsArgument(std::initializer_list<Index> list ROPE_LIFETIMEBOUND) noexcept
@@ -163,27 +163,26 @@ class PositionsArgument {
 
 /// n, n+1, n+2, ... in every batch entry. Any integer of up to 64 bits; an unsigned one above the largest Index is in
 /// no table, and refused by the call.
-template <class Integer, std::enable_if_t<detail::is_position_integer<Integer>, int> = 0>
+template <class Integer, detail::IfInteger<Integer> = 0>
 ROPE_ABI inline Positions start_at(Integer n) noexcept {
     return Positions::from_start(detail::clamped_position(n));
 }
 
 /// One start per batch entry, from any contiguous container of integers, which must outlive the result. With a
 /// temporary container it goes straight into a call.
-template <class List, std::enable_if_t<detail::is_integer_list<List>, int> = 0>
+template <class List, detail::IfIntegerList<List> = 0>
 ROPE_ABI inline Positions start_at(const List& starts ROPE_LIFETIMEBOUND) noexcept {
     return detail::from_list<Positions>(Positions::Kind::start_per_entry, starts);
 }
-template <class List, std::enable_if_t<detail::is_integer_list<List>, int> = 0>
+template <class List, detail::IfIntegerList<List> = 0>
 ROPE_ABI inline PositionsArgument start_at(const List&& starts ROPE_LIFETIMEBOUND) noexcept {
     return detail::from_list<PositionsArgument>(Positions::Kind::start_per_entry, starts);
 }
-template <class Span, std::enable_if_t<detail::is_integer_span<Span>, int> = 0>
+template <class Span, detail::IfIntegerSpan<Span> = 0>
 ROPE_ABI inline Positions start_at(Span starts) noexcept {
     return detail::from_list<Positions>(Positions::Kind::start_per_entry, starts);
 }
-template <class Other,
-          std::enable_if_t<!detail::is_position_integer<Other> && !detail::is_integer_container<Other>, int> = 0>
+template <class Other, detail::IfNoStart<Other> = 0>
 ROPE_ABI inline Positions start_at(const Other&) noexcept {
     detail::refuse_start<Other>();
     return Positions();

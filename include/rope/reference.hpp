@@ -30,7 +30,7 @@ struct CosSin {
 /// The frequencies are not checked; `pair` is from 0 to inv_freq.size() - 1.
 ROPE_ABI inline CosSin cos_sin(const Frequencies& f, Index pair, Index position);
 
-/// The two features of pair i within the rotated slice.
+/// The two features of pair i within the rotated slice, 0 .. 2 * pairs - 1: (a, b) is what the rotation turns by t.
 struct PairIndex {
     ROPE_CROSSES_AGGREGATE(PairIndex)
     Index a, b;

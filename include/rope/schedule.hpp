@@ -22,6 +22,18 @@ inline namespace ROPE_VERSION_NAMESPACE {
 //     yarn.original_max_position_embeddings = 4096;
 //     config.schedule = yarn;
 //
+// The "rope_type" (or "type") of a config.json, and the schedule that its reader makes of it:
+//
+//     default, mrope                       Default
+//     linear                               Default; the file's "factor" is Config::interpolation_factor
+//     ntk, xdrope, dynamic with "alpha"    Ntk
+//     dynamic                              DynamicNtk
+//     yarn, deepseek_yarn                  Yarn, with the YarnMagnitude of the model's code
+//     llama3                               Llama3
+//     longrope, su                         LongRope
+//     proportional                         Proportional
+//     axial                                Axial
+//
 // Where nothing else is said, lengths of sequences (..._position_embeddings) are from 1 to 2^40 tokens, and factors,
 // betas and magnitudes from 2^-32 to 2^32.
 namespace schedule {
@@ -91,6 +103,8 @@ struct Yarn {
 /// change, pairs beyond original_max_position_embeddings / low_freq_factor rotate `factor` times slower, and between
 /// the two the frequency is blended linearly in the number of revolutions. high_freq_factor is at least
 /// low_freq_factor. Source: Llama 3.1's published code.
+///
+/// The defaults are those of Llama 3.1.
 struct Llama3 {
     ROPE_CROSSES_AGGREGATE(Llama3)
     double factor = 8.0;

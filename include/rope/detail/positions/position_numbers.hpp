@@ -47,6 +47,15 @@ inline constexpr bool is_integer_list = is_integer_container<C> && !is_span<C>;
 template <class C>
 inline constexpr bool is_integer_span = is_integer_container<C>&& is_span<C>;
 
+template <class Integer>
+using IfInteger = std::enable_if_t<is_position_integer<Integer>, int>;
+template <class C>
+using IfIntegerList = std::enable_if_t<is_integer_list<C>, int>;
+template <class C>
+using IfIntegerSpan = std::enable_if_t<is_integer_span<C>, int>;
+template <class Other>
+using IfNoStart = std::enable_if_t<!is_position_integer<Other> && !is_integer_container<Other>, int>;
+
 /// Numbers on several axes may be fractions; their lists have no gaps.
 template <class Number>
 inline constexpr bool is_position_number =
@@ -82,19 +91,6 @@ ROPE_ABI constexpr void refuse_start() noexcept {
                   "rope::start_at takes an integer of up to 64 bits, or a contiguous container of such integers (no "
                   "bool, characters or fractions): for a pointer write rope::ids, or a span.");
 }
-template <class Source>
-ROPE_ABI constexpr void refuse_source() noexcept {
-    static_assert(!is_position_integer<Source>,
-                  "positions must not be a lone integer, which could be a start or an id: write "
-                  "rope::start_at(n) for n, n+1, n+2, ..., or {n}.");
-    static_assert(!std::is_convertible_v<const Source&, const volatile void*>,
-                  "positions must not be a lone pointer, which does not say how many there are: write "
-                  "rope::ids(ptr, count).");
-    static_assert(is_position_integer<Source> || std::is_convertible_v<const Source&, const volatile void*>,
-                  "positions must be rope::start_at(n), rope::start_at(list), rope::ids(ptr, count), {5, 0, 7}, "
-                  "or a contiguous container of integers of up to 64 bits (not of bool, characters or fractions).");
-}
-
 /// Makes Positions or a PositionsArgument of a list.
 template <class Result, class Kind, class List>
 ROPE_ABI inline Result from_list(Kind kind, const List& list) noexcept {
@@ -106,7 +102,15 @@ ROPE_ABI inline Result positions_from(const Source& source) noexcept {
     if constexpr (std::is_convertible_v<const Source&, Result>) {
         return source;
     } else {
-        refuse_source<Source>();
+        static_assert(!is_position_integer<Source>,
+                      "positions must not be a lone integer, which could be a start or an id: write "
+                      "rope::start_at(n) for n, n+1, n+2, ..., or {n}.");
+        static_assert(!std::is_convertible_v<const Source&, const volatile void*>,
+                      "positions must not be a lone pointer, which does not say how many there are: write "
+                      "rope::ids(ptr, count).");
+        static_assert(is_position_integer<Source> || std::is_convertible_v<const Source&, const volatile void*>,
+                      "positions must be rope::start_at(n), rope::start_at(list), rope::ids(ptr, count), {5, 0, 7}, "
+                      "or a contiguous container of integers of up to 64 bits (not of bool, characters or fractions).");
         return Result();
     }
 }
