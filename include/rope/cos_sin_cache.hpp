@@ -20,6 +20,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///
 ///     const rope::CosSinCache<float> cache(config, 8192);             // once per model: positions 0 .. 8191
 ///     rope::apply<rope::Layout::half_split>(q, k, cache, rope::start_at(n));
+///     const auto longer = cache.extended(rope::frequencies(config), 16384);
 ///
 /// T is float, for data in float, half and bfloat16, or double, for data in double.
 ///

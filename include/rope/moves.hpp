@@ -115,6 +115,14 @@ class Moves : public detail::MoveRows<T> {
                         Index batch = 1, Executor&& executor = {}) {
         return this->build_between(old_positions, new_positions, seq, batch, executor);
     }
+
+    /// The rows that are built, as Rows has them; build(delta) makes one.
+    using Base::cos_row;
+    using Base::rows;
+    using Base::sin_row;
+    /// Memory of the caller's for the rows, as Rows::use_memory has it.
+    using Base::use_memory;
+    // map() is the AxisMap that was given.
 };
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -78,6 +78,7 @@ ROPE_ABI constexpr PromptSpan video_span(Index frames, Index height, Index width
     return {0, frames, height, width, second_per_grid, tokens_per_second};
 }
 
+/// Where the tokens of a prompt stand, and the positions at which decoding goes on.
 struct PromptPositions {
     ROPE_CROSSES_AGGREGATE(PromptPositions)
     std::vector<Index> positions;  ///< of shape [3, tokens]: t, h, w (a fourth axis, as ggml has, is 0: resize it)

@@ -28,7 +28,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// compiler here, and goes straight into a call. When batch is 1 the two counts of ids are the same thing.
 class Positions {
  public:
-    /// How the positions were given.
+    /// How the positions were given: one start for all batch entries, one for each, or a position for each token, which
+    /// all entries share or each has for itself.
     enum class Kind : unsigned char { start, start_per_entry, ids };
 
     /// 0, 1, 2, ...

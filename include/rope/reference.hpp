@@ -55,7 +55,8 @@ ROPE_ABI inline Eigen::MatrixXd rotation_matrix(const Config& config, Index posi
     return rotation_matrix(layout, config, position, seq_len);
 }
 
-/// One head rotated as the papers write it: pair i is the complex number x_a + i x_b, times m e^(i t). Throws
+/// One head rotated as the papers write it: pair i is the complex number x_a + i x_b, times m e^(i t). Features outside
+/// the slice pass through. The frequencies are frequencies(config), for sequences within the original context. Throws
 /// std::invalid_argument when x does not have head_dim features or check(config) is not ok.
 template <Layout layout>
 ROPE_ABI inline Eigen::VectorXd rotate_complex(const Eigen::VectorXd& x, const Config& config, Index position);

@@ -57,6 +57,7 @@ class RotaryEmbedding {
     struct Table {
         ROPE_CROSSES_AGGREGATE(Table)
         CosSinCache<T> q, k;
+        /// The layout that the weights of the layer are stored for.
         ROPE_ABI Layout layout() const noexcept { return *q.layout(); }
     };
 

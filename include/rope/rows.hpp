@@ -84,6 +84,19 @@ class Rows : public detail::TokenRows<T> {
     ROPE_ABI bool build(const AxisPositions& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
         return this->build_at(positions, seq, batch, executor);
     }
+
+    /// use_memory(T* memory, Index rows): builds from now on into the caller's memory of `rows` rows of rotary_dim
+    /// numbers (cosines, then sines), which must outlive the rows; null returns to memory of its own. Rows built before
+    /// are discarded. A build of more rows throws std::invalid_argument.
+    using Base::use_memory;
+
+    /// The number of rows that are built.
+    using Base::rows;
+    /// cos_row(Index row) and sin_row(Index row): pairs() entries m*cos(angle), or m*sin(angle), of a row, 0 ..
+    /// rows() - 1, valid until the next build. Throw std::out_of_range if there is no such row.
+    using Base::cos_row;
+    using Base::sin_row;
+    // map() is the AxisMap that was given.
 };
 
 }  // namespace ROPE_VERSION_NAMESPACE

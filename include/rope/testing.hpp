@@ -97,6 +97,7 @@ struct Measurement {
     Place where;
     bool measured = false;
 
+    /// Whether the worst case is within its bound, or nothing was measured.
     ROPE_ABI bool ok() const noexcept { return !measured || value <= bound; }
 };
 

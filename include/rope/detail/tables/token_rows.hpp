@@ -51,18 +51,14 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
     TokenRows(const TokenRows&) = delete;
     TokenRows& operator=(const TokenRows&) = delete;
 
-    /// Builds from now on into the caller's memory of `rows` rows of rotary_dim numbers (cosines, then sines), which
-    /// must outlive the rows; null returns to memory of its own. Rows built before are discarded.
+    // ../../rows.hpp describes these.
     ROPE_ABI void use_memory(T* memory, Index rows) noexcept {
         memory_ = memory;
         room_ = memory != nullptr ? rows : 0;
         own_.reset();
         forget();
     }
-
-    /// The number of rows that are built.
     ROPE_ABI Index rows() const noexcept { return rows_; }
-    /// The cosines and the sines of a row. Throws std::out_of_range if there is no such row.
     ROPE_ABI const T* cos_row(Index row) const ROPE_LIFETIMEBOUND { return find(row, 0); }
     ROPE_ABI const T* sin_row(Index row) const ROPE_LIFETIMEBOUND { return find(row, this->pairs_); }
     ROPE_ABI const AxisMap& map() const noexcept ROPE_LIFETIMEBOUND { return map_; }
