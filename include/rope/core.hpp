@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The rotation, from a Config to rotated tensors. Needs only the standard library.
+//
+// Here are schedules, tables by position (CosSinCache), views of tensors in memory and the operations on them. Not
+// here: positions on several axes and rows per token (rows.hpp), compact tables, keys that move, Eigen, whole models;
+// each of these headers can be included beside this one.
 #pragma once
 
 #include "apply.hpp"

@@ -1,43 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Eigen's matrices and tensors as TensorViews, and tables as Eigen maps. Needs Eigen 3.4.
+//
+//     Eigen::MatrixXf q(seq, heads * head_dim);
+//     rope::apply<rope::Layout::half_split>(rope::view(q, heads), cache, rope::start_at(n));
 #pragma once
 
 #include <type_traits>
 
 #include "cos_sin_cache.hpp"
-#include "errors.hpp"
-#include "tensor_view.hpp"
 #include "types.hpp"
 
+#include "detail/base/containers.hpp"
 #include "detail/base/eigen_core.hpp"
-
-#include "detail/base/hide_macros.hpp"
-
-#include <unsupported/Eigen/CXX11/Tensor>
-
-#include "detail/base/restore_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
-
-template <>
-struct ElementTraits<Eigen::half> {
-    using storage = half;
-};
-template <>
-struct ElementTraits<Eigen::bfloat16> {
-    using storage = bfloat16;
-};
-
-namespace detail {
-
-/// Whether a matrix type may hold its elements itself. A Ref to const copies a matrix whose strides it cannot express.
-template <class Matrix>
-inline constexpr bool may_own_data = std::is_base_of_v<Eigen::PlainObjectBase<Matrix>, Matrix>;
-template <class Plain, int options, class Stride>
-inline constexpr bool may_own_data<Eigen::Ref<const Plain, options, Stride>> = true;
-
-}  // namespace detail
 
 /// A matrix whose rows are tokens and whose columns are heads * head_dim features, in any storage order and with any
 /// strides: Matrix, Map, Ref, Block, transpose(). head_dim is cols / heads.
@@ -48,87 +25,12 @@ inline constexpr bool may_own_data<Eigen::Ref<const Plain, options, Stride>> = t
 /// heads is below 1 or does not divide the columns.
 template <class Derived,
           std::enable_if_t<std::is_base_of_v<Eigen::EigenBase<std::decay_t<Derived>>, std::decay_t<Derived>>, int> = 0>
-ROPE_ABI inline auto view(Derived&& matrix, Index heads) {
-    using Matrix = std::decay_t<Derived>;
-    constexpr bool is_in_memory = (int(Matrix::Flags) & int(Eigen::DirectAccessBit)) != 0;
-    constexpr bool lasts = !is_in_memory || std::is_lvalue_reference_v<Derived&&> || !detail::may_own_data<Matrix>;
-    static_assert(is_in_memory, "rope::view needs a matrix that lies in memory, not an expression: evaluate it first.");
-    static_assert(lasts, "rope::view does not own data: this matrix is a temporary and would be gone. Give it a name.");
-    if constexpr (is_in_memory && lasts) {
-        using Element = std::remove_reference_t<decltype(*matrix.data())>;
-        TensorView<Element> v;
-        if (heads < 1 || matrix.cols() % heads != 0) {
-            detail::ok_or_raise(detail::invalid(
-                "heads is {}; it must be at least 1 and divide the {} columns of the matrix.", {heads, matrix.cols()}));
-            return v;
-        }
-        v.data = matrix.data();
-        v.batch = 1;
-        v.seq = matrix.rows();
-        v.heads = heads;
-        v.head_dim = matrix.cols() / heads;
-        v.seq_stride = matrix.rowStride();
-        v.feature_stride = matrix.colStride();
-        v.head_stride = detail::clamped_step(v.head_dim, v.feature_stride);
-        return v;
-    } else {
-        return detail::Refused();
-    }
-}
+ROPE_ABI inline auto view(Derived&& matrix, Index heads);
 
-namespace detail {
-
-/// Rank 3 is [seq, heads, head_dim], rank 4 is [batch, seq, heads, head_dim], in Eigen's index order; the
-/// storage order only changes the strides.
-template <class Element, class Tensor>
-ROPE_ABI inline TensorView<Element> tensor_view(Element* data, const Tensor& tensor) noexcept {
-    constexpr int rank = Tensor::NumDimensions;
-    static_assert(rank == 3 || rank == 4,
-                  "rope takes Eigen tensors of rank 3 [seq, heads, head_dim] or 4 [batch, seq, heads, head_dim].");
-    constexpr bool row_major = int(Tensor::Layout) == int(Eigen::RowMajor);
-    Index extents[4] = {1, 1, 1, 1};
-    Index strides[4] = {0, 0, 0, 1};
-    for (int axis = 0; axis < rank; ++axis)
-        extents[4 - rank + axis] = static_cast<Index>(tensor.dimensions()[static_cast<std::size_t>(axis)]);
-    Index stride = 1;
-    for (int step = 0; step < rank; ++step) {
-        const int axis = row_major ? 3 - step : 4 - rank + step;
-        strides[axis] = stride;
-        stride = detail::clamped_product(stride, extents[axis]);
-    }
-    return {data, extents[0], extents[1], extents[2], extents[3], strides[0], strides[1], strides[2], strides[3]};
-}
-
-}  // namespace detail
-
-// tensor_rank tells additive encodings that three axes are [batch, seq, d_model] to them.
-
-template <class T, int rank, int options, class IndexType>
-struct ViewTraits<Eigen::Tensor<T, rank, options, IndexType>> {
-    static constexpr int tensor_rank = rank;
-    ROPE_ABI static TensorView<T> view(Eigen::Tensor<T, rank, options, IndexType>& t) noexcept {
-        return detail::tensor_view(t.data(), t);
-    }
-};
-template <class T, int rank, int options, class IndexType>
-struct ViewTraits<const Eigen::Tensor<T, rank, options, IndexType>> {
-    static constexpr int tensor_rank = rank;
-    ROPE_ABI static TensorView<const T> view(const Eigen::Tensor<T, rank, options, IndexType>& t) noexcept {
-        return detail::tensor_view(t.data(), t);
-    }
-};
-template <class Plain, int options, template <class> class Pointer>
-struct ViewTraits<Eigen::TensorMap<Plain, options, Pointer>> {
-    static constexpr int tensor_rank = Plain::NumDimensions;
-    using Element = std::conditional_t<std::is_const_v<Plain>, const typename Plain::Scalar, typename Plain::Scalar>;
-    ROPE_ABI static TensorView<Element> view(const Eigen::TensorMap<Plain, options, Pointer>& t) noexcept {
-        return detail::tensor_view(static_cast<Element*>(t.data()), t);
-    }
-};
-/// A const map of mutable data may be written through, as a const pointer variable may.
-template <class Plain, int options, template <class> class Pointer>
-struct ViewTraits<const Eigen::TensorMap<Plain, options, Pointer>>
-    : ViewTraits<Eigen::TensorMap<Plain, options, Pointer>> {};
+// Every operation takes Eigen's Tensor and TensorMap as they are: of rank 3 [seq, heads, head_dim], of rank 4 [batch,
+// seq, heads, head_dim], in the order of Eigen's indices, whatever the storage order. (For the additive encodings three
+// axes are [batch, seq, d_model].) A const TensorMap of mutable data may be written through, as a const pointer
+// variable may. Eigen::half and Eigen::bfloat16 are elements, stored as rope::half and rope::bfloat16.
 
 /// A table of a cache as an Eigen array of [max_positions, pairs], row 0 being first_position. Valid as long
 /// as a copy of the cache lives.
@@ -136,6 +38,7 @@ template <class T>
 using TableMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, Eigen::Unaligned,
                             Eigen::OuterStride<>>;
 
+/// Entry (r, i) is m*cos, or m*sin, of pair i at position first_position + r. The map refers to the table.
 template <class T>
 ROPE_ABI inline TableMap<T> cos_table(const CosSinCache<T>& cache ROPE_LIFETIMEBOUND) {
     return TableMap<T>(cache.data(), cache.max_positions(), cache.pairs(), Eigen::OuterStride<>(cache.rotary_dim()));
@@ -148,3 +51,5 @@ ROPE_ABI inline TableMap<T> sin_table(const CosSinCache<T>& cache ROPE_LIFETIMEB
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/views/eigen.hpp"

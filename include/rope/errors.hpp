@@ -5,19 +5,10 @@
 #include <string_view>
 #include <utility>
 
-#include "types.hpp"
 #include "version.hpp"
 
 #include "detail/base/containers.hpp"
 #include "detail/base/message.hpp"
-
-#if ROPE_EXCEPTIONS
-#    include <new>
-#    include <stdexcept>
-#else
-#    include <cstdio>
-#    include <cstdlib>
-#endif
 
 #include "detail/base/hide_macros.hpp"
 
@@ -30,6 +21,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 // and reference counts, are the standard library's; without exceptions they end the program when there is no memory, as
 // any std::vector does. Sizes that no machine could hold are std::invalid_argument.
 
+/// Why a call is refused, and what the refused call throws: std::invalid_argument, std::out_of_range, std::bad_alloc.
 enum class StatusCode : unsigned char {
     ok,
     invalid_argument,  ///< a shape, a stride, a pointer or a configuration that no call could accept
@@ -39,10 +31,15 @@ enum class StatusCode : unsigned char {
 
 /// The answer of every check(...): a code, and a sentence that names the argument, its value and what is allowed.
 /// Plain data of fixed size: making, copying and returning one allocates nothing.
+///
+///     if (const rope::Status s = rope::check(config); !s.ok()) std::puts(s.message());
 class Status {
  public:
+    /// Ok.
     // Not `= default`: that would fill the whole message with zeros, and nearly every check answers ok.
     ROPE_ABI Status() noexcept {}
+    /// A refusal. In the sentence each "{}" stands for one of the pieces: text, an integer or a double. It is cut where
+    /// the room of a Message ends.
     ROPE_ABI Status(StatusCode code, const detail::Message& message) noexcept : message_(message), code_(code) {}
     ROPE_COLD Status(StatusCode code, const char* sentence, detail::Pieces pieces) noexcept
         : message_(sentence, pieces), code_(code) {}
@@ -81,71 +78,13 @@ ROPE_ABI inline Status validate(Arguments&&... arguments) noexcept {
 /// other threads use the library.
 using ErrorHandler = void (*)(const Status&);
 
-namespace detail {
-ROPE_ABI inline void print_and_abort(const Status& status) {
-    std::fputs("rope: ", stderr);
-    std::fputs(status.message(), stderr);
-    std::fputs("\n", stderr);
-    std::abort();
-}
-inline ErrorHandler error_handler = nullptr;  // null: print_and_abort
-}  // namespace detail
-
-/// Sets the handler (null: the default) and returns the one before.
-ROPE_ABI inline ErrorHandler set_error_handler(ErrorHandler handler) noexcept {
-    const ErrorHandler before = detail::error_handler;
-    detail::error_handler = handler;
-    return before;
-}
+/// Sets the handler (null: the default) and returns the one before (null: the default).
+ROPE_ABI inline ErrorHandler set_error_handler(ErrorHandler handler) noexcept;
 #endif
 
-namespace detail {
-
-#if ROPE_EXCEPTIONS
-/// A std::bad_alloc whose text names the object and size that memory cannot hold.
-class ROPE_ABI OutOfMemory : public std::bad_alloc {
- public:
-    explicit OutOfMemory(const Status& status) noexcept : status_(status) {}
-    const char* what() const noexcept override { return status_.message(); }
-
- private:
-    Status status_;
-};
-#endif
-
-/// Throws std::invalid_argument, std::out_of_range or std::bad_alloc, or, without exceptions, calls the handler and
-/// returns false.
-ROPE_COLD bool refuse(const Status& status) {
-#if ROPE_EXCEPTIONS
-    if (status.code() == StatusCode::out_of_range) throw std::out_of_range(status.message());
-    if (status.code() == StatusCode::out_of_memory) throw OutOfMemory(status);
-    throw std::invalid_argument(status.message());
-#else
-    if (error_handler != nullptr) {
-        error_handler(status);
-    } else {
-        print_and_abort(status);
-    }
-    return false;
-#endif
-}
-
-/// True when the call may go on. Otherwise refuses it.
-ROPE_ABI inline bool ok_or_raise(const Status& status) { return status.ok() || refuse(status); }
-
-/// A refusal with the sentence that says why, where text, integers and doubles stand for each "{}".
-ROPE_INLINE Status invalid(const char* sentence, Pieces pieces = {}) noexcept {
-    return Status(StatusCode::invalid_argument, sentence, pieces);
-}
-ROPE_INLINE Status out_of_range(const char* sentence, Pieces pieces = {}) noexcept {
-    return Status(StatusCode::out_of_range, sentence, pieces);
-}
-ROPE_INLINE Status out_of_memory(const char* sentence, Pieces pieces = {}) noexcept {
-    return Status(StatusCode::out_of_memory, sentence, pieces);
-}
-
-}  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
 #include "detail/base/restore_macros.hpp"
+
+#include "detail/base/raise.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Declarations of every class that a program can name, for headers that hand them on by reference or pointer:
+// Declarations of every class that a program can name, for headers that hand them on by reference or pointer. Each
+// group names the header that completes it.
 //
 //     #include <rope/fwd.hpp>
 //
@@ -21,14 +22,17 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
+// The answer of every check, and how it reaches the caller: <rope/errors.hpp>.
 enum class StatusCode : unsigned char;
 class Status;
 using CheckResult = Status;
+// The names of instruction sets: <rope/isa.hpp>.
 class IsaNames;
+// A std::vector of numbers: <rope/list.hpp>.
 template <class T>
 class List;
 
-// Frequencies.
+// How frequencies are made for long contexts: <rope/schedule.hpp>.
 namespace schedule {
 struct ROPE_ABI Default;
 struct Ntk;
@@ -45,58 +49,67 @@ struct FreqFactors;
 struct Custom;
 }  // namespace schedule
 class Schedule;
+// One rotary embedding, as a model's configuration has it, and the slice of a head that rotates: <rope/config.hpp>.
 struct Config;
 struct HeadSlice;
+// How fast each pair rotates: <rope/frequencies.hpp>.
 struct Frequencies;
 
-// Positions.
+// Where each token stands: <rope/positions.hpp>; on several axes: <rope/axis_positions.hpp>.
 class Positions;
 class PositionsArgument;
 class AxisPositions;
+// The axis that each pair follows: <rope/axis_map.hpp>.
 struct AxisMap;
 enum class LeftOver : unsigned char;
+// The parts of images and prompts: <rope/position_builders.hpp>.
 struct GridOrder;
 struct PromptSpan;
 struct PromptPositions;
 
-// Rows of cos and sin. T is float or double.
+// Rows of cos and sin. T is float or double. What apply needs to know of all of them: <rope/cos_sin_rows.hpp>.
 template <class T>
 class CosSinRows;
+// By position: <rope/cos_sin_cache.hpp>; for millions of positions: <rope/compact_cos_sin_cache.hpp>.
 template <class T = float>
 class CosSinCache;
 template <class T = float>
 class CompactCosSinCache;
+// By token, built for each step: <rope/rows.hpp>; from old positions to new ones: <rope/moves.hpp>.
 template <class T = float>
 class Rows;
 template <class T = float>
 class Moves;
+// Made by other programs: <rope/wrapped_rows.hpp>.
 template <class T = float>
 class WrappedRows;
 template <class Number>
 struct CosSinView;
 
-// Views.
+// Heads in memory: <rope/tensor_view.hpp>; rows of weights: <rope/weights.hpp>.
 template <class T>
 struct TensorView;
 struct HeadRows;
 
-// Models.
+// The steps of a model beside the rotation: <rope/head_steps.hpp>.
 enum class NormKind : unsigned char;
 enum class NormWeight : unsigned char;
 struct HeadNorm;
 struct HeadSteps;
+// A model, layer by layer: <rope/model_config.hpp>; from GGUF metadata: <rope/gguf_config.hpp>.
 enum class LayerType : unsigned char;
 struct HeadCounts;
 struct AttentionTemperature;
 struct ModelConfig;
-struct TableOptions;
 struct GgufTensors;
+// The rotation of all layers of a model, and of one step: <rope/rotary_embedding.hpp>.
+struct TableOptions;
 template <class T = float>
 class RotaryEmbedding;
 template <class T = float>
 class RotaryStep;
 
-// The additive encodings.
+// The additive encodings: <rope/additive.hpp>.
 enum class SinusoidalVariant : unsigned char;
 template <class T>
 class AdditiveEmbedding;
@@ -105,10 +118,12 @@ class SinusoidalEmbedding;
 template <class T = float>
 class LearnedEmbedding;
 
+// The slow and obvious rotation: <rope/reference.hpp>.
 namespace reference {
 struct CosSin;
 struct PairIndex;
 }  // namespace reference
+// Checks of any rotating function: <rope/testing.hpp>.
 // NOLINTBEGIN(bugprone-forward-declaration-namespace): other namespaces have classes of these names
 namespace testing {
 struct Model;

@@ -24,7 +24,8 @@ enum class NormWeight : unsigned char {
     all_heads          ///< [heads * head_dim]: over all heads of a token, before they are split
 };
 
-/// A norm that stands beside the rotation.
+/// A norm that stands beside the rotation. It is computed over the features that `weight` says, each head for itself
+/// unless they are all_heads.
 struct HeadNorm {
     ROPE_CROSSES_AGGREGATE(HeadNorm)
     NormKind kind = NormKind::none;
@@ -37,6 +38,7 @@ struct HeadNorm {
     /// Whether the published code rounds the normed head to the data's type before it multiplies by the weight, and
     /// then again. (Otherwise once, after the product.)
     bool rounds_twice = false;
+    /// Added to the mean or sum of squares, or to the variance, so that a head of zeros divides by no zero.
     double eps = 0.0;
 };
 

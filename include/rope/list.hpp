@@ -2,34 +2,22 @@
 // List: a std::vector that belongs to the translation units compiled for one machine.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "version.hpp"
 
+#include "detail/base/containers.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-
-/// std::allocator under a name with ROPE_ABI in it, which is then in the names of a vector's functions, too.
-template <class T>
-struct ROPE_ABI Allocator : std::allocator<T> {
-    template <class U>
-    struct ROPE_ABI rebind {  // std's would lead back to std::allocator
-        using other = Allocator<U>;
-    };
-    Allocator() = default;
-    template <class U>
-    ROPE_ABI Allocator(const Allocator<U>&) noexcept {}
-};
-
-}  // namespace detail
 
 /// A std::vector with another allocator. It converts implicitly from and to a std::vector, by copying. Translation
 /// units of a program that are compiled with different -m flags share the functions of std::vector<double>: the linker
 /// keeps one of each, which an older machine may not be able to run. They do not share the functions of List<double>
-/// (see ROPE_ABI). So the library keeps its numbers in Lists.
+/// (see ROPE_ABI). So the library keeps its numbers in Lists. A function that takes a List takes braces and a
+/// std::vector, too:
+///
+///     config.schedule = rope::schedule::FreqFactors{factors};          // const std::vector<double> factors
 template <class T>
 class List : public std::vector<T, detail::Allocator<T>> {
     using Base = std::vector<T, detail::Allocator<T>>;
@@ -44,6 +32,7 @@ class List : public std::vector<T, detail::Allocator<T>> {
     /// Not inline: where g++ 12 inlines the destructor for a Config's schedule, it warns of members that are not in
     /// use.
     ROPE_COLD ~List() {}
+    /// Copies the elements; so does the conversion to a std::vector.
     ROPE_ABI List(const std::vector<T>& list) : Base(list.begin(), list.end()) {}
     ROPE_ABI operator std::vector<T>() const { return std::vector<T>(this->begin(), this->end()); }
     ROPE_ABI friend bool operator==(const List& a, const List& b) {

@@ -11,8 +11,6 @@
 #include "positions.hpp"
 #include "types.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
 // Each function makes a list of positions: of one number per token, for Positions, or of shape [axes, tokens], for
 // AxisPositions and a Rows whose AxisMap has those axes.
 //
@@ -80,6 +78,7 @@ ROPE_ABI constexpr PromptSpan video_span(Index frames, Index height, Index width
     return {0, frames, height, width, second_per_grid, tokens_per_second};
 }
 
+/// Where the tokens of a prompt stand, and the positions at which decoding goes on.
 struct PromptPositions {
     ROPE_CROSSES_AGGREGATE(PromptPositions)
     std::vector<Index> positions;  ///< of shape [3, tokens]: t, h, w (a fourth axis, as ggml has, is 0: resize it)
@@ -123,7 +122,5 @@ ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, Posi
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
 
 #include "detail/positions/position_builders.hpp"

@@ -3,78 +3,39 @@
 //
 // Nothing here is shared with the tables: cos and sin are the C library's, in long double. Where long double has 64
 // bits of mantissa, they are within 2^-57 of the formula at every position below 2^31.
+//
+//     const Eigen::MatrixXd r = rope::reference::rotation_matrix<rope::Layout::half_split>(config, position);
+//     const Eigen::VectorXd rotated = r * head;                        // one head, as apply rotates it in place
 #pragma once
 
-#include <math.h>  // NOLINT(modernize-deprecated-headers): ::cosl and ::sinl, which have addresses
-
-#include <complex>
-
 #include "config.hpp"
-#include "errors.hpp"
 #include "frequencies.hpp"
 #include "types.hpp"
 
 #include "detail/base/eigen_core.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace reference {
 
-/// The C library's cos and sin, called through a pointer that the compiler cannot see through: under -ffast-math g++
-/// would put the processor's own instructions in their place, which are wrong by 2^-66 of the angle.
-ROPE_ABI inline long double cos(long double x) {
-    long double (*volatile function)(long double) = &::cosl;
-    return function(x);
-}
-ROPE_ABI inline long double sin(long double x) {
-    long double (*volatile function)(long double) = &::sinl;
-    return function(x);
-}
+/// The C library's cos and sin, which -ffast-math does not replace.
+ROPE_ABI inline long double cos(long double x);
+ROPE_ABI inline long double sin(long double x);
 
 /// m*cos(t) and m*sin(t) of t = position * w, w = inv_freq + inv_freq_low, for one pair; m is its magnitude there.
 struct CosSin {
     ROPE_CROSSES_AGGREGATE(CosSin)
     long double cos, sin;
 };
-ROPE_ABI inline CosSin cos_sin(const Frequencies& f, Index pair, Index position) {
-    const std::size_t i = static_cast<std::size_t>(pair);
-    const long double w = static_cast<long double>(f.inv_freq[i]);
-    const long double low = f.inv_freq_low.empty() ? 0.0L : static_cast<long double>(f.inv_freq_low[i]);
-    // position * w would round to 64 bits and be wrong by 2^-33 radians at position 2^31. The upper 24 bits of w
-    // times the position are exact; the rest is a second, small angle.
-    const long double upper = static_cast<long double>(static_cast<float>(f.inv_freq[i]));
-    const long double p = static_cast<long double>(position);
-    const long double t1 = p * upper;
-    const long double t2 = p * ((w - upper) + low);
-    const long double growth = f.log_growth.empty() ? 0.0L : static_cast<long double>(f.log_growth[i]);
-    const long double growth_low = f.log_growth_low.empty() ? 0.0L : static_cast<long double>(f.log_growth_low[i]);
-    const long double from_centre = p - static_cast<long double>(f.centre);
-    const long double m = static_cast<long double>(f.attention_factor) * expl((growth + growth_low) * from_centre);
-    return {m * (cos(t1) * cos(t2) - sin(t1) * sin(t2)), m * (sin(t1) * cos(t2) + cos(t1) * sin(t2))};
-}
+/// The frequencies are not checked; `pair` is from 0 to inv_freq.size() - 1.
+ROPE_ABI inline CosSin cos_sin(const Frequencies& f, Index pair, Index position);
 
-/// The two features of pair i within the rotated slice.
+/// The two features of pair i within the rotated slice, 0 .. 2 * pairs - 1: (a, b) is what the rotation turns by t.
 struct PairIndex {
     ROPE_CROSSES_AGGREGATE(PairIndex)
     Index a, b;
 };
-ROPE_ABI inline PairIndex pair_index(Layout layout, Index pair, Index pairs) noexcept {
-    if (layout == Layout::interleaved) return {2 * pair, 2 * pair + 1};
-    return {pair, pair + pairs};
-}
-
-namespace detail_reference {
-
-/// Eigen counts with the bits of a pointer, which may be fewer than the bits of an Index. (A template, because on other
-/// machines this is no conversion.)
-template <class T>
-ROPE_ABI constexpr Eigen::Index eigen_index(T i) noexcept {
-    return static_cast<Eigen::Index>(i);
-}
-
-}  // namespace detail_reference
+ROPE_ABI inline PairIndex pair_index(Layout layout, Index pair, Index pairs) noexcept;
 
 /// The dense [head_dim, head_dim] matrix R with  apply(x) = R x:  for each pair
 ///
@@ -85,98 +46,28 @@ ROPE_ABI constexpr Eigen::Index eigen_index(T i) noexcept {
 /// 4096. The slice says where in the head the rotated features lie; by default they are the head. Throws
 /// std::invalid_argument when check(frequencies) is not ok or the slice does not fit.
 ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Frequencies& f, Index position,
-                                                HeadSlice slice = {}) {
-    if (!detail::ok_or_raise(check(f))) return {};
-    const Index pairs = static_cast<Index>(f.inv_freq.size());
-    if (slice.head_dim == 0) slice.head_dim = 2 * pairs;
-    if (!detail::ok_or_raise(detail::check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return {};
+                                                HeadSlice slice = {});
 
-    using detail_reference::eigen_index;
-    Eigen::MatrixXd r = Eigen::MatrixXd::Identity(eigen_index(slice.head_dim), eigen_index(slice.head_dim));
-    for (Index i = 0; i < pairs; ++i) {
-        const CosSin t = cos_sin(f, i, position);
-        const Eigen::Index a = eigen_index(slice.rotary_offset + pair_index(layout, i, pairs).a);
-        const Eigen::Index b = eigen_index(slice.rotary_offset + pair_index(layout, i, pairs).b);
-        r(a, a) = static_cast<double>(t.cos);
-        r(a, b) = static_cast<double>(-t.sin);
-        r(b, a) = static_cast<double>(t.sin);
-        r(b, b) = static_cast<double>(t.cos);
-    }
-    return r;
-}
-
-/// The same with frequencies(config, seq_len).
-ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Config& config, Index position,
-                                                Index seq_len = 0) {
-    const Frequencies f = frequencies(config, seq_len);
-    if (f.inv_freq.empty()) return {};
-    return rotation_matrix(layout, f, position, {config.head_dim, config.rotary_offset});
-}
-
+/// The same with frequencies(config, seq_len), and throws as it does.
+ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Config& config, Index position, Index seq_len = 0);
 template <Layout layout>
 ROPE_ABI inline Eigen::MatrixXd rotation_matrix(const Config& config, Index position, Index seq_len = 0) {
     return rotation_matrix(layout, config, position, seq_len);
 }
 
-namespace detail_reference {
-
-/// One head must have head_dim features. True when it has.
-ROPE_ABI inline bool has_head_dim(const Eigen::VectorXd& x, const Config& config) {
-    return rope::detail::ok_or_raise(check(config)) &&
-           rope::detail::ok_or_raise(
-               x.size() == config.head_dim
-                   ? Status()
-                   : rope::detail::invalid("x has {} features; it must have head_dim ({}) of them.",
-                                           {x.size(), config.head_dim}));
-}
-
-}  // namespace detail_reference
-
-/// One head rotated as the papers write it: pair i is the complex number x_a + i x_b, times m e^(i t). Throws
+/// One head rotated as the papers write it: pair i is the complex number x_a + i x_b, times m e^(i t). Features outside
+/// the slice pass through. The frequencies are frequencies(config), for sequences within the original context. Throws
 /// std::invalid_argument when x does not have head_dim features or check(config) is not ok.
 template <Layout layout>
-ROPE_ABI inline Eigen::VectorXd rotate_complex(const Eigen::VectorXd& x, const Config& config, Index position) {
-    if (!detail_reference::has_head_dim(x, config)) return x;
-    const Frequencies f = frequencies(config);
-    const Index pairs = static_cast<Index>(f.inv_freq.size());
-    Eigen::VectorXd y = x;
-    for (Index i = 0; i < pairs; ++i) {
-        const Index a = config.rotary_offset + pair_index(layout, i, pairs).a;
-        const Index b = config.rotary_offset + pair_index(layout, i, pairs).b;
-        const CosSin t = cos_sin(f, i, position);
-        const std::complex<long double> z =
-            std::complex<long double>(static_cast<long double>(x[a]), static_cast<long double>(x[b])) *
-            std::complex<long double>(t.cos, t.sin);
-        y[a] = static_cast<double>(z.real());
-        y[b] = static_cast<double>(z.imag());
-    }
-    return y;
-}
+ROPE_ABI inline Eigen::VectorXd rotate_complex(const Eigen::VectorXd& x, const Config& config, Index position);
 
 /// One head rotated as model code writes it: x * cos + rotate(x) * sin, where rotate(x) is (-x_b, x_a) in each pair and
 /// cos and sin are spread over the features. Throws as above.
 template <Layout layout>
-ROPE_ABI inline Eigen::VectorXd rotate_cos_sin(const Eigen::VectorXd& x, const Config& config, Index position) {
-    if (!detail_reference::has_head_dim(x, config)) return x;
-    const Frequencies f = frequencies(config);
-    const Index pairs = static_cast<Index>(f.inv_freq.size());
-    Eigen::VectorXd rotated = Eigen::VectorXd::Zero(x.size());
-    Eigen::VectorXd cos = Eigen::VectorXd::Ones(x.size());
-    Eigen::VectorXd sin = Eigen::VectorXd::Zero(x.size());
-    for (Index i = 0; i < pairs; ++i) {
-        const Index a = config.rotary_offset + pair_index(layout, i, pairs).a;
-        const Index b = config.rotary_offset + pair_index(layout, i, pairs).b;
-        const CosSin t = cos_sin(f, i, position);
-        rotated[a] = -x[b];
-        rotated[b] = x[a];
-        cos[a] = cos[b] = static_cast<double>(t.cos);
-        sin[a] = sin[b] = static_cast<double>(t.sin);
-    }
-    return x.cwiseProduct(cos) + rotated.cwiseProduct(sin);
-}
+ROPE_ABI inline Eigen::VectorXd rotate_cos_sin(const Eigen::VectorXd& x, const Config& config, Index position);
 
 }  // namespace reference
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/base/restore_macros.hpp"
+#include "detail/testing/reference.hpp"

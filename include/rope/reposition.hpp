@@ -5,18 +5,13 @@
 #include <type_traits>
 #include <utility>
 
-#include "apply.hpp"
 #include "config.hpp"
-#include "cos_sin_rows.hpp"
-#include "errors.hpp"
 #include "moves.hpp"
 #include "positions.hpp"
-#include "tensor_view.hpp"
 #include "types.hpp"
 
-#include "detail/call/run.hpp"
-
-#include "detail/base/hide_macros.hpp"
+#include "detail/base/executor.hpp"
+#include "detail/rotary/reposition.hpp"
 
 // Layout, tensors, executor, memory, threads and errors are as in apply.hpp. Keys may be any view: a slice of a fused
 // cache, heads first, with features that do not rotate on either side. Data in double takes Moves<double>, other data
@@ -53,30 +48,11 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
-namespace detail {
-
-/// The type of the table that rotates a tensor.
-template <class K>
-using TableTypeOf = std::conditional_t<std::is_same_v<StorageOf<ViewOf<K>>, double>, double, float>;
-
-/// Rows for a number of tokens move that number of tokens.
-template <class T>
-ROPE_ABI inline Status check_count(Index seq, Index batch, const Moves<T>& moves) noexcept {
-    const Index count = RowsAccess::count(moves);
-    if (count == kEveryToken || count == seq || batch == 0) return Status();
-    return invalid("k.seq is {}; these moves were built for {} tokens.", {seq, count});
-}
-
-}  // namespace detail
-
 /// Moves k, in place: token s by row s, or all by one delta, as `moves` was built. Throws std::invalid_argument, too,
 /// when rows were built for another number of tokens. (For part of them: apply with start_at or ids of rows.)
 template <Layout layout, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void reposition(K&& k, const Moves<T>& moves, Executor&& executor = {}) {
-    const auto argument = detail::in_place("k", k, moves);
-    if constexpr (!detail::is_refused<decltype(argument)>)
-        if (detail::ok_or_raise(detail::check_count(argument.x.seq, argument.x.batch, moves)))
-            detail::run<layout>(detail::Direction::forward, Positions(), executor, argument);
+    detail::move_keys<layout>(k, moves, executor);
 }
 
 // ---- In one line, for one tensor: makes and builds the moves, which takes a millisecond or two and memory each time.
@@ -85,35 +61,28 @@ ROPE_ABI inline void reposition(K&& k, const Moves<T>& moves, Executor&& executo
 /// By delta positions.
 template <Layout layout, class K, class Executor = detail::CallingThread>
 ROPE_ABI inline void reposition(K&& k, const Config& config, Index delta, Executor&& executor = {}) {
-    Moves<detail::TableTypeOf<K>> moves(config);
-    if (moves.pairs() > 0 && moves.build(delta)) reposition<layout>(k, moves, executor);
+    detail::move_keys_by<layout>(k, detail::MovesOf<K>(config), delta, executor);
 }
 
 template <Layout layout, class K, class Number, std::enable_if_t<detail::is_no_delta<Number>, int> = 0>
 ROPE_ABI inline void reposition(K&&, const Config&, Number) {
-    static_assert(detail::never<Number>,
-                  "delta must be a signed integer of up to 64 bits (32 unsigned bits with a minus sign would be some 4 "
-                  "billion positions): write rope::Index(delta).");
+    detail::refuse_delta<Number>();
 }
 
 /// From old positions to new ones, given as for apply.
 template <Layout layout, class K, class Executor = detail::CallingThread>
 ROPE_ABI inline void reposition(K&& k, const Config& config, PositionsArgument&& old_positions,
                                 PositionsArgument&& new_positions, Executor&& executor = {}) {
-    const auto v = detail::as_view(k);
-    Moves<detail::TableTypeOf<K>> moves(config);
-    if (moves.pairs() > 0 && moves.build(std::move(old_positions), std::move(new_positions), v.seq, v.batch, executor))
-        reposition<layout>(k, moves, executor);
+    detail::move_keys_between<layout>(k, detail::MovesOf<K>(config), std::move(old_positions), std::move(new_positions),
+                                      executor);
 }
 
 /// From one schedule to another as well, neither of which depends on the length of the sequence.
 template <Layout layout, class K, class Executor = detail::CallingThread>
 ROPE_ABI inline void reposition(K&& k, const Config& old_config, PositionsArgument&& old_positions,
                                 const Config& new_config, PositionsArgument&& new_positions, Executor&& executor = {}) {
-    const auto v = detail::as_view(k);
-    Moves<detail::TableTypeOf<K>> moves(old_config, 0, new_config, 0);
-    if (moves.pairs() > 0 && moves.build(std::move(old_positions), std::move(new_positions), v.seq, v.batch, executor))
-        reposition<layout>(k, moves, executor);
+    detail::move_keys_between<layout>(k, detail::MovesOf<K>(old_config, 0, new_config, 0), std::move(old_positions),
+                                      std::move(new_positions), executor);
 }
 
 /// The layout as a first argument, when it is known only at run time.
@@ -128,5 +97,3 @@ ROPE_ABI inline void reposition(Layout layout, Args&&... args) {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"

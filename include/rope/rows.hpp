@@ -7,17 +7,13 @@
 #include "axis_map.hpp"
 #include "axis_positions.hpp"
 #include "config.hpp"
-#include "errors.hpp"
 #include "frequencies.hpp"
 #include "fwd.hpp"
 #include "positions.hpp"
 #include "types.hpp"
 
 #include "detail/base/executor.hpp"
-#include "detail/positions/position_checks.hpp"
 #include "detail/tables/token_rows.hpp"
-
-#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -50,27 +46,21 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Not copied or moved. Any number of threads may read rows while nobody builds.
 template <class T>
 class Rows : public detail::TokenRows<T> {
+    using Base = detail::TokenRows<T>;
+
  public:
     ROPE_ABI ~Rows() = default;
 
     /// For frequencies(config, seq_len); each pair follows its axis of the map. Throws std::invalid_argument where
     /// check(config) or check(map, pairs) is not ok, and for mixed axes, whose frequencies no Config has;
     /// std::bad_alloc when there is no memory.
-    ROPE_ABI explicit Rows(const Config& config, AxisMap map = {}, Index seq_len = 0) : Rows() {
-        if (!detail::ok_or_raise(detail::make_frequencies(config, seq_len, this->new_.f)) ||
-            !detail::ok_or_raise(detail::check_map_of_config(map)))
-            return;
-        this->new_.last = detail::last_position(config, seq_len);
-        this->layout_ = config.layout;
-        prepare(std::move(map), {config.head_dim, config.rotary_offset});
-    }
+    ROPE_ABI explicit Rows(const Config& config, AxisMap map = {}, Index seq_len = 0)
+        : Base("table of rows", detail::table_source(config, seq_len), std::move(map)) {}
 
     /// For given frequencies, which are not divided by anything. The slice says where in the head the rotated features
     /// lie; by default they are the head. Throws as above; mixed axes are allowed, but not with log_growth (xPos).
-    ROPE_ABI explicit Rows(const Frequencies& frequencies, AxisMap map = {}, HeadSlice slice = {}) : Rows() {
-        this->new_.f = frequencies;
-        if (detail::ok_or_raise(check(this->new_.f))) prepare(std::move(map), slice);
-    }
+    ROPE_ABI explicit Rows(const Frequencies& frequencies, AxisMap map = {}, HeadSlice slice = {})
+        : Base("table of rows", detail::table_source(frequencies, slice), std::move(map)) {}
 
     // The functions below check everything before they write anything, and return whether they have built. With
     // exceptions that is always true; without, a refused call returns false when its handler returns, and the old rows
@@ -85,40 +75,29 @@ class Rows : public detail::TokenRows<T> {
     /// The executor (see apply.hpp) gets work that fills at least 1 MiB; where every entry is slow, 4 KiB.
     template <class Executor = detail::CallingThread>
     ROPE_ABI bool build(PositionsArgument&& given, Index seq, Index batch = 1, Executor&& executor = {}) {
-        const Positions& positions = given;
-        if (!detail::ok_or_raise(detail::check_tokens(this->pairs_, seq, batch)) ||
-            !detail::ok_or_raise(detail::check_positions("", positions, this->map_.axes, seq, batch, this->new_.last)))
-            return false;
-        return this->build_rows(seq, batch, this->map_.is_mixed, executor, [&positions, seq](Index, Index token) {
-            return detail::Move{{0, 0.0}, {positions.at(token / seq, token % seq, seq), 0.0}};
-        });
+        return this->build_at(given, seq, batch, executor);
     }
 
     /// Rows for batch * seq tokens at positions of shape [axes, batch * seq], as many axes as the map has. Throws as
     /// above, also for a position that is not a number.
     template <class Executor = detail::CallingThread>
     ROPE_ABI bool build(const AxisPositions& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
-        if (!detail::ok_or_raise(detail::check_tokens(this->pairs_, seq, batch)) ||
-            !detail::ok_or_raise(
-                detail::check_axes("positions", positions, this->map_.axes, batch * seq, this->new_.last)))
-            return false;
-        return this->build_rows(seq, batch, this->map_.is_mixed || positions.is_fractional(), executor,
-                                [&positions](Index axis, Index token) {
-                                    return detail::Move{{0, 0.0}, positions.at(axis, token)};
-                                });
+        return this->build_at(positions, seq, batch, executor);
     }
 
- private:
-    ROPE_ABI Rows() noexcept : detail::TokenRows<T>("table of rows") {}
+    /// use_memory(T* memory, Index rows): builds from now on into the caller's memory of `rows` rows of rotary_dim
+    /// numbers (cosines, then sines), which must outlive the rows; null returns to memory of its own. Rows built before
+    /// are discarded. A build of more rows throws std::invalid_argument.
+    using Base::use_memory;
 
-    ROPE_ABI void prepare(AxisMap map, HeadSlice slice) {
-        const Frequencies& f = this->new_.f;
-        if (detail::ok_or_raise(detail::check_map(map, f.inv_freq.size(), f.log_growth.size())))
-            this->make(std::move(map), slice);
-    }
+    /// The number of rows that are built.
+    using Base::rows;
+    /// cos_row(Index row) and sin_row(Index row): pairs() entries m*cos(angle), or m*sin(angle), of a row, 0 ..
+    /// rows() - 1, valid until the next build. Throw std::out_of_range if there is no such row.
+    using Base::cos_row;
+    using Base::sin_row;
+    // map() is the AxisMap that was given.
 };
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"

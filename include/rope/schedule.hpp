@@ -2,7 +2,6 @@
 // Schedules: the ways in which models make frequencies for contexts that are longer than their training contexts.
 #pragma once
 
-#include <iterator>
 #include <optional>
 #include <variant>
 
@@ -17,21 +16,42 @@ inline namespace ROPE_VERSION_NAMESPACE {
 // Below, d is rotary_dim, i = 0 .. d/2 - 1 a pair, base the base of the Config, and w_i = base^(-2i/d) radians per
 // position the frequency of the default schedule. Members have the names of the keys in models' configuration files. An
 // optional member that is left out has the default in its comment. Every schedule is checked by check(config).
+//
+//     rope::schedule::Yarn yarn;
+//     yarn.factor = 40.0;
+//     yarn.original_max_position_embeddings = 4096;
+//     config.schedule = yarn;
+//
+// The "rope_type" (or "type") of a config.json, and the schedule that its reader makes of it:
+//
+//     default, mrope                       Default
+//     linear                               Default; the file's "factor" is Config::interpolation_factor
+//     ntk, xdrope, dynamic with "alpha"    Ntk
+//     dynamic                              DynamicNtk
+//     yarn, deepseek_yarn                  Yarn, with the YarnMagnitude of the model's code
+//     llama3                               Llama3
+//     longrope, su                         LongRope
+//     proportional                         Proportional
+//     axial                                Axial
+//
+// Where nothing else is said, lengths of sequences (..._position_embeddings) are from 1 to 2^40 tokens, and factors,
+// betas and magnitudes from 2^-32 to 2^32.
 namespace schedule {
 
 /// w_i.
 struct Default {};  // ROPE_ABI, by its declaration
 
 /// NTK-aware scaling: the base becomes base * factor^(d / (d - 2)), so that the fastest pair does not change and the
-/// slowest rotates `factor` times slower. HunYuan's "alpha" is this factor. Source: bloc97 (2023).
+/// slowest rotates `factor` times slower. HunYuan's "alpha" is this factor. rotary_dim is at least 4. Source: bloc97
+/// (2023).
 struct Ntk {
     ROPE_CROSSES_AGGREGATE(Ntk)
-    double factor = 1.0;  ///< 2^-32 .. 2^32
+    double factor = 1.0;
 };
 
-/// NTK-aware scaling that grows with the sequence: for L = max(seq_len, max_position_embeddings), the base becomes
-/// base * (factor * L / max_position_embeddings - (factor - 1))^(d / (d - 2)). Keys rotated at one length do not fit
-/// queries rotated at another. Source: emozilla (2023).
+/// NTK-aware scaling that grows with the sequence: for L = max(seq_len, max_position_embeddings), the base becomes base
+/// * (factor * L / max_position_embeddings - (factor - 1))^(d / (d - 2)). Keys rotated at one length do not fit queries
+/// rotated at another. rotary_dim is at least 4. A table is for sequences of at most L. Source: emozilla (2023).
 struct DynamicNtk {
     ROPE_CROSSES_AGGREGATE(DynamicNtk)
     double factor = 1.0;  ///< 1 .. 2^32
@@ -60,7 +80,8 @@ enum class YarnMagnitude : unsigned char {
 ///     keep_i = extrapolation_factor * (1 - clamp((i - low) / (high - low), 0, 1))
 ///     result = w_i / f * (1 - keep_i) + w_i * keep_i
 ///
-/// Source: Peng et al., "YaRN", arXiv:2309.00071.
+/// The base is above 1, beta_fast at least beta_slow, and mscale, mscale_all_dim and log_coefficient are from -2^32 to
+/// 2^32. Source: Peng et al., "YaRN", arXiv:2309.00071.
 struct Yarn {
     ROPE_CROSSES_AGGREGATE(Yarn)
     std::optional<double> factor = {};  ///< f; default: the ratio of the lengths
@@ -80,7 +101,10 @@ struct Yarn {
 
 /// Llama 3: pairs whose wavelength 2 pi / w_i is below original_max_position_embeddings / high_freq_factor do not
 /// change, pairs beyond original_max_position_embeddings / low_freq_factor rotate `factor` times slower, and between
-/// the two the frequency is blended linearly in the number of revolutions. Source: Llama 3.1's published code.
+/// the two the frequency is blended linearly in the number of revolutions. high_freq_factor is at least
+/// low_freq_factor. Source: Llama 3.1's published code.
+///
+/// The defaults are those of Llama 3.1.
 struct Llama3 {
     ROPE_CROSSES_AGGREGATE(Llama3)
     double factor = 8.0;
@@ -90,8 +114,9 @@ struct Llama3 {
 };
 
 /// LongRoPE ("su"): w_i / long_factor[i] for sequences longer than the original context, w_i / short_factor[i] for
-/// others. Magnitude: attention_factor if given; else sqrt(1 + ln f / ln original_max_position_embeddings) for f > 1,
-/// else 1; or long_mscale and short_mscale where they are given. Source: Ding et al., "LongRoPE", arXiv:2402.13753.
+/// others, each from 2^-32 to 1e300. A table for the original context is for no longer sequence. Magnitude:
+/// attention_factor if given; else sqrt(1 + ln f / ln original_max_position_embeddings) for f > 1, else 1; or
+/// long_mscale and short_mscale where they are given. Source: Ding et al., "LongRoPE", arXiv:2402.13753.
 struct LongRope {
     ROPE_CROSSES_AGGREGATE(LongRope)
     List<double> short_factor = {}, long_factor = {};  ///< one number per pair
@@ -104,7 +129,7 @@ struct LongRope {
 };
 
 /// p-RoPE (Gemma): the first floor(partial_rotary_factor * d / 2) pairs rotate, by w_i / factor each, the others do
-/// not. Unlike a smaller rotary_dim, this keeps d in the exponent, and pairs span all of d.
+/// not. Unlike a smaller rotary_dim, this keeps d in the exponent, and pairs span all of d. At least one pair rotates.
 struct Proportional {
     ROPE_CROSSES_AGGREGATE(Proportional)
     double partial_rotary_factor = 1.0;  ///< above 0, at most 1
@@ -112,7 +137,8 @@ struct Proportional {
 };
 
 /// Two or more axes side by side: pairs are divided among the axes, and pair j of each rotates by
-/// base^(-2j / (d / axes)).
+/// base^(-2j / (d / axes)). The number of axes, at least 1, divides the number of pairs. Which pair follows which axis
+/// of positions is said by an AxisMap.
 struct Axial {
     ROPE_CROSSES_AGGREGATE(Axial)
     Index axes = 2;
@@ -124,20 +150,21 @@ struct Axial {
 /// al., "A Length-Extrapolatable Transformer", arXiv:2212.10554.
 struct Xpos {
     ROPE_CROSSES_AGGREGATE(Xpos)
+    /// Whether the table is for queries, whose magnitude grows, or for keys.
     enum class Side : unsigned char { query, key };
     Side side = Side::query;
     double scale_base = 512.0;  ///< 2 .. 2^32
     double centre = 0.0;
 };
 
-/// w_i / freq_factors[i]: GGUF's tensor rope_freqs.weight.
+/// w_i / freq_factors[i], each from 2^-32 to 1e300: GGUF's tensor rope_freqs.weight.
 struct FreqFactors {
     ROPE_CROSSES_AGGREGATE(FreqFactors)
     List<double> freq_factors = {};  ///< one number per pair
 };
 
-/// Numbers: one per pair, radians per position. Config::base is not used (but must be one that is allowed). MLX's
-/// `freqs` are reciprocals of these.
+/// Numbers: one per pair, radians per position, from -2^32 to 2^32; a pair of 0 does not rotate. Config::base is not
+/// used (but must be one that is allowed). MLX's `freqs` are reciprocals of these.
 struct Custom {
     ROPE_CROSSES_AGGREGATE(Custom)
     List<double> inv_freq = {};
@@ -159,12 +186,9 @@ class Schedule : public std::variant<schedule::Default, schedule::Ntk, schedule:
 };
 
 /// A short name for people: "default", "yarn", ...; the name of rope_type where it has one.
-ROPE_ABI inline const char* schedule_name(const Schedule& s) noexcept {
-    static constexpr const char* names[] = {"default",      "ntk",   "dynamic", "yarn",         "llama3", "longrope",
-                                            "proportional", "axial", "xpos",    "freq_factors", "custom"};
-    static_assert(std::size(names) == std::variant_size_v<Schedule::variant>);
-    return s.valueless_by_exception() ? "" : names[s.index()];
-}
+ROPE_ABI inline const char* schedule_name(const Schedule& s) noexcept;
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/angles/schedule_checks.hpp"

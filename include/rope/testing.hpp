@@ -36,10 +36,8 @@ struct Model {
     ROPE_CROSSES(Model)
     /// With frequencies(c, length).
     ROPE_ABI Model(const Config& c, Index length = 0);  // NOLINT(google-explicit-constructor): a Config is a model
-    ROPE_ABI Model(Frequencies f, HeadSlice s = {})     // NOLINT(google-explicit-constructor)
-        : frequencies(static_cast<Frequencies&&>(f)), slice(s) {
-        if (slice.head_dim == 0) slice.head_dim = 2 * static_cast<Index>(frequencies.inv_freq.size());
-    }
+    /// The slice says where in the head the 2 * inv_freq.size() rotated features lie.
+    ROPE_ABI Model(Frequencies f, HeadSlice s = {});  // NOLINT(google-explicit-constructor)
 
     Frequencies frequencies;
     HeadSlice slice;
@@ -99,6 +97,7 @@ struct Measurement {
     Place where;
     bool measured = false;
 
+    /// Whether the worst case is within its bound, or nothing was measured.
     ROPE_ABI bool ok() const noexcept { return !measured || value <= bound; }
 };
 
@@ -141,9 +140,8 @@ struct Report {
     /// False when the arguments were refused and nothing was measured.
     bool complete = false;
 
-    ROPE_ABI bool ok() const noexcept {
-        return complete && dense.ok() && scores.ok() && norms.ok() && inverse.ok() && outside.ok() && alone.ok();
-    }
+    /// Whether nothing was refused, and everything that was measured is within its bound.
+    ROPE_ABI bool ok() const noexcept;
 };
 
 /// Whether measure(...) can be called with these: a Config or Frequencies that the library's check(...) accepts, and

@@ -47,8 +47,10 @@ struct bfloat16 {
     std::uint16_t bits;
 };
 
-/// Tells the library how the elements of type T lie in memory. Specialise it for your own 16-bit types; `storage` is
-/// rope::half or rope::bfloat16, and T must have the same size and the same bits:
+/// Tells the library how the elements of type T lie in memory. Elements are float, double, rope::half, rope::bfloat16,
+/// and the compiler's own 16-bit types, where it has them: _Float16 and __bf16, which are std::float16_t and
+/// std::bfloat16_t. Specialise it for your own 16-bit types; `storage` is rope::half or rope::bfloat16, and T must have
+/// the same size and the same bits:
 ///
 ///     template <> struct rope::ElementTraits<my::fp16> { using storage = rope::half; };
 ///
@@ -57,50 +59,6 @@ template <class T>
 struct ElementTraits {
     using storage = void;  // not an element type
 };
-template <>
-struct ElementTraits<float> {
-    using storage = float;
-};
-template <>
-struct ElementTraits<double> {
-    using storage = double;
-};
-template <>
-struct ElementTraits<half> {
-    using storage = half;
-};
-template <>
-struct ElementTraits<bfloat16> {
-    using storage = bfloat16;
-};
-
-// The compiler's own 16-bit types, where it has them: _Float16 and __bf16, which are std::float16_t and std::bfloat16_t
-// (so these need no line of their own; where a type has only the standard's name, that is taken).
-#if defined(__FLT16_MANT_DIG__) && (defined(__clang__) || __GNUC__ > 12 || defined(__SSE2__))  // g++ 12: only in C
-__extension__ typedef _Float16 CompilerFloat16;  // NOLINT(modernize-use-using): an alias takes no __extension__
-template <>
-struct ElementTraits<CompilerFloat16> {
-    using storage = half;
-};
-#elif defined(__STDCPP_FLOAT16_T__)
-template <>
-struct ElementTraits<decltype(0.0f16)> {
-    using storage = half;
-};
-#endif
-#if defined(__BFLT16_MANT_DIG__) || \
-    (defined(__clang__) && __clang_major__ >= 17 && (defined(__SSE2__) || defined(__aarch64__)))
-template <>
-struct ElementTraits<__bf16> {
-    using storage = bfloat16;
-};
-#elif defined(__STDCPP_BFLOAT16_T__)
-template <>
-struct ElementTraits<decltype(0.0bf16)> {
-    using storage = bfloat16;
-};
-#endif
-
 /// 16-bit integers that hold the bits of half or bfloat16, as numbers: rope::view(rope::as_half(ptr), seq, heads,
 /// head_dim). The library reads and writes such elements as bytes, so the memory may be of either type.
 ROPE_ABI inline half* as_half(std::uint16_t* bits) noexcept { return reinterpret_cast<half*>(bits); }
@@ -112,3 +70,5 @@ ROPE_ABI inline const bfloat16* as_bfloat16(const std::uint16_t* bits) noexcept 
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/base/element_types.hpp"

@@ -2,9 +2,6 @@
 // WrappedRows: cos and sin that other programs made, as rows that apply takes.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "config.hpp"
@@ -12,10 +9,6 @@
 #include "errors.hpp"
 #include "fwd.hpp"
 #include "types.hpp"
-
-#include "detail/base/arithmetic.hpp"
-
-#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -46,61 +39,15 @@ struct CosSinView {
     Index pair_stride = 1;  ///< numbers from a pair to the next
 };
 
-namespace detail {
-
-template <class Number>
-ROPE_ABI inline Index row_stride(const CosSinView<Number>& v) noexcept {
-    return v.row_stride != 0 ? v.row_stride : v.pairs * v.pair_stride;
-}
-
-/// Numbers from the first to the last one that is read of a row, both counted.
-template <class Number>
-ROPE_ABI inline Index row_reach(const CosSinView<Number>& v) noexcept {
-    return (v.pairs - 1) * v.pair_stride + 1;
-}
-
-ROPE_ABI inline bool share_bytes(const void* a, Index a_bytes, const void* b, Index b_bytes) noexcept {
-    // Unsigned: a negative distance is a large one.
-    const std::uintptr_t distance = reinterpret_cast<std::uintptr_t>(b) - reinterpret_cast<std::uintptr_t>(a);
-    return distance < static_cast<std::uintptr_t>(a_bytes) || 0 - distance < static_cast<std::uintptr_t>(b_bytes);
-}
-
-/// x as a T: exact, or rounded once where a double becomes a float.
-template <class T, class Storage>
-ROPE_ABI inline T converted(const Storage* x) noexcept {
-    using Compute = std::conditional_t<std::is_same_v<Storage, double>, double, float>;
-    return static_cast<T>(Element<Compute, Storage>::load(x));
-}
-
-}  // namespace detail
-
 /// Whether a view can be used as a table: counts, strides and pointers. Never throws.
 template <class Number>
-ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
-    using detail::invalid;
-    constexpr Index most = detail::kMemoryBytes / 16;  // so that two doubles for each fit
-    if (v.pairs < 1 || v.pairs > detail::kMaxHeadDim / 2)
-        return invalid("pairs is {}; it must be from 1 to {}.", {v.pairs, detail::kMaxHeadDim / 2});
-    if (v.rows < 0) return invalid("rows is {}; it must not be negative.", {v.rows});
-    if (v.batch < 1) return invalid("batch is {}; it must be at least 1.", {v.batch});
-    if (v.pair_stride < 1 || v.pair_stride > most / v.pairs)
-        return invalid("pair_stride is {}; it must be at least 1, and a row must fit into memory.", {v.pair_stride});
-    if (v.row_stride != 0 && v.row_stride < detail::row_reach(v))
-        return invalid(
-            "row_stride is {}; a row of {} pairs with pair_stride {} needs at least {}, and 0 stands for pairs * "
-            "pair_stride.",
-            {v.row_stride, v.pairs, v.pair_stride, detail::row_reach(v)});
-    if (v.rows == 0) return Status();
-    if (v.batch > most / v.rows || v.batch * v.rows > most / detail::row_stride(v))
-        return invalid(
-            "batch is {}, rows is {} and row_stride is {}; together they must not exceed what memory can hold ({} "
-            "numbers).",
-            {v.batch, v.rows, detail::row_stride(v), most});
-    if (v.cos == nullptr || v.sin == nullptr)
-        return invalid("{} is a null pointer; it must point to {} rows.",
-                       {v.cos == nullptr ? "cos" : "sin", v.batch * v.rows});
-    return Status();
-}
+ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept;
+
+namespace detail {
+template <class T>
+ROPE_ABI inline Status check_wrapped(const CosSinView<T>& view, const HeadSlice& slice,
+                                     double attention_factor) noexcept;
+}  // namespace detail
 
 /// Rows of cos and sin in the caller's memory, which apply and the other operations read in place: nothing is copied,
 /// so the numbers may change between calls, and must live as long as calls are made.
@@ -129,22 +76,14 @@ class WrappedRows : public CosSinRows<T> {
     /// std::invalid_argument when check(view) is not ok, for a pair_stride other than 1, for a slice that does not fit
     /// 2 * pairs features, and for an attention_factor outside 2^-32 .. 2^32.
     ROPE_ABI explicit WrappedRows(const CosSinView<T>& view, HeadSlice slice = {}, double attention_factor = 1.0) {
-        if (!detail::ok_or_raise(check(view))) return;
-        if (view.pair_stride != 1) {
-            detail::ok_or_raise(detail::invalid(
-                "pair_stride is {}; rows are wrapped where it is 1, and copied by copy_cos_sin elsewhere.",
-                {view.pair_stride}));
-            return;
-        }
-        if (slice.head_dim == 0) slice.head_dim = 2 * view.pairs;
-        if (!detail::ok_or_raise(detail::check_slice(slice.head_dim, 2 * view.pairs, slice.rotary_offset))) return;
-        if (!detail::ok_or_raise(detail::check_attention_factor(attention_factor))) return;
+        if (!detail::ok_or_raise(detail::check_wrapped(view, slice, attention_factor))) return;
         const bool is_shared = view.batch == 1;
-        this->source_ = {view.cos, view.sin, detail::row_stride(view), 0, is_shared ? 0 : view.rows, nullptr, 0};
+        const Index stride = view.row_stride != 0 ? view.row_stride : view.pairs;
+        this->source_ = {view.cos, view.sin, stride, 0, is_shared ? 0 : view.rows, nullptr, 0};
         this->count_ = view.rows;
         this->batch_ = is_shared ? 0 : view.batch;
         this->pairs_ = view.pairs;
-        this->head_dim_ = slice.head_dim;
+        this->head_dim_ = slice.head_dim != 0 ? slice.head_dim : 2 * view.pairs;
         this->rotary_offset_ = slice.rotary_offset;
         this->attention_factor_ = attention_factor;
         this->name_ = "wrapped table";
@@ -162,42 +101,9 @@ class WrappedRows : public CosSinRows<T> {
 /// std::invalid_argument, before anything is written, when check(view) is not ok, when `to` is null, and when it
 /// overlaps the view.
 template <class T, class Number>
-ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to) {
-    using Storage = typename ElementTraits<Number>::storage;
-    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "Rows are float or double.");
-    static_assert(
-        !std::is_void_v<Storage>,
-        "Numbers must be float, double, rope::half or rope::bfloat16, or a type for which rope::ElementTraits "
-        "names one of these.");
-    if (!detail::ok_or_raise(check(from))) return {};
-    const Index count = from.batch * from.rows, stride = detail::row_stride(from), pairs = from.pairs;
-    if (count > 0) {
-        const Index bytes = count * 2 * pairs * static_cast<Index>(sizeof(T));
-        const Index read = ((count - 1) * stride + detail::row_reach(from)) * static_cast<Index>(sizeof(Number));
-        if (to == nullptr) {
-            detail::ok_or_raise(
-                detail::invalid("to is a null pointer; it must have room for {} numbers.", {count * 2 * pairs}));
-            return {};
-        }
-        if (detail::share_bytes(from.cos, read, to, bytes) || detail::share_bytes(from.sin, read, to, bytes)) {
-            detail::ok_or_raise(
-                detail::invalid("to overlaps the {}; its {} bytes must lie apart from what is copied.",
-                                {detail::share_bytes(from.cos, read, to, bytes) ? "cosines" : "sines", bytes}));
-            return {};
-        }
-    }
-    const Storage* const cos = reinterpret_cast<const Storage*>(from.cos);
-    const Storage* const sin = reinterpret_cast<const Storage*>(from.sin);
-    for (Index row = 0; row < count; ++row)
-        for (Index i = 0; i < pairs; ++i) {
-            const Index k = row * stride + i * from.pair_stride;
-            to[row * 2 * pairs + i] = detail::converted<T>(cos + k);
-            to[row * 2 * pairs + pairs + i] = detail::converted<T>(sin + k);
-        }
-    return {to, count > 0 ? to + pairs : to, from.rows, pairs, from.batch, 2 * pairs};
-}
+ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to);
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/base/restore_macros.hpp"
+#include "detail/tables/wrapped_rows.hpp"

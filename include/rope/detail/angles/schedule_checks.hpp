@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Checks of a schedule's parameters.
+// Checks of a schedule's parameters; its name.
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <variant>
@@ -17,6 +18,14 @@
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
+
+ROPE_ABI inline const char* schedule_name(const Schedule& s) noexcept {
+    static constexpr const char* names[] = {"default",      "ntk",   "dynamic", "yarn",         "llama3", "longrope",
+                                            "proportional", "axial", "xpos",    "freq_factors", "custom"};
+    static_assert(std::size(names) == std::variant_size_v<Schedule::variant>);
+    return s.valueless_by_exception() ? "" : names[s.index()];
+}
+
 namespace detail {
 
 /// Bounds within which all schedules have finite frequencies and magnitudes.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Contiguous containers: their elements, whether they own them, and lifetimebound for results that refer to them.
+// Contiguous containers: the allocator of Lists, elements, who owns them, and lifetimebound for results that refer to
+// them.
 #pragma once
 
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -29,6 +31,18 @@ using Plain = std::remove_cv_t<std::remove_reference_t<T>>;
 /// False for every type: the static_assert of an overload that exists only to say why an argument is refused.
 template <class>
 inline constexpr bool never = false;
+
+/// std::allocator under a name with ROPE_ABI in it, which is then in the names of a vector's functions, too.
+template <class T>
+struct ROPE_ABI Allocator : std::allocator<T> {
+    template <class U>
+    struct ROPE_ABI rebind {  // std's would lead back to std::allocator
+        using other = Allocator<U>;
+    };
+    Allocator() = default;
+    template <class U>
+    ROPE_ABI Allocator(const Allocator<U>&) noexcept {}
+};
 
 /// The element type of a contiguous container, const where a C gives no write access; void for other types. Contiguous
 /// containers have data() and size(); Eigen's vectors also have innerStride().

@@ -8,7 +8,6 @@
 
 #include "../../axis_map.hpp"
 #include "../../axis_positions.hpp"
-#include "../../config.hpp"
 #include "../../errors.hpp"
 #include "../../frequencies.hpp"
 #include "../../list.hpp"
@@ -22,22 +21,6 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
-
-/// The last position for which a schedule's frequencies of seq_len are valid.
-ROPE_ABI inline Index last_position(const Config& config, Index seq_len) noexcept {
-    return std::min(kMaxPosition, longest_sequence(config, seq_len) - 1);
-}
-
-ROPE_ABI inline Status check_map_of_config(const AxisMap& map) noexcept {
-    if (!map.is_mixed) return Status();
-    return invalid("map is mixed; frequencies of mixed axes are numbers: give Frequencies.");
-}
-
-/// Requires a map that fits the number of frequencies, and no growth (xPos) with mixed axes.
-ROPE_ABI inline Status check_map(const AxisMap& map, std::size_t entries, std::size_t growing) noexcept {
-    if (const Status s = check(map, static_cast<Index>(entries)); !s.ok() || !map.is_mixed || growing == 0) return s;
-    return invalid("log_growth has {} entries; with mixed axes it must be empty.", {growing});
-}
 
 /// Requires rows with frequencies, and at most 2^40 tokens.
 ROPE_ABI inline Status check_tokens(Index pairs, Index seq, Index batch) noexcept {
@@ -67,20 +50,31 @@ ROPE_ABI inline Status check_positions(const char* prefix, const Positions& p, I
 }
 
 /// Requires positions up to `last` on as many axes as the map has.
-ROPE_ABI inline Status check_axes(const char* name, const AxisPositions& p, Index axes, Index tokens,
-                                  Index last) noexcept {
-    if (p.axes() != axes) return invalid("{} has {} axes; the map has {}.", {name, p.axes(), axes});
+ROPE_ABI inline Status check_positions(const char* prefix, const AxisPositions& p, Index axes, Index seq, Index batch,
+                                       Index last) noexcept {
+    const Index tokens = batch * seq;
+    if (p.axes() != axes) return invalid("{}positions has {} axes; the map has {}.", {prefix, p.axes(), axes});
     if (p.tokens() != tokens)
-        return invalid("{} has {} tokens; there must be batch * seq ({}) of them.", {name, p.tokens(), tokens});
+        return invalid("{}positions has {} tokens; there must be batch * seq ({}) of them.",
+                       {prefix, p.tokens(), tokens});
     if (p.data() == nullptr && tokens > 0)
-        return invalid("{} is a null pointer; it must point to {} * {} numbers.", {name, axes, tokens});
+        return invalid("{}positions is a null pointer; it must point to {} * {} numbers.", {prefix, axes, tokens});
     for (Index axis = 0; axis < axes; ++axis)
         for (Index token = 0; token < tokens; ++token)
             if (!p.is_in_range(axis, token) || p.as_double(axis, token) > static_cast<double>(last))
-                return out_of_range("{}[{}][{}] is {}; it must be from -2^52 to {}.{}",
-                                    {name, axis, token, p.as_double(axis, token),
+                return out_of_range("{}positions[{}][{}] is {}; it must be from -2^52 to {}.{}",
+                                    {prefix, axis, token, p.as_double(axis, token),
                                      last == kMaxPosition ? "2^52" : Message("{}", {last}).text(), advice(last)});
     return Status();
+}
+
+/// Requires a distance that a move of all tokens can have.
+ROPE_ABI inline Status check_delta(Index delta, bool has_two_schedules) noexcept {
+    if (has_two_schedules)
+        return invalid("delta is {}; between two schedules a move depends on the position: give old and new positions.",
+                       {delta});
+    if (delta >= -2 * kMaxPosition && delta <= 2 * kMaxPosition) return Status();
+    return out_of_range("delta is {}; it must be from -2^53 to 2^53.", {delta});
 }
 
 /// A growing magnitude (xPos) changes by at most e to this power.

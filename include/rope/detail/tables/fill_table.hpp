@@ -14,6 +14,7 @@
 #include "../angles/phase.hpp"
 #include "../base/arithmetic.hpp"
 #include "angle_addition.hpp"
+#include "table_source.hpp"
 
 #include "../base/hide_macros.hpp"
 
@@ -78,10 +79,9 @@ ROPE_ABI inline float float32_frequency(const Config& config, Index pair) noexce
     return nearest_quotient(nearest_quotient(1.0f, power), static_cast<float>(config.interpolation_factor));
 }
 
-/// Makes the frequencies of the float32 chain. Refuses parameters that are valid in double, but zero or infinite in
-/// float.
-ROPE_ABI inline Status make_float32_frequencies(const Config& config, Index seq_len, Frequencies& result) {
-    if (const Status s = make_frequencies(config, seq_len, result); !s.ok()) return s;
+/// Makes the frequencies of the float32 chain from the exact ones. Refuses parameters that are valid in double, but zero
+/// or infinite in float.
+ROPE_ABI inline Status round_to_float32(const Config& config, Frequencies& result) noexcept {
     const auto in_float = [](double x) { return is_positive(static_cast<double>(static_cast<float>(x))); };
     if (!in_float(config.base))
         return invalid("base is {}; rounded to float it must be finite and above 0.", {config.base});
@@ -108,8 +108,14 @@ ROPE_ABI inline Status make_float32_frequencies(const Config& config, Index seq_
     return Status();
 }
 
+ROPE_ABI inline TableSource float32_source(const Config& config, Index seq_len) {
+    TableSource s = table_source(config, seq_len);
+    if (s.status.ok()) s.status = round_to_float32(config, s.f);
+    return s;
+}
+
 /// Writes rows as fill_cos_sin_table does, but rounds every step to float32: float(position) * frequency, cos and sin,
-/// times the attention factor. The frequencies must come from make_float32_frequencies.
+/// times the attention factor. The frequencies must come from a float32_source.
 ROPE_ABI inline void fill_float32_chain(const Frequencies& f, Index first, Index count, float* out) noexcept {
     const Index pairs = static_cast<Index>(f.inv_freq.size());
     const float magnitude = static_cast<float>(f.attention_factor);

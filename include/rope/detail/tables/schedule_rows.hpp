@@ -2,13 +2,20 @@
 // A schedule with its coarse and fine rows for angle addition; the move of a token from one position to another.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+
 #include "../../axis_map.hpp"
 #include "../../axis_positions.hpp"
+#include "../../errors.hpp"
 #include "../../frequencies.hpp"
 #include "../../types.hpp"
 #include "../angles/phase.hpp"
 #include "angle_addition.hpp"
 #include "coarse_rows.hpp"
+#include "table_source.hpp"
+
+#include "../base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -44,6 +51,22 @@ ROPE_ABI inline WriteRow<double, double> add_working_rows(double) noexcept {
 }
 ROPE_ABI inline WriteRow<DoubleDouble, DoubleDouble> add_working_rows(DoubleDouble) noexcept { return &add_angles; }
 
+ROPE_ABI inline Status check_is_not_mixed(const TableSource& s, const AxisMap& map) noexcept {
+    if (!map.is_mixed || s.schedule == nullptr) return Status();
+    return invalid("map is mixed; frequencies of mixed axes are numbers: give Frequencies.");
+}
+
+/// Requires a map that fits the frequencies, and no growth (xPos) with mixed axes.
+ROPE_ABI inline Status check_map(const TableSource& s, const AxisMap& map, std::size_t growing) noexcept {
+    if (const Status mixed = check_is_not_mixed(s, map); !mixed.ok()) return mixed;
+    const Status fits = check(map, static_cast<Index>(s.f.inv_freq.size()));
+    if (!fits.ok() || !map.is_mixed || growing == 0) return fits;
+    return invalid("log_growth has {} entries; with mixed axes it must be empty.", {growing});
+}
+
+/// The last position that rows of a source can be for.
+ROPE_ABI inline Index last_position(const TableSource& s) noexcept { return std::min(kMaxPosition, s.longest - 1); }
+
 template <class T>
 struct ROPE_ABI ScheduleRows {
     using Angles = AngleRows<T>;
@@ -56,8 +79,9 @@ struct ROPE_ABI ScheduleRows {
     CoarseRows<Work> coarse;
 
     /// Orders the frequencies and makes the fine rows; for mixed axes, only the phases. False without memory.
-    ROPE_ABI bool prepare(const AxisOrder& order, bool is_mixed) {
-        if (!order.pair_at.empty()) f = in_order(f, order.pair_at);
+    ROPE_ABI bool prepare(const TableSource& s, const AxisOrder& order, bool is_mixed) {
+        f = order.pair_at.empty() ? s.f : in_order(s.f, order.pair_at);
+        last = last_position(s);
         if (is_mixed) return angles.prepare(f, 1, 1);
         return angles.prepare(f, Angles::kFineRows, Angles::kAnchorBlocks) &&
                coarse.prepare(static_cast<Index>(f.inv_freq.size()));
@@ -86,3 +110,5 @@ struct ROPE_ABI ScheduleRows {
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "../base/restore_macros.hpp"

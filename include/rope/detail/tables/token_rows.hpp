@@ -11,16 +11,19 @@
 
 #include "../../axis_map.hpp"
 #include "../../axis_positions.hpp"
+#include "../../config.hpp"
 #include "../../cos_sin_rows.hpp"
 #include "../../errors.hpp"
 #include "../../frequencies.hpp"
 #include "../../list.hpp"
+#include "../../positions.hpp"
 #include "../../types.hpp"
 #include "../base/containers.hpp"
 #include "../base/executor.hpp"
 #include "../positions/position_checks.hpp"
 #include "schedule_rows.hpp"
 #include "table_memory.hpp"
+#include "table_source.hpp"
 
 #include "../base/hide_macros.hpp"
 
@@ -28,9 +31,19 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
+/// The place of a token on an axis. Positions are the same on all.
+ROPE_ABI inline Place place_of(const Positions& p, Index, Index token, Index seq) noexcept {
+    return {p.at(token / seq, token % seq, seq), 0.0};
+}
+ROPE_ABI inline Place place_of(const AxisPositions& p, Index axis, Index token, Index) noexcept {
+    return p.at(axis, token);
+}
+ROPE_ABI inline bool is_fractional(const Positions&) noexcept { return false; }
+ROPE_ABI inline bool is_fractional(const AxisPositions& p) noexcept { return p.is_fractional(); }
+
 /// A row of cosines and sines per token, for the angle between two positions; for Rows, the old position is 0.
 template <class T>
-class ROPE_ABI TokenRows : public CosSinRows<T> {
+class ROPE_ABI TokenRows : public SourcedRows<T> {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                   "Rows and moves are float (they serve float, half and bfloat16 data) or double.");
 
@@ -38,47 +51,53 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
     TokenRows(const TokenRows&) = delete;
     TokenRows& operator=(const TokenRows&) = delete;
 
-    /// Builds from now on into the caller's memory of `rows` rows of rotary_dim numbers (cosines, then sines), which
-    /// must outlive the rows; null returns to memory of its own. Rows built before are discarded.
+    // ../../rows.hpp describes these.
     ROPE_ABI void use_memory(T* memory, Index rows) noexcept {
         memory_ = memory;
         room_ = memory != nullptr ? rows : 0;
         own_.reset();
         forget();
     }
-
-    /// The number of rows that are built.
     ROPE_ABI Index rows() const noexcept { return rows_; }
-    /// The cosines and the sines of a row. Throws std::out_of_range if there is no such row.
-    ROPE_ABI const T* cos_row(Index row) const ROPE_LIFETIMEBOUND { return find(row); }
-    ROPE_ABI const T* sin_row(Index row) const ROPE_LIFETIMEBOUND {
-        const T* const cos = find(row);
-        return cos != nullptr ? cos + this->pairs_ : nullptr;
-    }
+    ROPE_ABI const T* cos_row(Index row) const ROPE_LIFETIMEBOUND { return find(row, 0); }
+    ROPE_ABI const T* sin_row(Index row) const ROPE_LIFETIMEBOUND { return find(row, this->pairs_); }
     ROPE_ABI const AxisMap& map() const noexcept ROPE_LIFETIMEBOUND { return map_; }
 
  protected:
-    ROPE_ABI explicit TokenRows(const char* name, bool has_two = false) noexcept : has_two_(has_two) {
-        this->name_ = name;
+    ROPE_ABI TokenRows(const char* name, bool has_two) noexcept : has_two_(has_two) { this->name_ = name; }
+
+    /// Rows of one schedule.
+    ROPE_ABI TokenRows(const char* name, const TableSource& source, AxisMap&& map) : TokenRows(name, false) {
+        if (ok_or_raise(source.status) && ok_or_raise(check_map(source, map, source.f.log_growth.size())))
+            make({}, source, std::move(map));
     }
 
-    /// Prepares the coarse and fine rows, for frequencies and a map that have passed their checks.
-    ROPE_ABI bool make(AxisMap map, HeadSlice slice) {
-        const Index entries = static_cast<Index>(new_.f.inv_freq.size());
+    /// Prepares the coarse and fine rows of sources that have passed their checks; with one schedule, of the new one.
+    ROPE_ABI void make(const TableSource& of_old, const TableSource& of_new, AxisMap&& map) {
+        const Index entries = static_cast<Index>(of_new.f.inv_freq.size());
         const Index pairs = map.is_mixed ? entries / map.axes : entries;
-        if (slice.head_dim == 0) slice.head_dim = 2 * pairs;
-        if (!ok_or_raise(check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset))) return false;
+        HeadSlice slice = of_new.slice;
+        if (!ok_or_raise(check_slice(slice, pairs))) return;
         if (!map.is_mixed) order_ = axis_order(map, pairs);
-        if (!new_.prepare(order_, map.is_mixed) || (has_two_ && !old_.prepare(order_, map.is_mixed)))
-            return ok_or_raise(
-                out_of_memory("There is no memory for what rows of {} entries are built from.", {2 * pairs}));
+        if (!new_.prepare(of_new, order_, map.is_mixed) || (has_two_ && !old_.prepare(of_old, order_, map.is_mixed))) {
+            ok_or_raise(out_of_memory("There is no memory for what rows of {} entries are built from.", {2 * pairs}));
+            return;
+        }
+        if (!has_two_) old_.last = new_.last;
         map_ = std::move(map);
-        this->pairs_ = pairs;
-        this->head_dim_ = slice.head_dim;
-        this->rotary_offset_ = slice.rotary_offset;
-        this->attention_factor_ = new_.f.attention_factor;
-        this->grows_ = !new_.f.log_growth.empty() || !old_.f.log_growth.empty();
-        return true;
+        this->describe(of_new, slice, pairs);
+        this->grows_ = this->grows_ || !old_.f.log_growth.empty();
+    }
+
+    /// Builds the rows of positions, given as Positions or AxisPositions; false after an error.
+    template <class Given, class Executor>
+    ROPE_ABI bool build_at(const Given& given, Index seq, Index batch, Executor& executor) {
+        if (!ok_or_raise(check_tokens(this->pairs_, seq, batch)) ||
+            !ok_or_raise(check_positions("", given, map_.axes, seq, batch, new_.last)))
+            return false;
+        return build_rows(seq, batch, map_.is_mixed || is_fractional(given), executor, [&](Index axis, Index token) {
+            return Move{{0, 0.0}, place_of(given, axis, token, seq)};
+        });
     }
 
     /// Builds the rows of move_of(axis, token), whose positions have passed their checks; false after an error.
@@ -124,8 +143,8 @@ class ROPE_ABI TokenRows : public CosSinRows<T> {
         this->count_ = this->batch_ = rows_ = 0;
     }
 
-    ROPE_ABI const T* find(Index row) const {
-        if (row >= 0 && row < rows_) return this->source_.cos + row * this->source_.stride;
+    ROPE_ABI const T* find(Index row, Index i) const {
+        if (row >= 0 && row < rows_) return this->source_.cos + row * this->source_.stride + i;
         ok_or_raise(out_of_range("row is {}; there are {} rows, the first of which is 0.", {row, rows_}));
         return nullptr;
     }

@@ -26,6 +26,14 @@ ROPE_ABI inline Model::Model(const Config& c, Index length)
     unusable = rope::detail::make_frequencies(c, length, frequencies);
 }
 
+ROPE_ABI inline Model::Model(Frequencies f, HeadSlice s) : frequencies(static_cast<Frequencies&&>(f)), slice(s) {
+    if (slice.head_dim == 0) slice.head_dim = 2 * static_cast<Index>(frequencies.inv_freq.size());
+}
+
+ROPE_ABI inline bool Report::ok() const noexcept {
+    return complete && dense.ok() && scores.ok() && norms.ok() && inverse.ok() && outside.ok() && alone.ok();
+}
+
 ROPE_ABI inline Status check(const Model& model, const Options& options) noexcept {
     using rope::detail::invalid;
     using rope::detail::is_finite;

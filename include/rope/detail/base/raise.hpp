@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Definitions of errors.hpp: how a refusal leaves a function.
+#pragma once
+
+#include "../../errors.hpp"
+#include "../../version.hpp"
+#include "message.hpp"
+
+#if ROPE_EXCEPTIONS
+#    include <new>
+#    include <stdexcept>
+#else
+#    include <cstdio>
+#    include <cstdlib>
+#endif
+
+#include "hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+
+#if ROPE_EXCEPTIONS
+/// A std::bad_alloc whose text names the object and size that memory cannot hold.
+class ROPE_ABI OutOfMemory : public std::bad_alloc {
+ public:
+    explicit OutOfMemory(const Status& status) noexcept : status_(status) {}
+    const char* what() const noexcept override { return status_.message(); }
+
+ private:
+    Status status_;
+};
+#else
+ROPE_ABI inline void print_and_abort(const Status& status) {
+    std::fputs("rope: ", stderr);
+    std::fputs(status.message(), stderr);
+    std::fputs("\n", stderr);
+    std::abort();
+}
+inline ErrorHandler error_handler = nullptr;  // null: print_and_abort
+#endif
+
+/// Throws std::invalid_argument, std::out_of_range or std::bad_alloc, or, without exceptions, calls the handler and
+/// returns false.
+ROPE_COLD bool refuse(const Status& status) {
+#if ROPE_EXCEPTIONS
+    if (status.code() == StatusCode::out_of_range) throw std::out_of_range(status.message());
+    if (status.code() == StatusCode::out_of_memory) throw OutOfMemory(status);
+    throw std::invalid_argument(status.message());
+#else
+    if (error_handler != nullptr) {
+        error_handler(status);
+    } else {
+        print_and_abort(status);
+    }
+    return false;
+#endif
+}
+
+/// True when the call may go on. Otherwise refuses it.
+ROPE_ABI inline bool ok_or_raise(const Status& status) { return status.ok() || refuse(status); }
+
+/// A refusal with the sentence that says why, where text, integers and doubles stand for each "{}".
+ROPE_INLINE Status invalid(const char* sentence, Pieces pieces = {}) noexcept {
+    return Status(StatusCode::invalid_argument, sentence, pieces);
+}
+ROPE_INLINE Status out_of_range(const char* sentence, Pieces pieces = {}) noexcept {
+    return Status(StatusCode::out_of_range, sentence, pieces);
+}
+ROPE_INLINE Status out_of_memory(const char* sentence, Pieces pieces = {}) noexcept {
+    return Status(StatusCode::out_of_memory, sentence, pieces);
+}
+
+}  // namespace detail
+
+#if !ROPE_EXCEPTIONS
+ROPE_ABI inline ErrorHandler set_error_handler(ErrorHandler handler) noexcept {
+    const ErrorHandler before = detail::error_handler;
+    detail::error_handler = handler;
+    return before;
+}
+#endif
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "restore_macros.hpp"

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+// Definitions of rotary_embedding.hpp: the tables of a model, and the rows of a step.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "../../apply.hpp"
+#include "../../config.hpp"
+#include "../../cos_sin_cache.hpp"
+#include "../../errors.hpp"
+#include "../../list.hpp"
+#include "../../model_config.hpp"
+#include "../../moves.hpp"
+#include "../../positions.hpp"
+#include "../../reposition.hpp"
+#include "../../rotary_embedding.hpp"
+#include "../../rows.hpp"
+#include "../../schedule.hpp"
+#include "../../tensor_view.hpp"
+#include "../../types.hpp"
+#include "../tables/table_source.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+
+/// The Config of one side's table; the sides differ in xPos alone.
+ROPE_ABI inline Config config_of(const Config& both, schedule::Xpos::Side side) {
+    Config config = both;
+    if (auto* const xpos = std::get_if<schedule::Xpos>(&config.schedule)) xpos->side = side;
+    return config;
+}
+
+/// Whether two tables are the same.
+ROPE_ABI inline bool are_same(const TableSource& a, const TableSource& b) noexcept {
+    return a.f.inv_freq == b.f.inv_freq && a.f.inv_freq_low == b.f.inv_freq_low &&
+           a.f.attention_factor == b.f.attention_factor && a.f.log_growth == b.f.log_growth &&
+           a.f.centre == b.f.centre && a.layout == b.layout && a.slice.head_dim == b.slice.head_dim &&
+           a.slice.rotary_offset == b.slice.rotary_offset;
+}
+
+/// What the tables of a layer are made from.
+struct ROPE_ABI BothSources {
+    TableSource q, k;
+    ROPE_ABI bool is_one() const noexcept { return are_same(q, k); }
+};
+
+ROPE_ABI inline Status check_options(const TableOptions& options) noexcept {
+    if (options.max_positions < 1 || options.max_positions > kMaxLength)
+        return invalid(
+            "max_positions is {}; it must be from 1 to 2^40, or 0 if the model says it (max_position_embeddings).",
+            {options.max_positions});
+    if (options.positions >= 1 && options.positions <= options.max_positions) return Status();
+    return invalid("positions is {}; it must be from 1 to {} (max_positions).",
+                   {options.positions, options.max_positions});
+}
+
+}  // namespace detail
+
+template <class T>
+struct RotaryEmbedding<T>::State {
+    using Tables = std::shared_ptr<const List<Table>>;
+
+    ModelConfig model;
+    Index max_positions = 0;
+    Index seq_len = 0;
+    Index max_bytes = 0;
+    Index row_bytes = 0;  // of a row of every table
+    List<std::size_t> table_of_config;
+    List<detail::BothSources> sources;  // of each table
+    Tables tables = std::make_shared<const List<Table>>();
+    Index positions = 0;
+    mutable std::mutex reading;  // of the two above; held for as long as it takes to copy a pointer
+    std::mutex growing;
+
+    /// False when refused and the handler returned; likewise below.
+    ROPE_ABI bool build(ModelConfig&& given, TableOptions options) {
+        if (!detail::ok_or_raise(check(given))) return false;
+        if (options.max_positions == 0) options.max_positions = scaled_length(given);
+        if (options.max_positions == 0 && given.configs.empty()) options.max_positions = 1;  // there is nothing to hold
+        if (options.positions == 0) options.positions = std::min<Index>(options.max_positions, 4096);
+        if (!detail::ok_or_raise(detail::check_options(options))) return false;
+        max_positions = options.max_positions;
+        positions = options.positions;
+        seq_len = options.seq_len != 0 ? options.seq_len : options.max_positions;
+        max_bytes = options.max_bytes;
+        model = std::move(given);
+        List<Table> made;
+        for (const Config& config : model.configs)
+            if (!add(config, made)) return false;
+        tables = std::make_shared<const List<Table>>(std::move(made));
+        return true;
+    }
+
+    /// Finds the table of a rotary embedding among those that are made, or makes one.
+    ROPE_ABI bool add(const Config& config, List<Table>& made) {
+        if (!config.layout)
+            return detail::ok_or_raise(
+                detail::invalid("layout of configs[{}] of the model is left open; it must be set to the one that the "
+                                "weights are stored for, which not every file says.",
+                                {table_of_config.size()}));
+        const Config q = detail::config_of(config, schedule::Xpos::Side::query);
+        const Config k = detail::config_of(config, schedule::Xpos::Side::key);
+        detail::BothSources both = {detail::table_source(q, seq_len), detail::table_source(k, seq_len)};
+        if (!detail::ok_or_raise(both.q.status) || !detail::ok_or_raise(both.k.status)) return false;
+        std::size_t i = 0;
+        while (i < made.size() && !(are_same(both.q, sources[i].q) && are_same(both.k, sources[i].k))) ++i;
+        if (i == made.size()) {
+            const Index bytes_of_one = detail::rotary_dim(config) * static_cast<Index>(sizeof(T));
+            row_bytes += both.is_one() ? bytes_of_one : 2 * bytes_of_one;
+            if (!detail::ok_or_raise(check_bytes(positions))) return false;
+        }
+        // A table that would be refused when it grows is refused now: its last row is made, and dropped.
+        const CosSinCache<T> last(q, 1, max_positions - 1, seq_len);
+        if (last.max_positions() == 0) return false;
+        table_of_config.push_back(i);
+        if (i < made.size()) return true;
+
+        const CosSinCache<T> q_table(q, positions, 0, seq_len);
+        if (q_table.max_positions() == 0) return false;
+        made.push_back({q_table, both.is_one() ? q_table : CosSinCache<T>(k, positions, 0, seq_len)});
+        sources.push_back(std::move(both));
+        return made.back().k.max_positions() > 0;
+    }
+
+    /// Requires tables of so many positions to fit into max_bytes.
+    ROPE_ABI Status check_bytes(Index count) const noexcept {
+        const Index rows = std::max<Index>(count, 1024);
+        if (row_bytes == 0 || rows <= max_bytes / row_bytes) return Status();
+        const double bytes = static_cast<double>(rows) * static_cast<double>(row_bytes);  // may be beyond 2^63
+        return detail::invalid(
+            "positions is {}; the tables of this model, with {} bytes per position, would take {} bytes, and max_bytes "
+            "of the TableOptions is {}.",
+            {count, row_bytes, bytes, max_bytes});
+    }
+
+    ROPE_ABI void reserve(Index count) {
+        if (count < 0 || count > max_positions) {
+            detail::ok_or_raise(detail::out_of_range("positions is {}; it must be from 0 to {} (max_positions).",
+                                                     {count, max_positions}));
+            return;
+        }
+        if (count <= positions_now()) return;
+        const std::lock_guard<std::mutex> lock_growing(growing);
+        if (count <= positions_now()) return;  // another thread was faster
+        if (!detail::ok_or_raise(check_bytes(count))) return;
+        const Index most = std::min(max_positions, max_bytes / std::max<Index>(row_bytes, 1));
+        const Index wanted = std::max(count, std::min(2 * positions_now(), most));
+        List<Table> longer;
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            const Table& t = (*tables)[i];  // written below only, by one thread at a time
+            const CosSinCache<T> q = t.q.extended(sources[i].q.f, wanted);
+            longer.push_back({q, is_one(t) ? q : t.k.extended(sources[i].k.f, wanted)});
+            if (std::min(q.max_positions(), longer.back().k.max_positions()) < wanted) return;  // no memory
+        }
+        Tables made = std::make_shared<const List<Table>>(std::move(longer));
+        const std::lock_guard<std::mutex> lock(reading);
+        tables.swap(made);
+        positions = wanted;
+    }
+
+    ROPE_ABI Index positions_now() const {
+        const std::lock_guard<std::mutex> lock(reading);
+        return positions;
+    }
+    ROPE_ABI Tables tables_now() const {
+        const std::lock_guard<std::mutex> lock(reading);
+        return tables;
+    }
+    ROPE_ABI std::size_t table_of(const Config* config) const noexcept {
+        return table_of_config[static_cast<std::size_t>(config - model.configs.data())];
+    }
+    ROPE_ABI static bool is_one(const Table& t) noexcept { return t.q.data() == t.k.data(); }
+    ROPE_ABI std::size_t bytes() const {
+        const Tables now = tables_now();
+        std::size_t sum = 0;
+        for (const Table& t : *now) sum += t.q.bytes() + (is_one(t) ? 0 : t.k.bytes());
+        return sum;
+    }
+    ROPE_ABI std::optional<Table> table(Index layer) const {
+        const Config* const config = model.layer(layer);
+        if (config == nullptr) return std::nullopt;
+        return (*tables_now())[table_of(config)];
+    }
+
+    template <class Q, class K, class Executor>
+    ROPE_ABI void apply(Index layer, Q&& q, K&& k, PositionsArgument&& given, Executor&& executor) const {
+        const Config* const config = model.layer(layer);
+        if (config == nullptr) return;
+        const Tables now = tables_now();
+        const Table& t = (*now)[table_of(config)];
+        rope::apply(t.layout(), std::forward<Q>(q), std::forward<K>(k), t.q, t.k, std::move(given),
+                    std::forward<Executor>(executor));
+    }
+
+    template <class K, class... Args>
+    ROPE_ABI void reposition(Index layer, K&& k, Args&&... args) const {
+        const Config* const config = model.layer(layer);
+        if (config == nullptr) return;
+        Moves<T> moves(detail::config_of(*config, schedule::Xpos::Side::key), model.axis_map, seq_len);
+        if (moves.pairs() == 0) return;
+        const auto v = detail::as_view(k);
+        bool is_built = false;
+        if constexpr (sizeof...(Args) == 1)
+            is_built = moves.build(std::forward<Args>(args)...);
+        else
+            is_built = moves.build(std::forward<Args>(args)..., v.seq, v.batch);
+        if (is_built) rope::reposition(*config->layout, std::forward<K>(k), moves);
+    }
+};
+
+template <class T>
+struct RotaryStep<T>::State {
+    using Whole = typename RotaryEmbedding<T>::State;
+    struct ROPE_ABI Table {
+        std::unique_ptr<Rows<T>> q_rows = {}, k_rows = {};  // k_rows: null if keys have the rows of queries
+        std::unique_ptr<Moves<T>> moves = {};
+    };
+    std::shared_ptr<const Whole> whole;
+    std::vector<Table> tables;
+
+    ROPE_ABI explicit State(std::shared_ptr<const Whole> given)
+        : whole(std::move(given)), tables(whole->sources.size()) {
+        const auto rows_of = [this](const detail::TableSource& s) {
+            return std::make_unique<Rows<T>>(s.f, whole->model.axis_map, s.slice);
+        };
+        for (std::size_t i = 0; i < tables.size(); ++i) {
+            const detail::BothSources& both = whole->sources[i];
+            tables[i].q_rows = rows_of(both.q);
+            if (!both.is_one()) tables[i].k_rows = rows_of(both.k);
+        }
+    }
+
+    template <class Positions, class Executor>
+    ROPE_ABI bool build(Positions&& positions, Index seq, Index batch, Executor& executor) {
+        for (Table& t : tables)
+            if (!t.q_rows->build(std::forward<Positions>(positions), seq, batch, executor) ||
+                (t.k_rows && !t.k_rows->build(std::forward<Positions>(positions), seq, batch, executor)))
+                return false;
+        return true;
+    }
+
+    template <class Q, class K, class Executor>
+    ROPE_ABI void apply(Index layer, Q&& q, K&& k, Executor&& executor) const {
+        const Config* const config = whole->model.layer(layer);
+        if (config == nullptr) return;
+        const Table& t = tables[whole->table_of(config)];
+        rope::apply(*config->layout, std::forward<Q>(q), std::forward<K>(k), *t.q_rows,
+                    t.k_rows ? *t.k_rows : *t.q_rows, Positions(), std::forward<Executor>(executor));
+    }
+
+    template <class... Args>
+    ROPE_ABI bool build_moves(Args&&... args) {
+        for (std::size_t i = 0; i < tables.size(); ++i) {
+            auto& moves = tables[i].moves;
+            const detail::TableSource& s = whole->sources[i].k;
+            if (!moves) moves = std::make_unique<Moves<T>>(s.f, whole->model.axis_map, s.slice);
+            if (!moves->build(std::forward<Args>(args)...)) return false;
+        }
+        return true;
+    }
+
+    template <class K, class Executor>
+    ROPE_ABI void reposition(Index layer, K&& k, Executor&& executor) const {
+        const Config* const config = whole->model.layer(layer);
+        if (config == nullptr) return;
+        const auto& moves = tables[whole->table_of(config)].moves;
+        if (moves)
+            return rope::reposition(*config->layout, std::forward<K>(k), *moves, std::forward<Executor>(executor));
+        detail::ok_or_raise(detail::invalid("moves are missing; build_moves must come before reposition."));
+    }
+};
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// CompactTable, the base of CompactCosSinCache: fine and coarse rows.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "../../config.hpp"
+#include "../../cos_sin_rows.hpp"
+#include "../../errors.hpp"
+#include "../../frequencies.hpp"
+#include "../../types.hpp"
+#include "fill_table.hpp"
+#include "position_table.hpp"
+#include "table_memory.hpp"
+#include "table_source.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+
+/// The base of CompactCosSinCache. A row is combined from a coarse one, of every 2^n-th position, and a fine one.
+template <class T>
+class ROPE_ABI CompactTable : public SourcedRows<T> {
+ protected:
+    /// Changes nothing when it is refused and the handler returns.
+    ROPE_ABI void build(const TableSource& s, Index max_positions, Index first_position) {
+        const Index pairs = static_cast<Index>(s.f.inv_freq.size()), row_size = 2 * pairs;
+        HeadSlice slice = s.slice;
+        if (!ok_or_raise(s.status) || !ok_or_raise(check_last_position(s, max_positions, first_position)) ||
+            !ok_or_raise(check_slice(slice, pairs)) || !ok_or_raise(check_can_combine(s.f)) ||
+            !ok_or_raise(check_max_positions(max_positions)) ||
+            !ok_or_raise(check_first_position(max_positions, first_position)))
+            return;
+        int bits = 0;
+        while (max_positions >> bits >> bits > 3) ++bits;
+        const Index fine = Index(1) << bits;
+        const Index coarse = ((max_positions - 1) >> bits) + 1;
+        if (!ok_or_raise(check_table_size("max_positions", max_positions, fine + coarse, row_size, sizeof(T)))) return;
+        // A position is a multiple of 2^bits and a rest. Coarse rows are for the multiples, and contain m; fine rows
+        // are for the rest and for first_position.
+        Frequencies of_fine = s.f, of_coarse = s.f;
+        of_fine.attention_factor = 1.0;
+        for (double& w : of_coarse.inv_freq) w = std::ldexp(w, bits);
+        for (double& w : of_coarse.inv_freq_low) w = std::ldexp(w, bits);
+        std::shared_ptr<T[]> memory = table_memory<T>(fine + coarse, row_size);
+        T* const to = memory.get();
+        if (memory == nullptr || !fill_cos_sin_table(of_fine, first_position, fine, to) ||
+            !fill_cos_sin_table(of_coarse, 0, coarse, to + fine * row_size)) {
+            ok_or_raise(no_memory(fine + coarse, row_size, sizeof(T)));
+            return;
+        }
+        table_ = std::move(memory);
+        rows_ = fine + coarse;
+        this->describe(s, slice, pairs);
+        const T* const first_coarse = to + fine * row_size;
+        this->source_ = {first_coarse, first_coarse + pairs, row_size, first_position, 0, to, bits};
+        this->count_ = max_positions;
+    }
+
+    /// Writes the row of a position, as kernels with fma do.
+    ROPE_ABI void combine(Index position, T* cos, T* sin) const {
+        const RowSource<T>& rows = this->source_;
+        if (!ok_or_raise(check_position(position, rows.first, this->count_))) return;
+        const Index block = (position - rows.first) >> rows.fine_bits;
+        const Index within = (position - rows.first) - (block << rows.fine_bits);
+        const T* const cos1 = rows.cos + block * rows.stride;
+        const T* const sin1 = rows.sin + block * rows.stride;
+        const T* const cos2 = rows.fine + within * rows.stride;
+        const T* const sin2 = cos2 + this->pairs_;
+        for (Index i = 0; i < this->pairs_; ++i) {
+            cos[i] = std::fma(cos1[i], cos2[i], -(sin1[i] * sin2[i]));
+            sin[i] = std::fma(sin1[i], cos2[i], cos1[i] * sin2[i]);
+        }
+    }
+
+    Index rows_ = 0;
+
+ private:
+    ROPE_ABI static Status check_can_combine(const Frequencies& f) noexcept {
+        if (f.inv_freq.size() > static_cast<std::size_t>(kMaxCombinedPairs))
+            return invalid("inv_freq has {} entries; a compact table has at most {} pairs.",
+                           {f.inv_freq.size(), kMaxCombinedPairs});
+        if (f.log_growth.empty()) return Status();
+        return invalid(
+            "log_growth has {} entries; a compact table has no magnitude that grows with the position (xPos), so "
+            "it must be empty.",
+            {f.log_growth.size()});
+    }
+
+    std::shared_ptr<T[]> table_;  // fine rows, then coarse ones
+};
+
+}  // namespace detail
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

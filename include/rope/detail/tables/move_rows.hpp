@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// MoveRows, the base of Moves: rows of cached keys that go from old positions to new ones.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "../../axis_map.hpp"
+#include "../../errors.hpp"
+#include "../../frequencies.hpp"
+#include "../../positions.hpp"
+#include "../../types.hpp"
+#include "../angles/double_double.hpp"
+#include "../base/containers.hpp"
+#include "../base/executor.hpp"
+#include "../positions/position_checks.hpp"
+#include "table_source.hpp"
+#include "token_rows.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+
+/// As the number of rows: one row serves every token.
+inline constexpr Index kEveryToken = Index(1) << 62;
+
+/// Types that cannot be a number of positions to move by, or not a negative one: numbers that are no integers of up to
+/// 64 bits, and short unsigned integers.
+template <class Number>
+inline constexpr bool is_no_delta =
+    std::is_convertible_v<Number, Index> && !std::is_class_v<Number> && !std::is_enum_v<Number> &&
+    (!is_position_integer<Number> || (std::is_unsigned_v<Number> && sizeof(Number) < sizeof(Index)));
+
+template <class Number>
+ROPE_ABI constexpr void refuse_delta() noexcept {
+    static_assert(never<Number>,
+                  "delta must be a signed integer of up to 64 bits (32 unsigned bits with a minus sign would be some "
+                  "4 billion positions): write rope::Index(delta).");
+}
+
+/// Requires both Configs to rotate the same features.
+ROPE_ABI inline Status check_features(const TableSource& of_old, const TableSource& of_new) noexcept {
+    const auto differ = [](const char* name, auto a, auto b) {
+        return invalid(
+            "{} is {} in the old Config and {} in the new one; a move cannot change which features turn together.",
+            {name, a, b});
+    };
+    const std::size_t a = 2 * of_old.f.inv_freq.size(), b = 2 * of_new.f.inv_freq.size();
+    if (of_old.slice.head_dim != of_new.slice.head_dim)
+        return differ("head_dim", of_old.slice.head_dim, of_new.slice.head_dim);
+    if (a != b) return differ("rotary_dim", a, b);
+    if (of_old.slice.rotary_offset != of_new.slice.rotary_offset)
+        return differ("rotary_offset", of_old.slice.rotary_offset, of_new.slice.rotary_offset);
+    const auto name = [](Layout layout) { return layout == Layout::interleaved ? "interleaved" : "half_split"; };
+    if (of_old.layout && of_new.layout && *of_old.layout != *of_new.layout)
+        return differ("layout", name(*of_old.layout), name(*of_new.layout));
+    return Status();
+}
+
+/// Requires two sources, each valid by itself, that fit one another and the map.
+ROPE_ABI inline Status check_moves(const TableSource& of_old, const TableSource& of_new, const AxisMap& map) noexcept {
+    if (of_new.schedule != nullptr) {
+        if (const Status s = check_features(of_old, of_new); !s.ok()) return s;
+        if (const Status s = check_is_not_mixed(of_new, map); !s.ok()) return s;
+    }
+    if (of_old.f.inv_freq.size() != of_new.f.inv_freq.size())
+        return invalid(
+            "inv_freq has {} entries in the old frequencies and {} in the new ones; a move cannot change which "
+            "features turn together.",
+            {of_old.f.inv_freq.size(), of_new.f.inv_freq.size()});
+    const double a = of_old.f.attention_factor, b = of_new.f.attention_factor;
+    if (b < 0x1p-32 * a || b > 0x1p32 * a)
+        return invalid(
+            "attention_factor is {} in the old frequencies and {} in the new ones; that must be 2^-32 to 2^32 "
+            "times as much.",
+            {a, b});
+    return check_map(of_new, map, std::max(of_old.f.log_growth.size(), of_new.f.log_growth.size()));
+}
+
+/// The base of Moves.
+template <class T>
+class ROPE_ABI MoveRows : public TokenRows<T> {
+ protected:
+    /// Within one schedule a move is the row of position q - p, whose magnitude begins at 1.
+    ROPE_ABI MoveRows(TableSource&& source, AxisMap&& map) : TokenRows<T>("table of moves", false) {
+        if (!ok_or_raise(source.status) || !ok_or_raise(check_map(source, map, source.f.log_growth.size()))) return;
+        source.f.attention_factor = 1.0;
+        source.f.centre = 0.0;
+        this->make({}, source, std::move(map));
+    }
+    /// Between two it is the product of the new row of position q and the old one of -p, whose magnitude is the
+    /// reciprocal of the magnitude at p.
+    ROPE_ABI MoveRows(TableSource&& of_old, TableSource&& of_new, AxisMap&& map)
+        : TokenRows<T>("table of moves", true) {
+        if (!ok_or_raise(of_old.status) || !ok_or_raise(of_new.status) ||
+            !ok_or_raise(check_moves(of_old, of_new, map)))
+            return;
+        Frequencies& from = of_old.f;
+        of_new.f.attention_factor = (exact(of_new.f.attention_factor) / exact(from.attention_factor)).hi;
+        from.attention_factor = 1.0;
+        from.centre = -from.centre;
+        if (!of_new.layout) of_new.layout = of_old.layout;
+        this->make(of_old, of_new, std::move(map));
+    }
+
+    /// Builds one row, which serves every token; false after an error, as below.
+    ROPE_ABI bool build_by(Index delta) {
+        if (!ok_or_raise(check_tokens(this->pairs_, 1, 1)) || !ok_or_raise(check_delta(delta, this->has_two_)))
+            return false;
+        CallingThread here;
+        const auto move = [delta](Index, Index) { return Move{{0, 0.0}, {delta, 0.0}}; };
+        if (!this->build_rows(1, 1, false, here, move)) return false;
+        this->source_.stride = 0;
+        this->count_ = kEveryToken;
+        return true;
+    }
+    /// Builds the rows of moves between positions, given as Positions or AxisPositions.
+    template <class Given, class Executor>
+    ROPE_ABI bool build_between(const Given& from, const Given& to, Index seq, Index batch, Executor& executor) {
+        const Index axes = this->map_.axes;
+        if (!ok_or_raise(check_tokens(this->pairs_, seq, batch)) ||
+            !ok_or_raise(check_positions("old_", from, axes, seq, batch, this->old_.last)) ||
+            !ok_or_raise(check_positions("new_", to, axes, seq, batch, this->new_.last)))
+            return false;
+        const bool is_slow = this->map_.is_mixed || is_fractional(from) || is_fractional(to);
+        return this->build_rows(seq, batch, is_slow, executor, [&](Index axis, Index token) {
+            return Move{place_of(from, axis, token, seq), place_of(to, axis, token, seq)};
+        });
+    }
+};
+
+}  // namespace detail
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

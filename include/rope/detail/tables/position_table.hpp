@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// PositionTable, the base of CosSinCache: one row for each of some consecutive positions.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include "../../config.hpp"
+#include "../../errors.hpp"
+#include "../../frequencies.hpp"
+#include "../../types.hpp"
+#include "fill_table.hpp"
+#include "table_memory.hpp"
+#include "table_source.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+
+/// Requires a magnitude that stays a number.
+ROPE_ABI inline Status check_growth(const Frequencies& f, Index count, Index first_position) noexcept {
+    const double first = static_cast<double>(first_position) - f.centre;
+    const double last = first + static_cast<double>(count - 1);
+    const double farthest = std::max(std::fabs(first), std::fabs(last));
+    for (std::size_t i = 0; i < f.log_growth.size(); ++i)
+        if (std::fabs(f.log_growth[i]) * farthest > 64.0)
+            return invalid(
+                "log_growth[{}] is {}; at {} positions from the centre the magnitude would leave e^-64 .. e^64, so "
+                "a table must stay nearer to it.",
+                {i, f.log_growth[i], farthest});
+    return Status();
+}
+
+ROPE_ABI inline Status check_position(Index position, Index first, Index count) noexcept {
+    const Index last = first + count - 1;
+    if (position >= first && position <= last) return Status();
+    return out_of_range("position is {}; this cache holds positions {} to {}.", {position, first, last});
+}
+
+/// The base of CosSinCache. A function that is refused, and whose handler returns, changes nothing.
+template <class T>
+class ROPE_ABI PositionTable : public SourcedRows<T> {
+ protected:
+    ROPE_ABI void build(const TableSource& s, Index count, Index first) { make(s, count, first, false); }
+    /// From a float32_source.
+    ROPE_ABI void build_chain(const TableSource& s, Index count, Index first) { make(s, count, first, true); }
+
+    /// Adds rows up to `count` of them.
+    ROPE_ABI void extend(const Frequencies& f, Index count) {
+        if (count <= this->count_ || !ok_or_raise(check(f)) || !ok_or_raise(check_extension(count)) ||
+            !ok_or_raise(check_rows_of(f, count)) || !ok_or_raise(check_growth(f, count, this->source_.first)))
+            return;
+        PositionTable longer = *this;
+        if (!longer.allocate(count, this->source_.first)) return;
+        std::memcpy(longer.table_.get(), table_.get(), static_cast<std::size_t>(this->count_) * row_bytes());
+        if (longer.fill(f, this->count_)) *this = longer;
+    }
+
+    /// Entry i of a position's row; null after an error.
+    ROPE_ABI const T* find(Index position, Index i) const {
+        if (!ok_or_raise(check_position(position, this->source_.first, this->count_))) return nullptr;
+        return row(position - this->source_.first) + i;
+    }
+
+    std::shared_ptr<T[]> table_;
+
+ private:
+    ROPE_ABI T* row(Index i) const noexcept { return table_.get() + i * 2 * this->pairs_; }
+    ROPE_ABI std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(2 * this->pairs_) * sizeof(T); }
+
+    ROPE_ABI void make(const TableSource& s, Index count, Index first, bool is_chain) {
+        const Index pairs = static_cast<Index>(s.f.inv_freq.size());
+        HeadSlice slice = s.slice;
+        if (!ok_or_raise(s.status) || !ok_or_raise(check_last_position(s, count, first)) ||
+            !ok_or_raise(check_growth(s.f, count, first)) || !ok_or_raise(check_slice(slice, pairs)))
+            return;
+        PositionTable made;
+        made.describe(s, slice, pairs);
+        made.longest_ = s.longest;
+        made.is_chain_ = is_chain;
+        if (made.allocate(count, first) && made.fill(s.f, 0)) *this = made;
+    }
+
+    /// Gets the memory of `count` rows; false after an error.
+    ROPE_ABI bool allocate(Index count, Index first) {
+        const Index row_size = 2 * this->pairs_;
+        if (!ok_or_raise(check_max_positions(count)) ||
+            !ok_or_raise(check_table_size("max_positions", count, count, row_size, sizeof(T))) ||
+            !ok_or_raise(check_first_position(count, first)))
+            return false;
+        table_ = table_memory<T>(count, row_size);
+        if (table_ == nullptr) return ok_or_raise(no_memory(count, row_size, sizeof(T)));
+        this->source_ = {table_.get(), table_.get() + this->pairs_, row_size, first, 0, nullptr, 0};
+        this->count_ = count;
+        return true;
+    }
+
+    /// Computes rows `begin` and after; false after an error.
+    ROPE_ABI bool fill(const Frequencies& f, Index begin) {
+        const Index first = this->source_.first + begin, count = this->count_ - begin;
+        if constexpr (std::is_same_v<T, float>)
+            if (is_chain_) {
+                fill_float32_chain(f, first, count, row(begin));
+                return true;
+            }
+        return fill_cos_sin_table(f, first, count, row(begin)) ||
+               ok_or_raise(no_memory(this->count_, 2 * this->pairs_, sizeof(T)));
+    }
+
+    ROPE_ABI Status check_extension(Index count) const noexcept {
+        if (is_chain_)
+            return invalid(
+                "max_positions is {}; a table of the float32 chain has {} for good, because its rows do not follow "
+                "from frequencies alone.",
+                {count, this->count_});
+        if (longest_ == kNoLongest || count <= longest_ - this->source_.first) return Status();
+        return invalid(
+            "max_positions is {}; the frequencies of this table are for sequences of at most {} tokens: longer ones "
+            "need a table made for their seq_len.",
+            {count, longest_});
+    }
+
+    /// Requires frequencies that give the first and the last row again. `count` is the number of rows to be had.
+    ROPE_ABI Status check_rows_of(const Frequencies& f, Index count) const {
+        const Index row_size = 2 * this->pairs_;
+        const bool has_pairs = 2 * static_cast<Index>(f.inv_freq.size()) == row_size;
+        const std::unique_ptr<T[]> again(new (std::nothrow) T[static_cast<std::size_t>(row_size)]);
+        for (const Index i : {Index(0), this->count_ - 1}) {
+            if (has_pairs && (!again || !fill_cos_sin_table(f, this->source_.first + i, 1, again.get())))
+                return no_memory(count, row_size, sizeof(T));
+            if (!has_pairs || std::memcmp(again.get(), row(i), row_bytes()) != 0)
+                return invalid("frequencies are not those that this table was made of: row {} would be another.", {i});
+        }
+        return Status();
+    }
+
+    Index longest_ = kNoLongest;  // sequence that the frequencies are for
+    bool is_chain_ = false;
+};
+
+}  // namespace detail
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// Checks and copies of cos and sin that other programs made.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "../../config.hpp"
+#include "../../errors.hpp"
+#include "../../types.hpp"
+#include "../../wrapped_rows.hpp"
+#include "../base/arithmetic.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+
+template <class Number>
+ROPE_ABI inline Index row_stride(const CosSinView<Number>& v) noexcept {
+    return v.row_stride != 0 ? v.row_stride : v.pairs * v.pair_stride;
+}
+
+/// Numbers from the first to the last one that is read of a row, both counted.
+template <class Number>
+ROPE_ABI inline Index row_reach(const CosSinView<Number>& v) noexcept {
+    return (v.pairs - 1) * v.pair_stride + 1;
+}
+
+ROPE_ABI inline bool share_bytes(const void* a, Index a_bytes, const void* b, Index b_bytes) noexcept {
+    // Unsigned: a negative distance is a large one.
+    const std::uintptr_t distance = reinterpret_cast<std::uintptr_t>(b) - reinterpret_cast<std::uintptr_t>(a);
+    return distance < static_cast<std::uintptr_t>(a_bytes) || 0 - distance < static_cast<std::uintptr_t>(b_bytes);
+}
+
+/// x as a T: exact, or rounded once where a double becomes a float.
+template <class T, class Storage>
+ROPE_ABI inline T converted(const Storage* x) noexcept {
+    using Compute = std::conditional_t<std::is_same_v<Storage, double>, double, float>;
+    return static_cast<T>(Element<Compute, Storage>::load(x));
+}
+
+}  // namespace detail
+
+template <class Number>
+ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
+    using detail::invalid;
+    constexpr Index most = detail::kMemoryBytes / 16;  // so that two doubles for each fit
+    if (v.pairs < 1 || v.pairs > detail::kMaxHeadDim / 2)
+        return invalid("pairs is {}; it must be from 1 to {}.", {v.pairs, detail::kMaxHeadDim / 2});
+    if (v.rows < 0) return invalid("rows is {}; it must not be negative.", {v.rows});
+    if (v.batch < 1) return invalid("batch is {}; it must be at least 1.", {v.batch});
+    if (v.pair_stride < 1 || v.pair_stride > most / v.pairs)
+        return invalid("pair_stride is {}; it must be at least 1, and a row must fit into memory.", {v.pair_stride});
+    if (v.row_stride != 0 && v.row_stride < detail::row_reach(v))
+        return invalid(
+            "row_stride is {}; a row of {} pairs with pair_stride {} needs at least {}, and 0 stands for pairs * "
+            "pair_stride.",
+            {v.row_stride, v.pairs, v.pair_stride, detail::row_reach(v)});
+    if (v.rows == 0) return Status();
+    if (v.batch > most / v.rows || v.batch * v.rows > most / detail::row_stride(v))
+        return invalid(
+            "batch is {}, rows is {} and row_stride is {}; together they must not exceed what memory can hold ({} "
+            "numbers).",
+            {v.batch, v.rows, detail::row_stride(v), most});
+    if (v.cos == nullptr || v.sin == nullptr)
+        return invalid("{} is a null pointer; it must point to {} rows.",
+                       {v.cos == nullptr ? "cos" : "sin", v.batch * v.rows});
+    return Status();
+}
+
+namespace detail {
+
+/// The checks of WrappedRows.
+template <class T>
+ROPE_ABI inline Status check_wrapped(const CosSinView<T>& view, const HeadSlice& slice,
+                                     double attention_factor) noexcept {
+    if (const Status s = check(view); !s.ok()) return s;
+    if (view.pair_stride != 1)
+        return invalid("pair_stride is {}; rows are wrapped where it is 1, and copied by copy_cos_sin elsewhere.",
+                       {view.pair_stride});
+    const Index head_dim = slice.head_dim != 0 ? slice.head_dim : 2 * view.pairs;
+    if (const Status s = check_slice(head_dim, 2 * view.pairs, slice.rotary_offset); !s.ok()) return s;
+    return check_attention_factor(attention_factor);
+}
+
+/// The checks of copy_cos_sin.
+template <class T, class Number>
+ROPE_ABI inline Status check_copy(const CosSinView<Number>& from, const T* to) noexcept {
+    if (const Status s = check(from); !s.ok() || from.batch * from.rows == 0) return s;
+    const Index count = from.batch * from.rows;
+    const Index bytes = count * 2 * from.pairs * static_cast<Index>(sizeof(T));
+    const Index read = ((count - 1) * row_stride(from) + row_reach(from)) * static_cast<Index>(sizeof(Number));
+    if (to == nullptr)
+        return invalid("to is a null pointer; it must have room for {} numbers.", {count * 2 * from.pairs});
+    const bool shares_cos = share_bytes(from.cos, read, to, bytes);
+    if (shares_cos || share_bytes(from.sin, read, to, bytes))
+        return invalid("to overlaps the {}; its {} bytes must lie apart from what is copied.",
+                       {shares_cos ? "cosines" : "sines", bytes});
+    return Status();
+}
+
+}  // namespace detail
+
+template <class T, class Number>
+ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to) {
+    using Storage = typename ElementTraits<Number>::storage;
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "Rows are float or double.");
+    static_assert(
+        !std::is_void_v<Storage>,
+        "Numbers must be float, double, rope::half or rope::bfloat16, or a type for which rope::ElementTraits "
+        "names one of these.");
+    if (!detail::ok_or_raise(detail::check_copy(from, to))) return {};
+    const Index count = from.batch * from.rows, stride = detail::row_stride(from), pairs = from.pairs;
+    const Storage* const cos = reinterpret_cast<const Storage*>(from.cos);
+    const Storage* const sin = reinterpret_cast<const Storage*>(from.sin);
+    for (Index row = 0; row < count; ++row)
+        for (Index i = 0; i < pairs; ++i) {
+            const Index k = row * stride + i * from.pair_stride;
+            to[row * 2 * pairs + i] = detail::converted<T>(cos + k);
+            to[row * 2 * pairs + pairs + i] = detail::converted<T>(sin + k);
+        }
+    return {to, count > 0 ? to + pairs : to, from.rows, pairs, from.batch, 2 * pairs};
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"
