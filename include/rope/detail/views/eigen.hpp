@@ -2,6 +2,7 @@
 // Definitions of eigen.hpp: views of matrices and tensors.
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 
 #include "../../eigen.hpp"
@@ -68,53 +69,52 @@ ROPE_ABI inline auto view(Derived&& matrix, Index heads) {
 
 namespace detail {
 
-/// Rank 3 is [seq, heads, head_dim], rank 4 is [batch, seq, heads, head_dim], in Eigen's index order; the
-/// storage order only changes the strides.
+/// Rank 3 is [seq, heads, head_dim], rank 4 is [batch, seq, heads, head_dim], in Eigen's index order; the storage order
+/// only changes the strides. tensor_rank tells additive encodings that three axes are [batch, seq, d_model] to them.
 template <class Element, class Tensor>
-ROPE_ABI inline TensorView<Element> tensor_view(Element* data, const Tensor& tensor) noexcept {
-    constexpr int rank = Tensor::NumDimensions;
-    static_assert(rank == 3 || rank == 4,
-                  "rope takes Eigen tensors of rank 3 [seq, heads, head_dim] or 4 [batch, seq, heads, head_dim].");
-    constexpr bool row_major = int(Tensor::Layout) == int(Eigen::RowMajor);
-    Index extents[4] = {1, 1, 1, 1};
-    Index strides[4] = {0, 0, 0, 1};
-    for (int axis = 0; axis < rank; ++axis)
-        extents[4 - rank + axis] = static_cast<Index>(tensor.dimensions()[static_cast<std::size_t>(axis)]);
-    Index stride = 1;
-    for (int step = 0; step < rank; ++step) {
-        const int axis = row_major ? 3 - step : 4 - rank + step;
-        strides[axis] = stride;
-        stride = detail::clamped_product(stride, extents[axis]);
+struct ROPE_ABI TensorTraits {
+    static constexpr int tensor_rank = Tensor::NumDimensions;
+    ROPE_ABI static TensorView<Element> view(Tensor& tensor) noexcept {
+        constexpr int rank = tensor_rank;
+        static_assert(rank == 3 || rank == 4,
+                      "rope takes Eigen tensors of rank 3 [seq, heads, head_dim] or 4 [batch, seq, heads, head_dim].");
+        constexpr bool row_major = int(Tensor::Layout) == int(Eigen::RowMajor);
+        Index extents[4] = {1, 1, 1, 1};
+        Index strides[4] = {0, 0, 0, 1};
+        for (int axis = 0; axis < rank; ++axis)
+            extents[4 - rank + axis] = static_cast<Index>(tensor.dimensions()[static_cast<std::size_t>(axis)]);
+        Index stride = 1;
+        for (int step = 0; step < rank; ++step) {
+            const int axis = row_major ? 3 - step : 4 - rank + step;
+            strides[axis] = stride;
+            stride = clamped_product(stride, extents[axis]);
+        }
+        return {static_cast<Element*>(tensor.data()),
+                extents[0],
+                extents[1],
+                extents[2],
+                extents[3],
+                strides[0],
+                strides[1],
+                strides[2],
+                strides[3]};
     }
-    return {data, extents[0], extents[1], extents[2], extents[3], strides[0], strides[1], strides[2], strides[3]};
-}
+};
+
+template <class Plain>
+using ElementOfMap = std::conditional_t<std::is_const_v<Plain>, const typename Plain::Scalar, typename Plain::Scalar>;
 
 }  // namespace detail
 
-// tensor_rank tells additive encodings that three axes are [batch, seq, d_model] to them.
-
 template <class T, int rank, int options, class IndexType>
-struct ViewTraits<Eigen::Tensor<T, rank, options, IndexType>> {
-    static constexpr int tensor_rank = rank;
-    ROPE_ABI static TensorView<T> view(Eigen::Tensor<T, rank, options, IndexType>& t) noexcept {
-        return detail::tensor_view(t.data(), t);
-    }
-};
+struct ViewTraits<Eigen::Tensor<T, rank, options, IndexType>>
+    : detail::TensorTraits<T, Eigen::Tensor<T, rank, options, IndexType>> {};
 template <class T, int rank, int options, class IndexType>
-struct ViewTraits<const Eigen::Tensor<T, rank, options, IndexType>> {
-    static constexpr int tensor_rank = rank;
-    ROPE_ABI static TensorView<const T> view(const Eigen::Tensor<T, rank, options, IndexType>& t) noexcept {
-        return detail::tensor_view(t.data(), t);
-    }
-};
+struct ViewTraits<const Eigen::Tensor<T, rank, options, IndexType>>
+    : detail::TensorTraits<const T, const Eigen::Tensor<T, rank, options, IndexType>> {};
 template <class Plain, int options, template <class> class Pointer>
-struct ViewTraits<Eigen::TensorMap<Plain, options, Pointer>> {
-    static constexpr int tensor_rank = Plain::NumDimensions;
-    using Element = std::conditional_t<std::is_const_v<Plain>, const typename Plain::Scalar, typename Plain::Scalar>;
-    ROPE_ABI static TensorView<Element> view(const Eigen::TensorMap<Plain, options, Pointer>& t) noexcept {
-        return detail::tensor_view(static_cast<Element*>(t.data()), t);
-    }
-};
+struct ViewTraits<Eigen::TensorMap<Plain, options, Pointer>>
+    : detail::TensorTraits<detail::ElementOfMap<Plain>, const Eigen::TensorMap<Plain, options, Pointer>> {};
 /// A const map of mutable data may be written through, as a const pointer variable may.
 template <class Plain, int options, template <class> class Pointer>
 struct ViewTraits<const Eigen::TensorMap<Plain, options, Pointer>>
