@@ -15,6 +15,8 @@
 #include "detail/base/executor.hpp"
 #include "detail/rotary/additive_table.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -148,3 +150,5 @@ class LearnedEmbedding : public AdditiveEmbedding<T> {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/base/restore_macros.hpp"

@@ -10,6 +10,8 @@
 #include "fwd.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -105,5 +107,7 @@ ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/base/restore_macros.hpp"
 
 #include "detail/tables/wrapped_rows.hpp"

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "../../cos_sin_rows.hpp"
 #include "../../positions.hpp"
@@ -34,6 +35,7 @@ ROPE_INLINE bool are_counts(Index a, Index b) noexcept { return ((bits_of(a) - 1
 struct ROPE_ABI TokensView {
     Index tokens, heads, head_dim;
     Index token, head;  // strides
+    bool is_batch;      // whether tokens are batch entries of one token each
 
     /// The elements that the view spans; 0 if it is unusual: empty, with large or negative strides, or so that tokens or
     /// heads overlap or interleave. head_dim must be from 1 to 2^20, so that no product or sum overflows.
@@ -50,18 +52,21 @@ struct ROPE_ABI TokensView {
 template <class Element>
 ROPE_INLINE TokensView tokens_of(const TensorView<Element>& v) noexcept {
     const bool is_batch = v.batch != 1;
-    return {hide_from_optimizer(is_batch ? v.batch : v.seq), hide_from_optimizer(v.heads),
-            hide_from_optimizer(v.head_dim), hide_from_optimizer(is_batch ? v.batch_stride : v.seq_stride),
-            hide_from_optimizer(v.head_stride)};
+    return {hide_from_optimizer(is_batch ? v.batch : v.seq),
+            hide_from_optimizer(v.heads),
+            hide_from_optimizer(v.head_dim),
+            hide_from_optimizer(is_batch ? v.batch_stride : v.seq_stride),
+            hide_from_optimizer(v.head_stride),
+            is_batch};
 }
 
 /// The rows of a call's tokens, if every position is in the table. One token has one position, however it is given.
-template <class Element, class T>
-ROPE_INLINE bool accept_positions(const Positions& p, const TensorView<Element>& v, const CosSinRows<T>& table,
+template <class T>
+ROPE_INLINE bool accept_positions(const Positions& p, const TokensView& v, const CosSinRows<T>& table,
                                   RowNumbers& rows) noexcept {
     const RowSource<T>& source = RowsAccess::source(table);
-    const bool is_batch = v.batch != 1;
-    const Index tokens = is_batch ? v.batch : v.seq;
+    const bool is_batch = v.is_batch;
+    const Index tokens = v.tokens;
     Index start = p.start(), last = source.first + RowsAccess::count(table) - (is_batch ? 1 : tokens);
     rows.list = nullptr;
     rows.step = is_batch ? 0 : 1;
@@ -69,7 +74,7 @@ ROPE_INLINE bool accept_positions(const Positions& p, const TensorView<Element>&
         if (p.data() == nullptr) return false;
         if (p.count() == 1) {
             // One id is for one token or for all of a batch, one start for one batch entry.
-            if (p.kind() == Positions::Kind::ids ? v.seq != 1 : is_batch) return false;
+            if (p.kind() == Positions::Kind::ids ? !is_batch && tokens != 1 : is_batch) return false;
             start = p[0];
         } else {
             if (p.count() != tokens || (p.kind() == Positions::Kind::start_per_entry && !is_batch)) return false;
@@ -93,12 +98,12 @@ ROPE_INLINE bool fits_table(const TensorView<Element>& v, Layout layout, Directi
            (!table.layout() || *table.layout() == layout);
 }
 
-/// Fills `call` with the memory that is written; false for too many bytes, which are for an executor.
-template <class Element, class In, class Out>
+/// Fills `call` with the memory that is written; false for more than `most` bytes.
+template <Index most, class Element, class In, class Out>
 ROPE_INLINE bool accept_memory(const TensorView<Element>& v, const TokensView& view, Accepted<In, Out>& call) noexcept {
     const Index span = view.span();
     call.bytes = view.tokens * view.heads * view.head_dim * static_cast<Index>(sizeof(Out));
-    if (span == 0 || call.bytes >= kSplitBytes) return false;
+    if (span == 0 || call.bytes > most) return false;
     if (kPointersAreShort && span > kMemoryBytes / static_cast<Index>(sizeof(Out))) return false;
     call.begin = reinterpret_cast<std::uintptr_t>(v.data);
     call.end = call.begin + static_cast<std::uintptr_t>(span) * sizeof(Out);
@@ -108,14 +113,14 @@ ROPE_INLINE bool accept_memory(const TensorView<Element>& v, const TokensView& v
 ROPE_INLINE Index head_stride_of(const TokensView& v) noexcept { return v.heads == 1 ? 0 : v.head; }
 
 /// Fills `call` if a call is usual: contiguous features, the tokens of a sequence or of a batch of single tokens, each
-/// position in the table, and too few bytes for an executor. False for all other calls, and for all that explain
+/// position in the table, and at most `most` bytes. False for all other calls, and for all that explain
 /// refuses.
-template <class Element, class Storage, class T>
+template <Index most, class Element, class Storage, class T>
 ROPE_NOINLINE bool accept(const TensorView<Element>& v, const CosSinRows<T>& table, Layout layout, Direction direction,
                           const Positions& positions, Accepted<Storage, Storage>& call) noexcept {
     const TokensView view = tokens_of(v);
-    if (!fits_table(v, layout, direction, table) || !accept_memory(v, view, call) ||
-        !accept_positions(positions, v, table, call.slab.rows))
+    if (!fits_table(v, layout, direction, table) || !accept_memory<most>(v, view, call) ||
+        !accept_positions(positions, view, table, call.slab.rows))
         return false;
     Storage* const x = reinterpret_cast<Storage*>(v.data) + table.rotary_offset();
     const PairShape pair = pair_shape(layout, table.pairs());
@@ -127,14 +132,14 @@ ROPE_NOINLINE bool accept(const TensorView<Element>& v, const CosSinRows<T>& tab
     call.slab.x_token_stride = call.slab.y_token_stride = view.token;
     return true;
 }
-template <class View, class T, class Call>
+template <Index most, class View, class T, class Call>
 ROPE_INLINE bool accept(const InPlace<View, T>& a, Layout layout, Direction direction, const Positions& positions,
                         Call& call) noexcept {
-    return accept(a.x, a.rows, layout, direction, positions, call);
+    return accept<most>(a.x, a.rows, layout, direction, positions, call);
 }
 
 /// The same out of place, where all features are rotated and no memory is common.
-template <class A, class B, class In, class Out, class T>
+template <Index most, class A, class B, class In, class Out, class T>
 ROPE_NOINLINE bool accept(const TensorView<A>& in, const TensorView<B>& out, const CosSinRows<T>& table, Layout layout,
                           Direction direction, const Positions& positions, Accepted<In, Out>& call) noexcept {
     const TokensView from = tokens_of(in), to = tokens_of(out);
@@ -142,8 +147,8 @@ ROPE_NOINLINE bool accept(const TensorView<A>& in, const TensorView<B>& out, con
         in.batch != out.batch || in.seq != out.seq || in.heads != out.heads || 2 * table.pairs() != in.head_dim)
         return false;
     Accepted<In, In> read;
-    if (!accept_memory(in, from, read) || !accept_memory(out, to, call) ||
-        (read.end > call.begin && call.end > read.begin) || !accept_positions(positions, out, table, call.slab.rows))
+    if (!accept_memory<kMemoryBytes>(in, from, read) || !accept_memory<most>(out, to, call) ||
+        (read.end > call.begin && call.end > read.begin) || !accept_positions(positions, to, table, call.slab.rows))
         return false;
     const PairShape pair = pair_shape(layout, table.pairs());
     call.slab.x = reinterpret_cast<const In*>(in.data);
@@ -155,10 +160,10 @@ ROPE_NOINLINE bool accept(const TensorView<A>& in, const TensorView<B>& out, con
     call.slab.y_token_stride = to.token;
     return true;
 }
-template <class In, class Out, class T, class Call>
+template <Index most, class In, class Out, class T, class Call>
 ROPE_INLINE bool accept(const OutOfPlace<In, Out, T>& a, Layout layout, Direction direction, const Positions& positions,
                         Call& call) noexcept {
-    return accept(a.in, a.out, a.rows, layout, direction, positions, call);
+    return accept<most>(a.in, a.out, a.rows, layout, direction, positions, call);
 }
 
 /// Joins q and k into one view where the heads of k follow the heads of q at the same stride, as in a buffer that one
@@ -185,11 +190,19 @@ ROPE_INLINE bool are_one_view(const TensorView<Q>&, const TensorView<K>&, Tensor
     return false;
 }
 
+/// Fills `call` with both tensors of a call whose tables are the same, if they are one view that is accepted.
+template <Index most, class Q, class K, class T, class Call>
+ROPE_INLINE bool accept_as_one(const InPlace<Q, T>& q, const InPlace<K, T>& k, Layout layout, Direction direction,
+                               const Positions& positions, Call& call) noexcept {
+    std::remove_const_t<std::remove_reference_t<Q>> both;
+    return are_one_view(q.x, k.x, both) && accept<most>(both, q.rows, layout, direction, positions, call);
+}
+
 /// Whether two accepted calls are accepted together: as many tokens along the same axis (which the caller compares), no
-/// common memory, and too few bytes for an executor.
-template <class X, class Y>
+/// common memory, and together at most `most` bytes.
+template <Index most, class X, class Y>
 ROPE_INLINE bool are_accepted_together(const Accepted<X, X>& q, const Accepted<Y, Y>& k) noexcept {
-    return q.slab.tokens == k.slab.tokens && (q.end <= k.begin || k.end <= q.begin) && q.bytes + k.bytes < kSplitBytes;
+    return q.slab.tokens == k.slab.tokens && (q.end <= k.begin || k.end <= q.begin) && q.bytes + k.bytes <= most;
 }
 
 }  // namespace detail

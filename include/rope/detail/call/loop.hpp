@@ -28,11 +28,10 @@ ROPE_NOINLINE void copy_unrotated(const Rotation<In, Out, T>& rotation, const Sl
 
 // ---- Tokens ----
 
-/// Rotates the heads of one token, all at once or a few at a time, by a row that is ready.
+/// Rotates the heads of one token of a call that streams, a few at a time, with software prefetch.
 template <class In, class Out, class T>
-ROPE_INLINE void rotate_token(const Rotation<In, Out, T>& rotation, const HeadsShape& shape, Index heads, const In* x,
-                              Out* y, const T* cos, const T* sin) noexcept {
-    if (!rotation.streams()) return rotation.kernels.rotate(x, y, cos, sin, shape, heads);
+ROPE_INLINE void rotate_in_groups(const Rotation<In, Out, T>& rotation, const HeadsShape& shape, Index heads,
+                                  const In* x, Out* y, const T* cos, const T* sin) noexcept {
     const Index head_dim = rotation.before + 2 * shape.pairs + rotation.after;
     for (Index h = 0, here; h < heads; h += here) {
         here = heads - h < rotation.heads_at_once ? heads - h : rotation.heads_at_once;
@@ -58,7 +57,10 @@ ROPE_NOINLINE void rotate_by_written_row(const Rotation<In, Out, T>& rotation, c
         pairs = piece_of(left, kMaxCombinedPairs);
         if (pairs < left) pairs = (pairs + kPiecePairs - 1) / kPiecePairs * kPiecePairs;
         const Row<T> row = pairs_of(rotation, k, all, begin, pairs, scratch.cos, scratch.sin);
-        rotate_token(rotation, shape, slab.heads, x, y, row.cos, row.sin);
+        if (rotation.streams())
+            rotate_in_groups(rotation, shape, slab.heads, x, y, row.cos, row.sin);
+        else
+            rotation.kernels.rotate(x, y, row.cos, row.sin, shape, slab.heads);
         x += pairs * shape.x_pair.step;
         y += pairs * shape.y_pair.step;
     }
@@ -126,13 +128,14 @@ ROPE_NOINLINE void rotate_slab(const Rotation<In, Out, T>& rotation, const Slab<
     const In* x = slab.x;
     Out* y = slab.y;
     for (Index t = 0; t < slab.tokens; ++t, x += slab.x_token_stride, y += slab.y_token_stride) {
-        const Index k = slab.rows[t];
-        if (is_written) {
+        const Index k = slab.rows[t], row = k * rotation.source.stride;
+        if (is_written)
             rotate_by_written_row(rotation, slab, x, y, k);
-        } else {
-            const Index row = k * rotation.source.stride;
-            rotate_token(rotation, slab.shape, slab.heads, x, y, rotation.source.cos + row, rotation.source.sin + row);
-        }
+        else if (rotation.streams())
+            rotate_in_groups(rotation, slab.shape, slab.heads, x, y, rotation.source.cos + row,
+                             rotation.source.sin + row);
+        else
+            rotation.kernels.rotate(x, y, rotation.source.cos + row, rotation.source.sin + row, slab.shape, slab.heads);
         if (rotation.copies) copy_unrotated(rotation, slab, x, y);
     }
 }

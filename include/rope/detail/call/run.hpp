@@ -46,37 +46,10 @@ ROPE_INLINE void rotate_accepted(IsaId isa, Direction direction, const CosSinRow
     const RotateKernels<In, Out, T>& kernels = rotate_kernels<layout, In, Out, T>(isa, slab.shape.pairs, true);
     const RowSource<T>& source = RowsAccess::source(table);
     if (slab.tokens == 1 && direction == Direction::forward && source.fine == nullptr) {
-        const Index row = slab.rows[0] * source.stride;
+        const Index row = slab.rows.first * source.stride;  // one token has no list
         return kernels.rotate(slab.x, slab.y, source.cos + row, source.sin + row, slab.shape, slab.heads);
     }
     rotate_slab(rotation_of(table, direction, kernels), slab);
-}
-
-/// Rotates the tensor of a call, or both, if the call is accepted; false if it is not, and nothing has been done.
-template <Layout layout, class A>
-ROPE_INLINE bool try_to_rotate(IsaId isa, Direction direction, const Positions& positions, const A& x) noexcept {
-    Accepted<typename A::In, typename A::Out> call;
-    if (!accept(x, layout, direction, positions, call)) return false;
-    rotate_accepted<layout>(isa, direction, x.rows, call.slab);
-    return true;
-}
-template <Layout layout, class Q, class K, class T>
-ROPE_INLINE bool try_to_rotate(IsaId isa, Direction direction, const Positions& positions, const InPlace<Q, T>& q,
-                               const InPlace<K, T>& k) noexcept {
-    using X = typename InPlace<Q, T>::In;
-    using Y = typename InPlace<K, T>::In;
-    std::remove_const_t<std::remove_reference_t<Q>> both;
-    if (&q.rows == &k.rows && are_one_view(q.x, k.x, both) &&
-        try_to_rotate<layout>(isa, direction, positions, InPlace<decltype((both)), T>{both, q.name, q.rows}))
-        return true;
-    Accepted<X, X> of_q;
-    Accepted<Y, Y> of_k;
-    if (!accept(q, layout, direction, positions, of_q) || !accept(k, layout, direction, positions, of_k) ||
-        !are_accepted_together(of_q, of_k) || q.x.seq != k.x.seq)
-        return false;
-    rotate_accepted<layout>(isa, direction, q.rows, of_q.slab);
-    rotate_accepted<layout>(isa, direction, k.rows, of_k.slab);
-    return true;
 }
 
 // ---- All other calls ----
@@ -153,12 +126,37 @@ ROPE_INLINE Status check_tensors(const Positions& positions, Capabilities uses, 
     }
 }
 
-template <Layout layout, class Executor, class... A>
-ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& executor, const A&... arguments) {
-    if constexpr (!(is_refused<A> || ...)) {
+/// The most bytes of a tensor in an accepted call: more go to the executor, or are rotated in the order of memory.
+template <class Executor>
+inline constexpr Index kMaxAcceptedBytes = std::is_same_v<Executor, CallingThread> ? kStreamingBytes : kSplitBytes - 1;
+
+/// A call on one tensor, and a call on two.
+template <Layout layout, class Executor, class A>
+ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& executor, const A& x) {
+    if constexpr (!is_refused<A>) {
         const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-        if (isa != 0 && try_to_rotate<layout>(isa, direction, positions, arguments...)) return;
-        check_and_rotate<layout>(direction, positions, executor, arguments...);
+        Accepted<typename A::In, typename A::Out> call;
+        if (isa == 0 || !accept<kMaxAcceptedBytes<Executor>>(x, layout, direction, positions, call))
+            return check_and_rotate<layout>(direction, positions, executor, x);
+        rotate_accepted<layout>(isa, direction, x.rows, call.slab);
+    }
+}
+template <Layout layout, class Executor, class Q, class K>
+ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& executor, const Q& q, const K& k) {
+    if constexpr (!is_refused<Q> && !is_refused<K>) {
+        constexpr Index most = kMaxAcceptedBytes<Executor>;
+        const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+        Accepted<typename Q::In, typename Q::Out> of_q;
+        Accepted<typename K::In, typename K::Out> of_k;
+        if (isa == 0) return check_and_rotate<layout>(direction, positions, executor, q, k);
+        if (&q.rows == &k.rows && accept_as_one<most>(q, k, layout, direction, positions, of_q))
+            return rotate_accepted<layout>(isa, direction, q.rows, of_q.slab);
+        if (!accept<most>(q, layout, direction, positions, of_q) ||
+            !accept<most>(k, layout, direction, positions, of_k) || !are_accepted_together<most>(of_q, of_k) ||
+            q.x.seq != k.x.seq)
+            return check_and_rotate<layout>(direction, positions, executor, q, k);
+        rotate_accepted<layout>(isa, direction, q.rows, of_q.slab);
+        rotate_accepted<layout>(isa, direction, k.rows, of_k.slab);
     }
 }
 

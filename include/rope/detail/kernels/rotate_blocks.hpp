@@ -176,15 +176,19 @@ ROPE_INLINE void rotate_two(const HalfSplitBlock<Vector<T>, T>& first, const Hal
     const VectorPair<T> cos = {first.cos_sin.a, second.cos_sin.a}, sin = {first.cos_sin.b, second.cos_sin.b};
     const VectorPair<T> a = VectorPair<T>::load(x), b = VectorPair<T>::load(x + distance);
     const Pair<VectorPair<T>> result = rotated(Pair<VectorPair<T>>{a, b}, Pair<VectorPair<T>>{cos, sin});
-    result.a.store(y);
-    result.b.store(y + distance);
+    result.a.first.store(y);
+    result.a.second.store(y + Vector<T>::kWidth);
+    result.b.first.store(y + distance);
+    result.b.second.store(y + distance + Vector<T>::kWidth);
 }
 template <class T, class In, class Out>
 ROPE_INLINE void rotate_two(const InterleavedBlock<T>& first, const InterleavedBlock<T>& second, const In* x, Out* y,
                             Index) noexcept {
     const VectorPair<T> cos = {first.cos_sin.a, second.cos_sin.a}, sin = {first.cos_sin.b, second.cos_sin.b};
     const VectorPair<T> v = VectorPair<T>::load(x);
-    fmaddsub(v, cos, v.swap_adjacent() * sin).store(y);
+    const VectorPair<T> result = fmaddsub(v, cos, v.swap_adjacent() * sin);
+    result.first.store(y);
+    result.second.store(y + Vector<T>::kWidth);
 }
 
 /// The block for given types. `wide` is false for heads with fewer pairs than the widest block has.

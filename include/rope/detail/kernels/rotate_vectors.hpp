@@ -43,11 +43,6 @@ struct ROPE_ABI VectorPair {
         in_registers(x, y);
         return {x, y};
     }
-    template <class P>
-    ROPE_INLINE void store(P* p) const noexcept {
-        first.store(p);
-        second.store(p + V::kWidth);
-    }
     ROPE_INLINE VectorPair swap_adjacent() const noexcept {
         V x = first.swap_adjacent(), y = second.swap_adjacent();
         in_registers(x, y);
