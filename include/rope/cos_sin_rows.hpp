@@ -11,6 +11,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// Where the row of a position lies. A row is one cosine and one sine per pair, each multiplied by the magnitude.
 template <class T>
@@ -28,8 +29,9 @@ struct RowSource {
 /// used.
 inline constexpr Index kMaxCombinedPairs = 1024;
 
-struct ROPE_ABI RowsAccess;
+struct RowsAccess;
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 /// The common base of all tables of cos and sin, as apply and the other operations see them. CosSinCache is the table
@@ -73,27 +75,29 @@ class CosSinRows {
 };
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// For the functions that rotate with these rows.
-struct ROPE_ABI RowsAccess {
+struct RowsAccess {
     template <class T>
-    ROPE_ABI static const RowSource<T>& source(const CosSinRows<T>& rows) noexcept {
+    static const RowSource<T>& source(const CosSinRows<T>& rows) noexcept {
         return rows.source_;
     }
     template <class T>
-    ROPE_ABI static Index count(const CosSinRows<T>& rows) noexcept {
+    static Index count(const CosSinRows<T>& rows) noexcept {
         return rows.count_;
     }
     template <class T>
-    ROPE_ABI static Index batch(const CosSinRows<T>& rows) noexcept {
+    static Index batch(const CosSinRows<T>& rows) noexcept {
         return rows.batch_;
     }
     template <class T>
-    ROPE_ABI static const char* name(const CosSinRows<T>& rows) noexcept {
+    static const char* name(const CosSinRows<T>& rows) noexcept {
         return rows.name_;
     }
 };
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -41,7 +41,7 @@ class Status {
     /// A refusal. In the sentence each "{}" stands for one of the pieces: text, an integer or a double. It is cut where
     /// the room of a Message ends.
     ROPE_ABI Status(StatusCode code, const detail::Message& message) noexcept : message_(message), code_(code) {}
-    ROPE_COLD Status(StatusCode code, const char* sentence, detail::Pieces pieces) noexcept
+    ROPE_ABI ROPE_COLD Status(StatusCode code, const char* sentence, detail::Pieces pieces) noexcept
         : message_(sentence, pieces), code_(code) {}
 
     ROPE_ABI bool ok() const noexcept { return code_ == StatusCode::ok; }

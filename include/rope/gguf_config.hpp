@@ -94,8 +94,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// for keys that this function does not know.
 ///
 /// Throws std::invalid_argument. Allocates.
-ROPE_COLD ModelConfig read_gguf_config(const GgufLookup& get, const GgufTensors& tensors = {},
-                                       std::optional<Layout> layout = std::nullopt) {
+ROPE_ABI ROPE_COLD ModelConfig read_gguf_config(const GgufLookup& get, const GgufTensors& tensors = {},
+                                                std::optional<Layout> layout = std::nullopt) {
     detail::Diagnostics diagnostics;
     if (layout) diagnostics.status = detail::check_layout(*layout);
     if (!get) diagnostics.fail("get is empty; it must be a function that finds a key.");

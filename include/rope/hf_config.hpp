@@ -39,7 +39,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///
 /// Throws std::invalid_argument, for text that is no JSON, too (a byte order mark, comments and keys that stand twice
 /// in an object are none), or that is larger than kMaxConfigBytes or nested deeper than kMaxConfigDepth. Allocates.
-ROPE_COLD ModelConfig read_hf_config(std::string_view json_text, std::optional<Layout> layout = std::nullopt) {
+ROPE_ABI ROPE_COLD ModelConfig read_hf_config(std::string_view json_text, std::optional<Layout> layout = std::nullopt) {
     detail::Diagnostics diagnostics;
     ModelConfig model = detail::read_hf_json(json_text, layout, diagnostics);
     return detail::finished(std::move(model), std::move(diagnostics));

@@ -31,7 +31,7 @@ class List : public std::vector<T, detail::Allocator<T>> {
     ROPE_ABI List& operator=(List&&) noexcept = default;
     /// Not inline: where g++ 12 inlines the destructor for a Config's schedule, it warns of members that are not in
     /// use.
-    ROPE_COLD ~List() {}
+    ROPE_ABI ROPE_COLD ~List() {}
     /// Copies the elements; so does the conversion to a std::vector.
     ROPE_ABI List(const std::vector<T>& list) : Base(list.begin(), list.end()) {}
     ROPE_ABI operator std::vector<T>() const { return std::vector<T>(this->begin(), this->end()); }

@@ -101,7 +101,7 @@ class Positions {
 
  private:
     // A call of its own: with it inlined, every kernel would have the eight integer types in it.
-    ROPE_NOINLINE Index listed_at(Index b, Index s, Index seq) const noexcept {
+    ROPE_ABI ROPE_NOINLINE Index listed_at(Index b, Index s, Index seq) const noexcept {
         return kind_ == Kind::start_per_entry ? (*this)[b] + s : (*this)[count_ == seq ? s : b * seq + s];
     }
 

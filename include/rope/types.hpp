@@ -16,6 +16,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 using Index = std::int64_t;
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// Whether an Index can be larger than any difference of pointers.
 inline constexpr bool kPointersAreShort = sizeof(std::ptrdiff_t) < sizeof(Index);
@@ -23,6 +24,7 @@ inline constexpr bool kPointersAreShort = sizeof(std::ptrdiff_t) < sizeof(Index)
 /// that the sum of two does not overflow. 2^62 - 1, or 2^31 - 1 where pointers have 32 bits.
 inline constexpr Index kMemoryBytes = kPointersAreShort ? PTRDIFF_MAX : INT64_MAX / 2;
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 /// Which two features of the rotated slice x[0 .. rotary_dim) form pair i, for i = 0 .. rotary_dim/2 - 1.

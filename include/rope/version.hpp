@@ -15,11 +15,11 @@
 // rope::apply and never see it.
 #define ROPE_VERSION_NAMESPACE v0_1
 
-// Every function that can be called, and the classes of namespace detail that have any, carry ROPE_ABI. Programs link
-// translation units that were compiled with different -m flags; an inline function or a template then becomes one weak
-// symbol with several bodies, and the linker may keep the one that the oldest machine cannot run. The tag makes the
-// instruction set (and the way errors leave a function) part of the symbol's name; the tag of a class is in the names
-// of all functions that compilers and the standard library make for it. tests/builds/linking looks for symbols without one.
+// Programs link translation units that were compiled with different -m flags; an inline function or a template then
+// becomes one weak symbol with several bodies, and the linker may keep the one that the oldest machine cannot run. So the
+// instruction set (and the way errors leave a function) is part of every name: what is in namespace detail lives in an
+// inline namespace of that name, but for the variables that all translation units share, and the functions outside carry
+// ROPE_ABI, a tag. tests/builds/linking looks for symbols with neither.
 //
 // Classes that a program can name carry none, or a function of the program's that takes one could not be called from a
 // translation unit with other flags. (schedule::Default carries one, so that the names of std::variant's functions are

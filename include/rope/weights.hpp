@@ -32,8 +32,10 @@ struct HeadRows {
 };
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 inline constexpr Index kMaxBytes = kPointersAreShort ? kMemoryBytes : Index(1) << 48;
 inline constexpr const char* kMaxBytesText = kPointersAreShort ? "2^31 - 1" : "2^48";
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 /// Rows of `columns` elements of type T (1 for a bias), one after the other, of heads as a model's Config has them. Not

@@ -46,9 +46,10 @@ template <class Number>
 ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept;
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 template <class T>
-ROPE_ABI inline Status check_wrapped(const CosSinView<T>& view, const HeadSlice& slice,
-                                     double attention_factor) noexcept;
+inline Status check_wrapped(const CosSinView<T>& view, const HeadSlice& slice, double attention_factor) noexcept;
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 /// Rows of cos and sin in the caller's memory, which apply and the other operations read in place: nothing is copied,

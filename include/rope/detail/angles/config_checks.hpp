@@ -16,13 +16,14 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 constexpr Index kMaxHeadDim = Index(1) << 20;
 
-ROPE_ABI inline Index rotary_dim(const Config& c) noexcept { return c.rotary_dim != 0 ? c.rotary_dim : c.head_dim; }
+inline Index rotary_dim(const Config& c) noexcept { return c.rotary_dim != 0 ? c.rotary_dim : c.head_dim; }
 
 /// The slice [rotary_offset, rotary_offset + rotary_dim) must lie in the head and hold whole pairs.
-ROPE_ABI inline Status check_slice(Index head_dim, Index rotary_dim, Index rotary_offset) noexcept {
+inline Status check_slice(Index head_dim, Index rotary_dim, Index rotary_offset) noexcept {
     if (head_dim < 1 || head_dim > kMaxHeadDim)
         return invalid("head_dim is {}; it must be from 1 to {}.", {head_dim, kMaxHeadDim});
     if (rotary_dim < 2 || rotary_dim % 2 != 0 || rotary_dim > head_dim)
@@ -38,7 +39,7 @@ ROPE_ABI inline Status check_slice(Index head_dim, Index rotary_dim, Index rotar
 }
 
 /// The same for `pairs` pairs, and sets the default of a slice: the head.
-ROPE_ABI inline Status check_slice(HeadSlice& slice, Index pairs) noexcept {
+inline Status check_slice(HeadSlice& slice, Index pairs) noexcept {
     if (slice.head_dim == 0) slice.head_dim = 2 * pairs;
     return check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset);
 }
@@ -54,18 +55,19 @@ ROPE_COLD Status check_log_scale(const Config& c) noexcept {
     return Status();
 }
 
-ROPE_ABI inline Status check_attention_factor(double m) noexcept {
+inline Status check_attention_factor(double m) noexcept {
     if (is_finite(m) && m >= 0x1p-32 && m <= 0x1p32) return Status();
     return invalid("attention_factor is {}; it must be from 2^-32 to 2^32.", {m});
 }
 
 /// A layout read from a file may be neither.
-ROPE_ABI inline Status check_layout(Layout layout) noexcept {
+inline Status check_layout(Layout layout) noexcept {
     if (layout == Layout::interleaved || layout == Layout::half_split) return Status();
     return invalid("layout is {}; it must be Layout::interleaved (0) or Layout::half_split (1).",
                    {static_cast<int>(layout)});
 }
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 ROPE_ABI inline Status check(const Config& config) noexcept {

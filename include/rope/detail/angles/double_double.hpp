@@ -11,23 +11,21 @@
 #include "../base/arithmetic.hpp"
 #include "../base/bits.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
-struct ROPE_ABI DoubleDouble {
+struct DoubleDouble {
     double hi = 0.0;
     double lo = 0.0;
 };
 
 /// a + b exactly, for |a| >= |b| or a = 0 (Dekker's fast two-sum).
-ROPE_ABI inline DoubleDouble quick_two_sum(double a, double b) noexcept {
+inline DoubleDouble quick_two_sum(double a, double b) noexcept {
     const double s = hide_from_optimizer(a + b);
     return {s, b - hide_from_optimizer(s - a)};
 }
 
 /// a + b exactly (Knuth's two-sum).
-ROPE_ABI inline DoubleDouble two_sum(double a, double b) noexcept {
+inline DoubleDouble two_sum(double a, double b) noexcept {
     const double s = hide_from_optimizer(a + b);
     const double from_b = hide_from_optimizer(s - a);
     const double from_a = hide_from_optimizer(s - from_b);
@@ -35,7 +33,7 @@ ROPE_ABI inline DoubleDouble two_sum(double a, double b) noexcept {
 }
 
 /// a * b exactly, for magnitudes below 2^996, by fma or by Dekker's product.
-ROPE_ABI inline DoubleDouble two_product(double a, double b) noexcept {
+inline DoubleDouble two_product(double a, double b) noexcept {
     const double p = hide_from_optimizer(a * b);
 #if ROPE_HAS_FMA
     return {p, std::fma(a, b, -p)};
@@ -54,24 +52,24 @@ ROPE_ABI inline DoubleDouble two_product(double a, double b) noexcept {
 #endif
 }
 
-ROPE_ABI inline DoubleDouble operator-(DoubleDouble a) noexcept { return {-a.hi, -a.lo}; }
+inline DoubleDouble operator-(DoubleDouble a) noexcept { return {-a.hi, -a.lo}; }
 
-ROPE_ABI inline DoubleDouble operator+(DoubleDouble a, DoubleDouble b) noexcept {
+inline DoubleDouble operator+(DoubleDouble a, DoubleDouble b) noexcept {
     const DoubleDouble s = two_sum(a.hi, b.hi);
     const DoubleDouble t = two_sum(a.lo, b.lo);
     const DoubleDouble u = quick_two_sum(s.hi, hide_from_optimizer(s.lo + t.hi));
     return quick_two_sum(u.hi, hide_from_optimizer(u.lo + t.lo));
 }
 
-ROPE_ABI inline DoubleDouble operator-(DoubleDouble a, DoubleDouble b) noexcept { return a + -b; }
+inline DoubleDouble operator-(DoubleDouble a, DoubleDouble b) noexcept { return a + -b; }
 
-ROPE_ABI inline DoubleDouble operator*(DoubleDouble a, DoubleDouble b) noexcept {
+inline DoubleDouble operator*(DoubleDouble a, DoubleDouble b) noexcept {
     const DoubleDouble p = two_product(a.hi, b.hi);
     const double cross = hide_from_optimizer(hide_from_optimizer(a.hi * b.lo) + hide_from_optimizer(a.lo * b.hi));
     return quick_two_sum(p.hi, hide_from_optimizer(p.lo + cross));
 }
 
-ROPE_ABI inline DoubleDouble operator/(DoubleDouble a, DoubleDouble b) noexcept {
+inline DoubleDouble operator/(DoubleDouble a, DoubleDouble b) noexcept {
     const double q1 = hide_from_optimizer(a.hi / b.hi);
     const DoubleDouble r1 = a - DoubleDouble{q1, 0.0} * b;
     const double q2 = hide_from_optimizer(r1.hi / b.hi);
@@ -115,7 +113,7 @@ inline constexpr int kFactorials = static_cast<int>(sizeof(kInverseFactorial) / 
 
 /// The sum of power^(n / step) / n! over n = first, first + step, ... below 28, by Horner's scheme. The series of exp,
 /// cos and sin differ only in `first`, `step` and the sign of `power`.
-ROPE_ABI inline DoubleDouble factorial_series(DoubleDouble power, int first, int step) noexcept {
+inline DoubleDouble factorial_series(DoubleDouble power, int first, int step) noexcept {
     int n = first + (kFactorials - 1 - first) / step * step;
     DoubleDouble sum = kInverseFactorial[n];
     for (n -= step; n >= first; n -= step) sum = sum * power + kInverseFactorial[n];
@@ -126,7 +124,7 @@ inline constexpr DoubleDouble kLn2 = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-5
 inline constexpr DoubleDouble kTwoPi = {0x1.921fb54442d18p+2, 0x1.1a62633145c07p-52};
 
 /// e^x, relative error below 2^-95 for -670 <= x <= 709. Below, hi + lo becomes subnormal, then zero; above, infinity.
-ROPE_ABI inline DoubleDouble exp(DoubleDouble x) noexcept {
+inline DoubleDouble exp(DoubleDouble x) noexcept {
     if (x.hi > 709.0) return {HUGE_VAL, 0.0};
     if (x.hi < -745.0) return {0.0, 0.0};
     const double k = std::nearbyint(x.hi / kLn2.hi);
@@ -137,7 +135,7 @@ ROPE_ABI inline DoubleDouble exp(DoubleDouble x) noexcept {
 }
 
 /// The natural logarithm of a finite x > 0, by one Newton step from the double value.
-ROPE_ABI inline DoubleDouble log(DoubleDouble x) noexcept {
+inline DoubleDouble log(DoubleDouble x) noexcept {
     int n = 0;
     const double m = std::frexp(x.hi, &n);  // in [0.5, 1): e^-y below stays in range
     const DoubleDouble mantissa = {m, std::ldexp(x.lo, -n)};
@@ -149,12 +147,10 @@ ROPE_ABI inline DoubleDouble log(DoubleDouble x) noexcept {
 }
 
 /// base^exponent for base > 0. 1^e is exactly 1, and so is b^0.
-ROPE_ABI inline DoubleDouble pow(DoubleDouble base, DoubleDouble exponent) noexcept {
-    return exp(exponent * log(base));
-}
+inline DoubleDouble pow(DoubleDouble base, DoubleDouble exponent) noexcept { return exp(exponent * log(base)); }
 
 /// hi + lo rounded once to float, to nearest even. float(hi) alone would round twice.
-ROPE_ABI inline float round_to_float(DoubleDouble x) noexcept {
+inline float round_to_float(DoubleDouble x) noexcept {
     // Rounds to odd first: if lo is not zero, an even hi moves one step towards lo. No odd 53-bit number is a tie
     // between two floats, so the second rounding sees on which side the sum lies.
     std::uint64_t bits = bit_cast<std::uint64_t>(x.hi);
@@ -165,6 +161,4 @@ ROPE_ABI inline float round_to_float(DoubleDouble x) noexcept {
     return static_cast<float>(bit_cast<double>(bits));
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -21,10 +21,11 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 constexpr double kMaxInvFreq = 4294967296.0;  // 2^32 radians: hundreds of millions of revolutions per position
 
-ROPE_ABI inline Status check_inv_freq(const char* name, const double* values, std::size_t count) noexcept {
+inline Status check_inv_freq(const char* name, const double* values, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i)
         if (!is_finite(values[i]) || std::fabs(values[i]) > kMaxInvFreq)
             return invalid(
@@ -32,13 +33,14 @@ ROPE_ABI inline Status check_inv_freq(const char* name, const double* values, st
                 {name, i, values[i]});
     return Status();
 }
-ROPE_ABI inline Status check_growth(const char* name, const List<double>& values) noexcept {
+inline Status check_growth(const char* name, const List<double>& values) noexcept {
     for (std::size_t i = 0; i < values.size(); ++i)
         if (!is_finite(values[i]) || std::fabs(values[i]) > 1.0)
             return invalid("{}[{}] is {}; it must be from -1 to 1.", {name, i, values[i]});
     return Status();
 }
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 ROPE_ABI inline Status check(const Frequencies& f) noexcept {
@@ -71,19 +73,20 @@ ROPE_ABI inline Status check(const Frequencies& f) noexcept {
 }
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
-ROPE_ABI inline Status check_seq_len(Index seq_len) noexcept {
+inline Status check_seq_len(Index seq_len) noexcept {
     if (seq_len >= 0 && seq_len <= kMaxLength) return Status();
     return invalid("seq_len is {}; it must be from 0 to 2^40.", {seq_len});
 }
 
 /// The longest sequence that frequencies(config, seq_len) are for.
-ROPE_ABI inline Index longest_sequence(const Config& config, Index seq_len) noexcept {
+inline Index longest_sequence(const Config& config, Index seq_len) noexcept {
     return longest_sequence(config.schedule, seq_len);
 }
 
 /// Makes the frequencies of a Config, or says why there are none, or that no table can be made of them.
-ROPE_ABI inline Status make_frequencies(const Config& config, Index seq_len, Frequencies& result) {
+inline Status make_frequencies(const Config& config, Index seq_len, Frequencies& result) {
     if (const Status s = check(config); !s.ok()) return s;
     if (const Status s = check_seq_len(seq_len); !s.ok()) return s;
     const Scheduled made = detail::visit(MakeSchedule{rotary_dim(config), config.base, seq_len}, config.schedule);
@@ -109,6 +112,7 @@ ROPE_ABI inline Status make_frequencies(const Config& config, Index seq_len, Fre
     return check(result);
 }
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 ROPE_ABI inline Frequencies frequencies(const Config& config, Index seq_len) {

@@ -8,25 +8,23 @@
 #include "../base/bits.hpp"
 #include "double_double.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// (hi * 2^64 + lo) / 2^128 of a revolution. Negative angles are the two's complement.
-struct ROPE_ABI Phase {
+struct Phase {
     std::uint64_t hi = 0;
     std::uint64_t lo = 0;
 };
 
-ROPE_ABI inline Phase operator+(Phase a, Phase b) noexcept {
+inline Phase operator+(Phase a, Phase b) noexcept {
     const std::uint64_t lo = a.lo + b.lo;
     return {a.hi + b.hi + (lo < a.lo ? 1 : 0), lo};
 }
 
-ROPE_ABI inline Phase operator-(Phase a) noexcept { return {~a.hi + (a.lo == 0 ? 1 : 0), ~a.lo + 1}; }
+inline Phase operator-(Phase a) noexcept { return {~a.hi + (a.lo == 0 ? 1 : 0), ~a.lo + 1}; }
 
 /// The full product of two 64-bit numbers, from 32-bit halves: no compiler extension.
-ROPE_ABI inline Phase wide_product(std::uint64_t a, std::uint64_t b) noexcept {
+inline Phase wide_product(std::uint64_t a, std::uint64_t b) noexcept {
     const std::uint64_t mask = 0xffffffffu;
     const std::uint64_t low = (a & mask) * (b & mask);
     const std::uint64_t cross1 = (a >> 32) * (b & mask) + (low >> 32);
@@ -35,7 +33,7 @@ ROPE_ABI inline Phase wide_product(std::uint64_t a, std::uint64_t b) noexcept {
 }
 
 /// The angle of `count` steps, modulo one revolution.
-ROPE_ABI inline Phase operator*(Phase step, std::int64_t count) noexcept {
+inline Phase operator*(Phase step, std::int64_t count) noexcept {
     const std::uint64_t n = count < 0 ? 0 - static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
     Phase product = wide_product(step.lo, n);
     product.hi += step.hi * n;
@@ -44,7 +42,7 @@ ROPE_ABI inline Phase operator*(Phase step, std::int64_t count) noexcept {
 
 /// radians / (2 pi), modulo one revolution, for |radians| < 2^96. Error below 2^-127 of a revolution: Payne-Hanek
 /// reduction multiplies the double, taken as exact, by 320 bits of 1/(2 pi).
-ROPE_ABI inline Phase phase_from_radians(double radians) noexcept {
+inline Phase phase_from_radians(double radians) noexcept {
     const std::uint64_t bits = bit_cast<std::uint64_t>(radians);
     const int biased = static_cast<int>(bits >> 52 & 0x7ff);
     if (biased == 0) return {};  // zero, or a subnormal: below 2^-1022 of a radian
@@ -71,19 +69,19 @@ ROPE_ABI inline Phase phase_from_radians(double radians) noexcept {
 }
 
 /// The phase per position of a frequency of hi + lo radians per position.
-ROPE_ABI inline Phase phase_from_radians(DoubleDouble radians) noexcept {
+inline Phase phase_from_radians(DoubleDouble radians) noexcept {
     return phase_from_radians(radians.hi) + phase_from_radians(radians.lo);
 }
 
 /// cos and sin of one angle. T is double or DoubleDouble.
 template <class T>
-struct ROPE_ABI CosSin {
+struct CosSin {
     T cos;
     T sin;
 };
 
 /// cos and sin of an angle, absolute error below 2^-100.
-ROPE_ABI inline CosSin<DoubleDouble> cos_sin(Phase angle) noexcept {
+inline CosSin<DoubleDouble> cos_sin(Phase angle) noexcept {
     // The nearest quarter of a revolution, and the signed rest in [-1/8, 1/8] of a revolution.
     const std::uint64_t quarter = (angle.hi + (std::uint64_t(1) << 61)) >> 62;
     Phase rest = angle;
@@ -112,10 +110,8 @@ ROPE_ABI inline CosSin<DoubleDouble> cos_sin(Phase angle) noexcept {
 }
 
 /// Angle addition: cos and sin of the sum of two angles.
-ROPE_ABI inline CosSin<DoubleDouble> operator*(CosSin<DoubleDouble> a, CosSin<DoubleDouble> b) noexcept {
+inline CosSin<DoubleDouble> operator*(CosSin<DoubleDouble> a, CosSin<DoubleDouble> b) noexcept {
     return {a.cos * b.cos - a.sin * b.sin, a.sin * b.cos + a.cos * b.sin};
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

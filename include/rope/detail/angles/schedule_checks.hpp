@@ -27,6 +27,7 @@ ROPE_ABI inline const char* schedule_name(const Schedule& s) noexcept {
 }
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// Bounds within which all schedules have finite frequencies and magnitudes.
 inline constexpr double kMaxFactor = 0x1p32;
@@ -60,7 +61,7 @@ ROPE_COLD Status check_numbers(const char* name, const List<double>& values) noe
 }
 
 /// Runs the checks of one schedule and keeps the first error.
-class ROPE_ABI FirstError {
+class FirstError {
  public:
     ROPE_COLD FirstError& factor(const char* name, double value) noexcept {
         return status_.ok() ? set(check_factor(name, value)) : *this;
@@ -99,13 +100,13 @@ class ROPE_ABI FirstError {
 
 /// Whether a schedule's factor is the ratio of its two lengths.
 template <class S>
-ROPE_ABI inline bool uses_lengths(const S& s) noexcept {
+inline bool uses_lengths(const S& s) noexcept {
     return !s.factor || s.factor_source == schedule::FactorSource::lengths;
 }
 
 /// Calls f with the alternative that s holds. Replaces std::visit, which costs g++ 5 ms more per use.
 template <class F>
-ROPE_ABI inline auto visit(const F& f, const Schedule& s) {
+inline auto visit(const F& f, const Schedule& s) {
     static_assert(std::variant_size_v<Schedule::variant> == 11);
     switch (s.index()) {
         case 1: return f(*std::get_if<1>(&s));
@@ -123,7 +124,7 @@ ROPE_ABI inline auto visit(const F& f, const Schedule& s) {
 }
 
 /// One overload per schedule. `d` is rotary_dim.
-struct ROPE_ABI CheckSchedule {
+struct CheckSchedule {
     Index d;
     double base;
 
@@ -241,6 +242,7 @@ ROPE_COLD Index longest_sequence(const Schedule& s, Index seq_len) noexcept {
     return std::numeric_limits<Index>::max();
 }
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

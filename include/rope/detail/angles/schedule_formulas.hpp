@@ -12,63 +12,61 @@
 #include "double_double.hpp"
 #include "schedule_checks.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// The result of a schedule: frequencies, their common magnitude, and, for xPos, the logarithm of each pair's growth
 /// per position.
-struct ROPE_ABI Scheduled {
+struct Scheduled {
     std::vector<DoubleDouble> inv_freq;
     DoubleDouble attention_factor = {1.0, 0.0};
     std::vector<DoubleDouble> log_growth = {};
     double centre = 0.0;
 };
 
-ROPE_ABI inline DoubleDouble exact(double x) noexcept { return {x, 0.0}; }
-ROPE_ABI inline DoubleDouble exact(Index x) noexcept {  // beyond 2^53, the nearest double
+inline DoubleDouble exact(double x) noexcept { return {x, 0.0}; }
+inline DoubleDouble exact(Index x) noexcept {  // beyond 2^53, the nearest double
     return {static_cast<double>(x), 0.0};
 }
 
 /// The factor f: given, or the ratio of the lengths.
 template <class S>
-ROPE_ABI inline DoubleDouble factor_of(const S& s) noexcept {
+inline DoubleDouble factor_of(const S& s) noexcept {
     if (!uses_lengths(s)) return exact(*s.factor);
     return exact(s.max_position_embeddings) / exact(s.original_max_position_embeddings);
 }
 
 /// One overload per schedule, which must have passed its check. `d` is rotary_dim.
-struct ROPE_ABI MakeSchedule {
+struct MakeSchedule {
     Index d;
     double base;
     Index seq_len;
 
     /// e^(-2i/n * log_base) for i = 0 .. n/2 - 1
-    ROPE_ABI static std::vector<DoubleDouble> powers(DoubleDouble log_base, Index n) {
+    static std::vector<DoubleDouble> powers(DoubleDouble log_base, Index n) {
         std::vector<DoubleDouble> w(static_cast<std::size_t>(n / 2));
         for (std::size_t i = 0; i < w.size(); ++i) w[i] = exp(exact(-static_cast<double>(i)) / exact(n / 2) * log_base);
         return w;
     }
-    ROPE_ABI std::vector<DoubleDouble> powers() const { return powers(log(exact(base)), d); }
+    std::vector<DoubleDouble> powers() const { return powers(log(exact(base)), d); }
     /// The powers of base * factor^(d / (d - 2)), as NTK scaling has it.
-    ROPE_ABI std::vector<DoubleDouble> powers_with_base_times(DoubleDouble factor) const {
+    std::vector<DoubleDouble> powers_with_base_times(DoubleDouble factor) const {
         return powers(log(exact(base)) + exact(d) / exact(d - 2) * log(factor), d);
     }
-    ROPE_ABI std::vector<DoubleDouble> powers_divided_by(const List<double>& divisors) const {
+    std::vector<DoubleDouble> powers_divided_by(const List<double>& divisors) const {
         std::vector<DoubleDouble> w = powers();
         for (std::size_t i = 0; i < w.size(); ++i) w[i] = w[i] / exact(divisors[i]);
         return w;
     }
 
-    ROPE_ABI Scheduled operator()(const schedule::Default&) const { return {powers()}; }
-    ROPE_ABI Scheduled operator()(const schedule::Ntk& s) const { return {powers_with_base_times(exact(s.factor))}; }
-    ROPE_ABI Scheduled operator()(const schedule::DynamicNtk& s) const {
+    Scheduled operator()(const schedule::Default&) const { return {powers()}; }
+    Scheduled operator()(const schedule::Ntk& s) const { return {powers_with_base_times(exact(s.factor))}; }
+    Scheduled operator()(const schedule::DynamicNtk& s) const {
         // factor * L / max - (factor - 1), and exactly 1 for L = max
         const Index beyond = longest_sequence(s, seq_len) - s.max_position_embeddings;
         const DoubleDouble growth = exact(s.factor) * (exact(beyond) / exact(s.max_position_embeddings));
         return {powers_with_base_times(exact(1.0) + growth)};
     }
-    ROPE_ABI Scheduled operator()(const schedule::Llama3& s) const {
+    Scheduled operator()(const schedule::Llama3& s) const {
         Scheduled result = {powers()};
         const DoubleDouble original = exact(s.original_max_position_embeddings);
         const DoubleDouble low = exact(s.low_freq_factor), high = exact(s.high_freq_factor);
@@ -86,7 +84,7 @@ struct ROPE_ABI MakeSchedule {
         }
         return result;
     }
-    ROPE_ABI Scheduled operator()(const schedule::LongRope& s) const {
+    Scheduled operator()(const schedule::LongRope& s) const {
         const bool is_long = seq_len > s.original_max_position_embeddings;
         const std::optional<double>& own = is_long ? s.long_mscale : s.short_mscale;
         Scheduled result = {powers_divided_by(is_long ? s.long_factor : s.short_factor)};
@@ -98,7 +96,7 @@ struct ROPE_ABI MakeSchedule {
         }
         return result;
     }
-    ROPE_ABI Scheduled operator()(const schedule::Proportional& s) const {
+    Scheduled operator()(const schedule::Proportional& s) const {
         Scheduled result = {powers()};
         const double rotated = std::floor(s.partial_rotary_factor * static_cast<double>(d) / 2.0);
         for (std::size_t i = 0; i < result.inv_freq.size(); ++i)
@@ -106,14 +104,14 @@ struct ROPE_ABI MakeSchedule {
                 static_cast<double>(i) < rotated ? result.inv_freq[i] / exact(s.factor) : DoubleDouble();
         return result;
     }
-    ROPE_ABI Scheduled operator()(const schedule::Axial& s) const {
+    Scheduled operator()(const schedule::Axial& s) const {
         const std::vector<DoubleDouble> axis = powers(log(exact(base)), d / s.axes);
         Scheduled result;
         for (Index i = 0; i < s.axes; ++i)
             for (const DoubleDouble& w : axis) result.inv_freq.push_back(w);
         return result;
     }
-    ROPE_ABI Scheduled operator()(const schedule::Xpos& s) const {
+    Scheduled operator()(const schedule::Xpos& s) const {
         Scheduled result = {powers()};
         result.centre = s.centre;
         const double side = s.side == schedule::Xpos::Side::query ? 1.0 : -1.0;
@@ -124,43 +122,43 @@ struct ROPE_ABI MakeSchedule {
         }
         return result;
     }
-    ROPE_ABI Scheduled operator()(const schedule::FreqFactors& s) const { return {powers_divided_by(s.freq_factors)}; }
-    ROPE_ABI Scheduled operator()(const schedule::Custom& s) const {
+    Scheduled operator()(const schedule::FreqFactors& s) const { return {powers_divided_by(s.freq_factors)}; }
+    Scheduled operator()(const schedule::Custom& s) const {
         Scheduled result;
         for (std::size_t i = 0; i < s.inv_freq.size(); ++i)
             result.inv_freq.push_back(two_sum(s.inv_freq[i], s.inv_freq_low.empty() ? 0.0 : s.inv_freq_low[i]));
         return result;
     }
-    ROPE_ABI Scheduled operator()(const schedule::Yarn& s) const;
+    Scheduled operator()(const schedule::Yarn& s) const;
 
  private:
     /// The fractional index of the pair that makes r revolutions within the original context.
-    ROPE_ABI DoubleDouble corr(const schedule::Yarn& s, double r) const noexcept {
+    DoubleDouble corr(const schedule::Yarn& s, double r) const noexcept {
         const DoubleDouble revolutions = exact(s.original_max_position_embeddings) / (kTwoPi * exact(r));
         return exact(d) * log(revolutions) / (exact(2.0) * log(exact(base)));
     }
 };
 
 /// The largest whole number that is not above x.
-ROPE_ABI inline DoubleDouble floor(DoubleDouble x) noexcept {
+inline DoubleDouble floor(DoubleDouble x) noexcept {
     const double hi = std::floor(x.hi);
     return hi == x.hi ? quick_two_sum(hi, std::floor(x.lo)) : exact(hi);
 }
 
 /// g(k) = log_coefficient * k * ln f + 1 for f > 1, else 1.
-ROPE_ABI inline DoubleDouble yarn_magnitude(const schedule::Yarn& s, DoubleDouble f, double k) noexcept {
+inline DoubleDouble yarn_magnitude(const schedule::Yarn& s, DoubleDouble f, double k) noexcept {
     if (f.hi <= 1.0) return exact(1.0);
     return exact(s.log_coefficient) * exact(k) * log(f) + exact(1.0);
 }
 
 /// DeepSeek's factor of the softmax scale, outside the rotation: g(mscale_all_dim)^2.
-ROPE_ABI inline double yarn_softmax_factor(const schedule::Yarn& s) noexcept {
+inline double yarn_softmax_factor(const schedule::Yarn& s) noexcept {
     const DoubleDouble g = yarn_magnitude(s, factor_of(s), s.mscale_all_dim.value_or(0.0));
     return (g * g).hi;
 }
 
 /// See schedule::YarnMagnitude.
-ROPE_ABI inline DoubleDouble yarn_attention_factor(const schedule::Yarn& s, DoubleDouble f) noexcept {
+inline DoubleDouble yarn_attention_factor(const schedule::Yarn& s, DoubleDouble f) noexcept {
     DoubleDouble m = exact(1.0);
     if (s.attention_factor) {
         m = exact(*s.attention_factor);
@@ -174,7 +172,7 @@ ROPE_ABI inline DoubleDouble yarn_attention_factor(const schedule::Yarn& s, Doub
     return m * exact(s.attn_factor);
 }
 
-ROPE_ABI inline Scheduled MakeSchedule::operator()(const schedule::Yarn& s) const {
+inline Scheduled MakeSchedule::operator()(const schedule::Yarn& s) const {
     Scheduled result = {powers()};
     const DoubleDouble f = factor_of(s);
     DoubleDouble low = corr(s, s.beta_fast), high = corr(s, s.beta_slow);
@@ -197,6 +195,4 @@ ROPE_ABI inline Scheduled MakeSchedule::operator()(const schedule::Yarn& s) cons
     return result;
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

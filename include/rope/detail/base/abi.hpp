@@ -18,6 +18,26 @@
 #    define ROPE_ABI_ERRORS "_noexcept"
 #endif
 
+// The inline namespace of everything in rope::detail that translation units for different machines must not share, and
+// the first and last line of a file that has nothing else.
+#if ROPE_EXCEPTIONS
+#    define ROPE_DETAIL_NAMESPACE ROPE_MACHINE
+#else
+#    define ROPE_PASTE_(a, b) a##b
+#    define ROPE_PASTE(a, b) ROPE_PASTE_(a, b)
+#    define ROPE_DETAIL_NAMESPACE ROPE_PASTE(ROPE_MACHINE, _noexcept)
+#endif
+#define ROPE_DETAIL_BEGIN                     \
+    namespace rope {                          \
+    inline namespace ROPE_VERSION_NAMESPACE { \
+    namespace detail {                        \
+    inline namespace ROPE_DETAIL_NAMESPACE {
+#define ROPE_DETAIL_END \
+    }                   \
+    }                   \
+    }                   \
+    }
+
 #define ROPE_STRING_(x) #x
 #define ROPE_STRING(x) ROPE_STRING_(x)
 #define ROPE_CROSSES(Class)                                \
@@ -37,12 +57,12 @@
 #    define ROPE_ABI [[gnu::abi_tag(ROPE_STRING(ROPE_MACHINE) ROPE_ABI_ERRORS)]]
 #    define ROPE_VISIBLE [[gnu::visibility("default")]]
 #    define ROPE_INLINE [[gnu::always_inline]] inline
-#    define ROPE_NOINLINE ROPE_ABI [[gnu::noinline]] inline
-#    define ROPE_COLD ROPE_ABI [[gnu::noinline]] [[gnu::cold]] inline
+#    define ROPE_NOINLINE [[gnu::noinline]] inline
+#    define ROPE_COLD [[gnu::noinline]] [[gnu::cold]] inline
 #    if defined(__clang__) && __has_attribute(force_align_arg_pointer)
-#        define ROPE_KERNEL ROPE_ABI [[gnu::aligned(64)]] [[gnu::force_align_arg_pointer]]
+#        define ROPE_KERNEL [[gnu::aligned(64)]] [[gnu::force_align_arg_pointer]]
 #    else
-#        define ROPE_KERNEL ROPE_ABI [[gnu::aligned(64)]]
+#        define ROPE_KERNEL [[gnu::aligned(64)]]
 #    endif
 #else
 #    define ROPE_ABI

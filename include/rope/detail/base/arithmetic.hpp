@@ -59,13 +59,11 @@
 #    define ROPE_WIDE_VECTORS_ON_STACK 1
 #endif
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// Returns x, and hides from the compiler how it was computed. -ffast-math simplifies error-free transformations such
 /// as (a + b) - a - b to zero; with every rounded intermediate hidden there is nothing to simplify.
-ROPE_ABI inline double hide_from_optimizer(double x) noexcept {
+inline double hide_from_optimizer(double x) noexcept {
 #if defined(__GNUC__) && defined(__SSE2__)
     __asm__("" : "+x"(x));
     return x;
@@ -80,10 +78,10 @@ ROPE_ABI inline double hide_from_optimizer(double x) noexcept {
 
 /// a / b and a * b, each rounded to the nearest float. A double has enough bits to decide that rounding;
 /// hide_from_optimizer keeps -ffast-math from computing in float, by a reciprocal.
-ROPE_ABI inline float nearest_quotient(float a, float b) noexcept {
+inline float nearest_quotient(float a, float b) noexcept {
     return static_cast<float>(hide_from_optimizer(static_cast<double>(a) / static_cast<double>(b)));
 }
-ROPE_ABI inline float nearest_product(float a, float b) noexcept {
+inline float nearest_product(float a, float b) noexcept {
     return static_cast<float>(hide_from_optimizer(static_cast<double>(a) * static_cast<double>(b)));
 }
 
@@ -106,12 +104,10 @@ ROPE_INLINE void compiler_fence() noexcept {
 // ---- 16-bit elements, without branches so that loops over them vectorise ----
 
 /// Exact.
-ROPE_ABI inline float float_from(bfloat16 x) noexcept {
-    return bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
-}
+inline float float_from(bfloat16 x) noexcept { return bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
 
 /// Exact. One exact subtraction of normal floats makes subnormal halves, so flush-to-zero does not lose them.
-ROPE_ABI inline float float_from(half x) noexcept {
+inline float float_from(half x) noexcept {
     const std::uint32_t magnitude = (std::uint32_t(x.bits) & 0x7fffu) << 13;
     const std::uint32_t exponent = magnitude & 0x0f800000u;
     const std::uint32_t normal = magnitude + (112u << 23) + (exponent == 0x0f800000u ? 112u << 23 : 0u);
@@ -121,7 +117,7 @@ ROPE_ABI inline float float_from(half x) noexcept {
 }
 
 /// Nearest, ties to even; overflow to infinity; NaN stays NaN, quiet, with its sign and upper payload.
-ROPE_ABI inline bfloat16 bfloat16_from(float x) noexcept {
+inline bfloat16 bfloat16_from(float x) noexcept {
     const std::uint32_t bits = bit_cast<std::uint32_t>(x);
     const std::uint32_t nearest = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
     const std::uint32_t quiet = bits >> 16 | 0x40u;
@@ -130,7 +126,7 @@ ROPE_ABI inline bfloat16 bfloat16_from(float x) noexcept {
 }
 
 /// Nearest, ties to even; from 65520 on infinity; NaN stays NaN, quiet, with its sign and upper payload.
-ROPE_ABI inline half half_from(float x) noexcept {
+inline half half_from(float x) noexcept {
     const std::uint32_t bits = bit_cast<std::uint32_t>(x);
     const std::uint32_t magnitude = bits & 0x7fffffffu;
     // Normal halves: drop 13 bits, nearest even, and move the exponent's bias. A carry may reach infinity.
@@ -150,8 +146,8 @@ ROPE_ABI inline half half_from(float x) noexcept {
 // double have exactly that type.
 
 template <class Compute, class Storage>
-struct ROPE_ABI Element {
-    ROPE_ABI static Compute load(const Storage* p) noexcept {
+struct Element {
+    static Compute load(const Storage* p) noexcept {
         if constexpr (std::is_same_v<Compute, Storage>) {
             return *p;
         } else {
@@ -160,7 +156,7 @@ struct ROPE_ABI Element {
             return float_from(x);
         }
     }
-    ROPE_ABI static void store(Storage* p, Compute value) noexcept {
+    static void store(Storage* p, Compute value) noexcept {
         if constexpr (std::is_same_v<Compute, Storage>) {
             *p = value;
         } else if constexpr (std::is_same_v<Storage, half>) {
@@ -174,6 +170,4 @@ struct ROPE_ABI Element {
     }
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

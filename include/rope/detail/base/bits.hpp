@@ -7,12 +7,10 @@
 
 #include "../../version.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 template <class To, class From>
-ROPE_ABI inline To bit_cast(const From& from) noexcept {
+inline To bit_cast(const From& from) noexcept {
     static_assert(sizeof(To) == sizeof(From), "bit_cast needs types of one size");
     To to;
     std::memcpy(&to, &from, sizeof(To));
@@ -20,11 +18,9 @@ ROPE_ABI inline To bit_cast(const From& from) noexcept {
 }
 
 /// Neither infinite nor NaN. std::isfinite is the constant `true` under -ffast-math; this is not.
-ROPE_ABI inline bool is_finite(double x) noexcept { return (bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) != 0x7ff; }
+inline bool is_finite(double x) noexcept { return (bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) != 0x7ff; }
 
 /// Finite and above zero.
-ROPE_ABI inline bool is_positive(double x) noexcept { return is_finite(x) && x > 0.0; }
+inline bool is_positive(double x) noexcept { return is_finite(x) && x > 0.0; }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

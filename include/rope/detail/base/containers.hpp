@@ -20,9 +20,7 @@
 #    endif
 #endif
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// T without reference and const (std::remove_cvref_t of C++20).
 template <class T>
@@ -32,16 +30,16 @@ using Plain = std::remove_cv_t<std::remove_reference_t<T>>;
 template <class>
 inline constexpr bool never = false;
 
-/// std::allocator under a name with ROPE_ABI in it, which is then in the names of a vector's functions, too.
+/// std::allocator under a name with in it, which is then in the names of a vector's functions, too.
 template <class T>
-struct ROPE_ABI Allocator : std::allocator<T> {
+struct Allocator : std::allocator<T> {
     template <class U>
-    struct ROPE_ABI rebind {  // std's would lead back to std::allocator
+    struct rebind {  // std's would lead back to std::allocator
         using other = Allocator<U>;
     };
     Allocator() = default;
     template <class U>
-    ROPE_ABI Allocator(const Allocator<U>&) noexcept {}
+    Allocator(const Allocator<U>&) noexcept {}
 };
 
 /// The element type of a contiguous container, const where a C gives no write access; void for other types. Contiguous
@@ -72,7 +70,7 @@ template <class C>
 struct HasInnerStride<C, std::void_t<decltype(std::declval<const C&>().innerStride())>> : std::true_type {};
 
 template <class C>
-ROPE_ABI constexpr Index inner_stride(const C& c) noexcept {
+constexpr Index inner_stride(const C& c) noexcept {
     if constexpr (HasInnerStride<C>::value) return static_cast<Index>(c.innerStride());
     return 1;
 }
@@ -84,6 +82,4 @@ inline constexpr bool is_span = false;
 template <class C>
 inline constexpr bool is_span<C, std::void_t<typename C::element_type>> = std::is_trivially_copyable_v<C>;
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -7,12 +7,10 @@
 
 #include "bits.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// A natural number of at most 1216 bits. A double's numerator and denominator, times 10, have some 1140.
-class ROPE_ABI BigNatural {
+class BigNatural {
  public:
     ROPE_COLD void add(std::uint64_t x) noexcept {
         for (int i = 0; i < kWords; ++i, x >>= 32) {
@@ -60,7 +58,7 @@ class ROPE_ABI BigNatural {
 };
 
 /// 0.d1 d2 d3 ... * 10^point. The last digit is not 0.
-struct ROPE_ABI Digits {
+struct Digits {
     char digit[24];  // '0' to '9'
     int count, point;
 };
@@ -167,6 +165,4 @@ ROPE_COLD void write_number(double x, int most, char* to) noexcept {
     *to = '\0';
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -4,14 +4,12 @@
 
 #include "../../types.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// Runs all work on the calling thread.
-struct ROPE_ABI CallingThread {
+struct CallingThread {
     template <class F>
-    ROPE_ABI void operator()(Index count, F&& f) const {
+    void operator()(Index count, F&& f) const {
         f(Index(0), count);
     }
 };
@@ -19,6 +17,4 @@ struct ROPE_ABI CallingThread {
 /// Smaller calls end before another thread has begun.
 inline constexpr Index kSplitBytes = Index(1) << 20;
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -10,12 +10,10 @@
 #include "bits.hpp"
 #include "digits.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// A piece of a sentence: text or a number.
-struct ROPE_ABI Piece {
+struct Piece {
     enum class Kind : unsigned char { text, whole, natural, real };
     Kind kind;
     union {
@@ -25,10 +23,10 @@ struct ROPE_ABI Piece {
         double real;
     };
 
-    ROPE_ABI Piece(const char* x) noexcept : kind(Kind::text), text(x) {}  // NOLINT(google-explicit-constructor)
-    ROPE_ABI Piece(double x) noexcept : kind(Kind::real), real(x) {}       // NOLINT(google-explicit-constructor)
+    Piece(const char* x) noexcept : kind(Kind::text), text(x) {}  // NOLINT(google-explicit-constructor)
+    Piece(double x) noexcept : kind(Kind::real), real(x) {}       // NOLINT(google-explicit-constructor)
     template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
-    ROPE_ABI Piece(Integer x) noexcept  // NOLINT(google-explicit-constructor)
+    Piece(Integer x) noexcept  // NOLINT(google-explicit-constructor)
         : kind(std::is_signed_v<Integer> ? Kind::whole : Kind::natural), natural(static_cast<std::uint64_t>(x)) {}
 };
 
@@ -38,7 +36,7 @@ using Pieces = std::initializer_list<Piece>;
 
 class Message {
  public:
-    ROPE_ABI Message() noexcept { text_[0] = '\0'; }
+    Message() noexcept { text_[0] = '\0'; }
     /// A sentence about an argument begins with its name, which ends at the first space or bracket; other sentences
     /// begin with a capital letter.
     ROPE_COLD Message(const char* sentence, Pieces pieces) noexcept : in_name_(*sentence < 'A' || *sentence > 'Z') {
@@ -50,9 +48,9 @@ class Message {
         append(sentence);
     }
 
-    ROPE_ABI const char* text() const noexcept { return text_; }
+    const char* text() const noexcept { return text_; }
     /// The length of the argument's name, with which the text begins.
-    ROPE_ABI std::size_t name_size() const noexcept { return name_size_; }
+    std::size_t name_size() const noexcept { return name_size_; }
 
     ROPE_COLD void append(const char* text) noexcept {
         while (*text != '\0') put(*text++);
@@ -62,12 +60,12 @@ class Message {
  private:
     static constexpr std::size_t kSize = 320;  // a cut sentence is still zero-terminated
 
-    ROPE_ABI void put(char c) noexcept {
+    void put(char c) noexcept {
         if (size_ + 1 < kSize) text_[size_++] = c;
         in_name_ = in_name_ && c != ' ' && c != '[';
         if (in_name_) name_size_ = size_;
     }
-    ROPE_ABI void append(const Piece& piece) noexcept {
+    void append(const Piece& piece) noexcept {
         switch (piece.kind) {
             case Piece::Kind::text: return append(piece.text);
             case Piece::Kind::whole: {
@@ -81,7 +79,7 @@ class Message {
         }
     }
     // Avoids to_chars, whose code for any base takes as long to compile as this whole header.
-    ROPE_ABI void append(std::uint64_t value) noexcept {
+    void append(std::uint64_t value) noexcept {
         char digits[24];
         char* first = digits + sizeof(digits) - 1;
         *first = '\0';
@@ -89,7 +87,7 @@ class Message {
         while ((value /= 10) != 0);
         append(first);
     }
-    ROPE_ABI void append(double value) noexcept {
+    void append(double value) noexcept {
         const std::uint64_t bits = bit_cast<std::uint64_t>(value);
         if (!is_finite(value)) return append(bits << 12 != 0 ? "nan" : bits >> 63 != 0 ? "-inf" : "inf");
         char digits[32];  // the longest shortest double has 24 characters
@@ -102,6 +100,4 @@ class Message {
     bool in_name_ = false;
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -21,9 +21,16 @@ inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
 
+#if !ROPE_EXCEPTIONS
+/// Shared by all translation units; null: print_and_abort.
+inline ErrorHandler error_handler = nullptr;
+#endif
+
+inline namespace ROPE_DETAIL_NAMESPACE {
+
 #if ROPE_EXCEPTIONS
 /// A std::bad_alloc whose text names the object and size that memory cannot hold.
-class ROPE_ABI OutOfMemory : public std::bad_alloc {
+class OutOfMemory : public std::bad_alloc {
  public:
     explicit OutOfMemory(const Status& status) noexcept : status_(status) {}
     const char* what() const noexcept override { return status_.message(); }
@@ -32,13 +39,12 @@ class ROPE_ABI OutOfMemory : public std::bad_alloc {
     Status status_;
 };
 #else
-ROPE_ABI inline void print_and_abort(const Status& status) {
+inline void print_and_abort(const Status& status) {
     std::fputs("rope: ", stderr);
     std::fputs(status.message(), stderr);
     std::fputs("\n", stderr);
     std::abort();
 }
-inline ErrorHandler error_handler = nullptr;  // null: print_and_abort
 #endif
 
 /// Throws std::invalid_argument, std::out_of_range or std::bad_alloc, or, without exceptions, calls the handler and
@@ -59,7 +65,7 @@ ROPE_COLD bool refuse(const Status& status) {
 }
 
 /// True when the call may go on. Otherwise refuses it.
-ROPE_ABI inline bool ok_or_raise(const Status& status) { return status.ok() || refuse(status); }
+inline bool ok_or_raise(const Status& status) { return status.ok() || refuse(status); }
 
 /// A refusal with the sentence that says why, where text, integers and doubles stand for each "{}".
 ROPE_INLINE Status invalid(const char* sentence, Pieces pieces = {}) noexcept {
@@ -72,6 +78,7 @@ ROPE_INLINE Status out_of_memory(const char* sentence, Pieces pieces = {}) noexc
     return Status(StatusCode::out_of_memory, sentence, pieces);
 }
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 #if !ROPE_EXCEPTIONS

@@ -15,13 +15,11 @@
 #include "job.hpp"
 #include "slab.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// An accepted call on one tensor: its tokens are one slab.
 template <class In, class Out>
-struct ROPE_ABI Accepted {
+struct Accepted {
     Slab<In, Out> slab;
     Index bytes;                // written
     std::uintptr_t begin, end;  // of the output's memory, from the first feature to behind the last
@@ -32,7 +30,7 @@ ROPE_INLINE std::uint64_t bits_of(Index x) noexcept { return static_cast<std::ui
 ROPE_INLINE bool are_counts(Index a, Index b) noexcept { return ((bits_of(a) - 1) | (bits_of(b) - 1)) >> 18 == 0; }
 
 /// The numbers of a view [tokens, heads, head_dim], whose features are contiguous.
-struct ROPE_ABI TokensView {
+struct TokensView {
     Index tokens, heads, head_dim;
     Index token, head;  // strides
     bool is_batch;      // whether tokens are batch entries of one token each
@@ -205,6 +203,4 @@ ROPE_INLINE bool are_accepted_together(const Accepted<X, X>& q, const Accepted<Y
     return q.slab.tokens == k.slab.tokens && (q.end <= k.begin || k.end <= q.begin) && q.bytes + k.bytes <= most;
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

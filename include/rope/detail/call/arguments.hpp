@@ -11,16 +11,14 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 template <class View>
 using StorageOf = typename ElementTraits<std::remove_const_t<ElementOf<View>>>::storage;
 
 /// One tensor of a call with its table. A View is a TensorView, or a reference to the caller's own.
 template <class View, class T>
-struct ROPE_ABI InPlace {
+struct InPlace {
     View x;
     const char* name;
     const CosSinRows<T>& rows;
@@ -31,7 +29,7 @@ struct ROPE_ABI InPlace {
     static constexpr bool kIsOutOfPlace = false;
 };
 template <class InView, class OutView, class T>
-struct ROPE_ABI OutOfPlace {
+struct OutOfPlace {
     InView in;
     OutView out;
     const CosSinRows<T>& rows;
@@ -43,11 +41,11 @@ struct ROPE_ABI OutOfPlace {
 };
 
 /// Their views without element types. In place there is one.
-struct ROPE_ABI ErasedInPlace {
+struct ErasedInPlace {
     AnyView out;
     ROPE_INLINE const AnyView& in() const noexcept { return out; }
 };
-struct ROPE_ABI ErasedOutOfPlace {
+struct ErasedOutOfPlace {
     AnyView source, out;
     ROPE_INLINE const AnyView& in() const noexcept { return source; }
 };
@@ -143,8 +141,6 @@ ROPE_INLINE auto out_of_place(X& in, Y& out, const CosSinRows<T>& rows) noexcept
     }
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

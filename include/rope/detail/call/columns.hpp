@@ -8,13 +8,11 @@
 #include "../views/loop_order.hpp"
 #include "slab.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// The input or the output of a piece of a slab.
 template <class X>
-struct ROPE_ABI Side {
+struct Side {
     X* data;                     // the first rotated feature of the first head
     Index token, head, feature;  // strides
     bool is_strided;             // lanes are not contiguous here
@@ -23,7 +21,7 @@ struct ROPE_ABI Side {
 /// One tile of strided tokens or heads, made contiguous: the first features of its pairs, then the second ones. (Copied
 /// as bytes: 16-bit elements may be of the caller's own type.)
 template <class X>
-struct ROPE_ABI Transpose {
+struct Transpose {
     static constexpr PairShape kShape = PairShape{1, kTilePairs} * kLanes;
     alignas(64) X at[2 * kTilePairs][kLanes];
 
@@ -149,6 +147,4 @@ ROPE_INLINE void rotate_columns(const RotateTask<In, Out, T>& task, const Slab<I
     }
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -15,9 +15,7 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 template <class T>
 ROPE_INLINE TableShape shape_of(const CosSinRows<T>& r) noexcept {
@@ -31,7 +29,7 @@ ROPE_INLINE TableShape shape_of(const CosSinRows<T>& r) noexcept {
 }
 
 /// One tensor of a call: its input, its output and its table.
-struct ROPE_ABI CheckedTensor {
+struct CheckedTensor {
     const AnyView& in;
     const AnyView& out;
     TableShape table;
@@ -95,8 +93,6 @@ ROPE_COLD Status explain(const Positions& positions, Capabilities uses, const Ch
     return !s.ok() || isa_is_chosen() ? s : choose_isa();
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

@@ -10,9 +10,7 @@
 #include "../views/any_view.hpp"
 #include "../views/loop_order.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// Heads per work item: whole tokens when there are many, heads when there are few, and never so few that the hand-over
 /// costs more than the work.
@@ -32,15 +30,15 @@ ROPE_NOINLINE Index heads_per_item(const LoopOrder& order, const AnyView& v) noe
 
 /// A task with its kernel and its size.
 template <class Task>
-struct ROPE_ABI Job {
+struct Job {
     Task task;
     Kernel<Task> kernel;
     Index heads;  // in all
     Index bytes;  // written
 
-    ROPE_ABI Index items() const noexcept { return items(heads_per_item(task.order, task.out)); }
+    Index items() const noexcept { return items(heads_per_item(task.order, task.out)); }
     /// Runs this job's part of work items begin .. end - 1; its own items begin at number `first`.
-    ROPE_ABI void run_items(Index begin, Index end, Index first) const {
+    void run_items(Index begin, Index end, Index first) const {
         const Index heads_in_item = heads_per_item(task.order, task.out);
         const Index last = first + items(heads_in_item);
         if (begin < first) begin = first;
@@ -51,7 +49,7 @@ struct ROPE_ABI Job {
     }
 
  private:
-    ROPE_ABI Index items(Index heads_in_item) const noexcept {
+    Index items(Index heads_in_item) const noexcept {
         return heads / heads_in_item + (heads % heads_in_item != 0 ? 1 : 0);
     }
 };
@@ -73,6 +71,4 @@ ROPE_INLINE void execute(Executor& executor, const Jobs&... jobs) {
     (jobs.kernel(jobs.task, 0, jobs.heads), ...);
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

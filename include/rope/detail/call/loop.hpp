@@ -8,9 +8,7 @@
 #include "columns.hpp"
 #include "slab.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// Copies the features of a token's heads that are not rotated; x and y are its first rotated features.
 template <class In, class Out, class T>
@@ -142,7 +140,7 @@ ROPE_NOINLINE void rotate_slab(const Rotation<In, Out, T>& rotation, const Slab<
 
 /// Rotates heads begin .. end - 1 in the numbering of task.order.
 template <bool is_out_of_place, class In, class Out, class T>
-ROPE_ABI void rotate_all(const RotateTask<In, Out, T>& task, Index begin, Index end) noexcept {
+void rotate_all(const RotateTask<In, Out, T>& task, Index begin, Index end) noexcept {
     if (begin >= end) return;
     const Axis lanes = task.order.lanes;
     HeadIterator walk(task.order, task.in, begin);
@@ -159,6 +157,4 @@ ROPE_ABI void rotate_all(const RotateTask<In, Out, T>& task, Index begin, Index 
     }
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

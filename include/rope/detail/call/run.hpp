@@ -20,9 +20,7 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 template <Layout layout>
 ROPE_INLINE constexpr Capabilities capabilities_of(Direction direction) noexcept {
@@ -160,8 +158,6 @@ ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& 
     }
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

@@ -14,12 +14,10 @@
 #include "../views/any_view.hpp"
 #include "../views/loop_order.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// The row of the table for each token of a slab.
-struct ROPE_ABI RowNumbers {
+struct RowNumbers {
     Index first, step;            // the row of token 0 and the step from token to token, or, if there is a list,
     const Positions* list;        // what is added to its entries; null: none
     Index list_begin, list_step;  // the entry of token 0 and the step from token to token; unset without a list
@@ -32,7 +30,7 @@ struct ROPE_ABI RowNumbers {
 
 /// Tokens at a constant stride.
 template <class In, class Out>
-struct ROPE_ABI Slab {
+struct Slab {
     const In* x;  // the first rotated feature of the first head of the first token
     Out* y;
     HeadsShape shape;  // of each token
@@ -44,7 +42,7 @@ struct ROPE_ABI Slab {
 /// The work of a call on one tensor that is the same for all its slabs. In and Out are storage types, T is the table's
 /// type.
 template <class In, class Out, class T>
-struct ROPE_ABI Rotation {
+struct Rotation {
     const RotateKernels<In, Out, T>& kernels;
     RowSource<T> source;  // of the rows
     T cos_scale;          // factors of the table's entries:
@@ -78,7 +76,7 @@ ROPE_INLINE Rotation<In, Out, T> rotation_of(const CosSinRows<T>& table, Directi
 
 /// A rotation of a whole tensor. References, because copying views costs more than a small rotation.
 template <class In, class Out, class T>
-struct ROPE_ABI RotateTask {
+struct RotateTask {
     const AnyView& in;
     const AnyView& out;  // same extents as `in`; the same view, or no element in common
     Rotation<In, Out, T> rotation;
@@ -140,7 +138,7 @@ ROPE_INLINE Row<T> row_at(const RowSource<T>& rows, Index k, Index pairs) noexce
 
 /// Scratch memory for the pairs of a row that is written first.
 template <class T>
-struct ROPE_ABI RowScratch {
+struct RowScratch {
     alignas(64) T cos[kMaxCombinedPairs];
     alignas(64) T sin[kMaxCombinedPairs];
 };
@@ -168,7 +166,7 @@ ROPE_INLINE Index limited(Index most, Index room, Index of_one) noexcept {
 }
 
 template <class X>
-ROPE_ABI void copy_bits(const X* x, Index x_stride, X* y, Index y_stride, Index count) noexcept {
+void copy_bits(const X* x, Index x_stride, X* y, Index y_stride, Index count) noexcept {
     if (x_stride == 1 && y_stride == 1) {
         std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(X));
         return;
@@ -185,6 +183,4 @@ ROPE_INLINE void copy_features(const RotateKernels<In, Out, T>& kernels, const I
         kernels.copy(x, x_stride, y, y_stride, count);
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -11,22 +11,18 @@
 #include "../views/loop_order.hpp"
 #include "interface.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// Adds the rows of a table [positions, heads * head_dim] to one tensor.
 template <class X, class T>
-struct ROPE_ABI AddTask {
+struct AddTask {
     const AnyView& out;
     const T* table;
     const Positions& positions;
     LoopOrder order;
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 ROPE_LOOPS_BEGIN
 
@@ -35,9 +31,7 @@ ROPE_LOOPS_BEGIN
 
 ROPE_LOOPS_END
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 template <class X, class T>
 ROPE_INLINE Kernel<AddTask<X, T>> add_kernel(IsaId isa) noexcept {
@@ -47,6 +41,4 @@ ROPE_INLINE Kernel<AddTask<X, T>> add_kernel(IsaId isa) noexcept {
     return &portable::add<X, T>;
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

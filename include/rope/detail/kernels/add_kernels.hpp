@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The kernel of an additive encoding, written once for every instruction set. No include guard: see isa_list.hpp.
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
 /// x[i * stride] += row[i], in the table's type. Not inlined, as ROPE_LOOPS_BEGIN must enclose it.
@@ -70,6 +68,4 @@ ROPE_KERNEL void add(const AddTask<X, T>& task, Index begin, Index end) noexcept
 }
 
 }  // namespace ROPE_ISA
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

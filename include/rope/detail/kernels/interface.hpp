@@ -5,16 +5,14 @@
 #include "../../types.hpp"
 #include "../views/loop_order.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// Processes heads begin .. end - 1 of a task, in the numbering of its loop order.
 template <class Task>
 using Kernel = void (*)(const Task& task, Index begin, Index end);
 
 template <class T>
-struct ROPE_ABI Pair {
+struct Pair {
     T a, b;
 };
 
@@ -25,27 +23,27 @@ struct ROPE_ABI Pair {
 ///     own_term * u * |a*c| + kOtherTerm * u * |b*s| + half an ulp of the result + half the smallest subnormal,
 /// and likewise b' with a and b swapped. The table's own error is included, so |c| and |s| count as at least
 /// kSmallEntry * m, as in the table's bound.
-ROPE_ABI constexpr double own_term(bool has_fma) noexcept { return has_fma ? 1.01 : 2.01; }
+constexpr double own_term(bool has_fma) noexcept { return has_fma ? 1.01 : 2.01; }
 constexpr double kOtherTerm = 2.01;
 constexpr double kSmallEntry = 0x1p-10;
 
 /// The two features of pair i lie at i * step and at i * step + distance, in elements from the first rotated feature.
-struct ROPE_ABI PairShape {
+struct PairShape {
     Index step, distance;
 };
-ROPE_ABI constexpr PairShape operator*(PairShape shape, Index stride) noexcept {
+constexpr PairShape operator*(PairShape shape, Index stride) noexcept {
     return {shape.step * stride, shape.distance * stride};
 }
 
 /// The shape of a layout whose features are contiguous.
-ROPE_ABI constexpr PairShape pair_shape(Layout layout, Index pairs) noexcept {
+constexpr PairShape pair_shape(Layout layout, Index pairs) noexcept {
     return layout == Layout::interleaved ? PairShape{2, 1} : PairShape{1, pairs};
 }
 
 /// cos and sin of one token. In a split row (`fine` not null), they are a coarse row, still to be combined with the
 /// offset row `fine`: `pairs` cosines and as many sines.
 template <class T>
-struct ROPE_ABI Row {
+struct Row {
     const T* cos;
     const T* sin;
     const T* fine;
@@ -53,7 +51,7 @@ struct ROPE_ABI Row {
 };
 
 /// Strides of the heads of a token, and the shapes of their pairs.
-struct ROPE_ABI HeadsShape {
+struct HeadsShape {
     Index x_head_stride, y_head_stride;  // from head to head
     PairShape x_pair, y_pair;
     Index pairs;  // rotated
@@ -65,7 +63,7 @@ using RotateHeads = void(const In* x, Out* y, const T* cos, const T* sin, const 
 
 /// Tokens of one head each at a constant stride, whose rows are at a constant stride, too.
 template <class In, class Out, class T>
-struct ROPE_ABI TokenRun {
+struct TokenRun {
     const In* x;  // the first rotated feature of the first token
     Out* y;
     Index tokens, x_token_stride, y_token_stride;  // their number, and the strides from one to the next
@@ -79,7 +77,7 @@ struct ROPE_ABI TokenRun {
 /// cos and sin by pair and lane, for tokens or heads that are rotated together.
 inline constexpr Index kTilePairs = 8;  // 4 KiB of float, 8 KiB of double
 template <class T>
-struct ROPE_ABI Tile {
+struct Tile {
     T cos[kTilePairs][kLanes];
     T sin[kTilePairs][kLanes];
 };
@@ -91,7 +89,7 @@ using CopyFeatures = void(const In* x, Index x_stride, Out* y, Index y_stride, I
 
 /// The kernels of an instruction set: all code of a call that computes or converts.
 template <class In, class Out, class T>
-struct ROPE_ABI RotateKernels {
+struct RotateKernels {
     /// Rotates heads of one token, the first at x and y, by its cosines and sines.
     RotateHeads<In, Out, T>* rotate;
     /// Rotates tokens of one head, whose rows may be split; null if `rotate` serves them.
@@ -105,6 +103,4 @@ struct ROPE_ABI RotateKernels {
     CopyFeatures<In, Out>* copy;
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -15,37 +15,30 @@
 
 ROPE_LOOPS_BEGIN
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 // Kernels for heads of `pairs` pairs. Declared first, because one instruction set may use kernels of another.
-#define ROPE_ISA_ENTRY(name)                                                                                      \
-    namespace name {                                                                                              \
-    template <Layout layout, class In, class Out, class T>                                                        \
-    ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept; \
+#define ROPE_ISA_ENTRY(name)                                                                             \
+    namespace name {                                                                                     \
+    template <Layout layout, class In, class Out, class T>                                               \
+    constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept; \
     }
 #include "../simd/isa_list.hpp"
 
 // The loop over single pairs, which instruction sets without fma use, too.
 namespace portable {
 template <class In, class Out, class T>
-ROPE_ABI void rotate_by_pairs(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
-                              Index heads) noexcept;
+void rotate_by_pairs(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape, Index heads) noexcept;
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #define ROPE_FOR_EACH_ISA "../../kernels/rotate_kernels.hpp"
 #include "../simd/isa_list.hpp"
 
 ROPE_LOOPS_END
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// Kernels of the instruction set with this number.
 template <Layout layout, class In, class Out, class T>
@@ -61,6 +54,4 @@ ROPE_INLINE const RotateKernels<In, Out, T>& rotate_kernels(IsaId isa, Index pai
     return choose_kernels<layout, In, Out, T>(isa, pairs, is_contiguous);
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

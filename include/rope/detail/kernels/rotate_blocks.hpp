@@ -4,9 +4,7 @@
 
 #include "rotate_vectors.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
 // ---- One pair, where no vector fits ----
@@ -58,7 +56,7 @@ ROPE_INLINE Pair<V> load_cos_sin(const Row<T>& row, Index i) noexcept {
 
 /// (x[i], x[i + distance]). V is a Vector, or EvenOdd if input and output are bfloat16.
 template <class V, class T>
-struct ROPE_ABI HalfSplitBlock {
+struct HalfSplitBlock {
     static constexpr Index kPairs = V::kWidth;
     static constexpr Index kStep = kPairs;
     static constexpr int kUnroll = 4 * Vector<T>::kWidth / V::kWidth;
@@ -83,7 +81,7 @@ struct ROPE_ABI HalfSplitBlock {
 
 /// (x[2i], x[2i + 1]), contiguous in memory: the common part of the two blocks below.
 template <class Result_, class T>
-struct ROPE_ABI AdjacentBlock {
+struct AdjacentBlock {
     using V = Vector<T>;
     using Result = Result_;
     static constexpr Index kPairs = Result::kWidth / 2;
@@ -102,7 +100,7 @@ struct ROPE_ABI AdjacentBlock {
 
 /// x * (c0, c0, c1, c1, ...) -+ swapped x * (s0, s0, s1, s1, ...)
 template <class T>
-struct ROPE_ABI InterleavedBlock : AdjacentBlock<Vector<T>, T> {
+struct InterleavedBlock : AdjacentBlock<Vector<T>, T> {
     using V = Vector<T>;
     // With AVX2, a fourth of cos and sin then stays in memory.
     static constexpr int kUnrollAcrossHeads = 8 * kDoublesOverHeads<T>;
@@ -123,7 +121,7 @@ struct ROPE_ABI InterleavedBlock : AdjacentBlock<Vector<T>, T> {
 
 /// Interleaved bfloat16: even elements are a, odd elements are b.
 template <class X, class T>
-struct ROPE_ABI EvenOddInterleavedBlock : AdjacentBlock<EvenOdd<X>, T> {
+struct EvenOddInterleavedBlock : AdjacentBlock<EvenOdd<X>, T> {
     using V = Vector<T>;
 
     ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
@@ -193,7 +191,7 @@ ROPE_INLINE void rotate_two(const InterleavedBlock<T>& first, const InterleavedB
 
 /// The block for given types. `wide` is false for heads with fewer pairs than the widest block has.
 template <Layout layout, bool wide, class In, class Out, class T>
-struct ROPE_ABI BlockFor {
+struct BlockFor {
     static constexpr bool is_half_split = layout == Layout::half_split;
     static constexpr bool is_bfloat16 = std::is_same_v<In, bfloat16> && std::is_same_v<Out, bfloat16>;
     using Plain = std::conditional_t<is_half_split, HalfSplitBlock<Vector<T>, T>, InterleavedBlock<T>>;
@@ -204,7 +202,7 @@ struct ROPE_ABI BlockFor {
 /// n consecutive blocks, rotated two at a time. Recursion instead of an array, so that every compiler keeps them in
 /// registers.
 template <class Block, int n>
-struct ROPE_ABI Unrolled {
+struct Unrolled {
     Block first, second;
     Unrolled<Block, n - 2> rest;
 
@@ -239,7 +237,7 @@ ROPE_INLINE void rotate_second(const HalfSplitBlock<Vector<T>, T>& block, Vector
 
 /// The first features of n half-split blocks of one head.
 template <class T, int n>
-struct ROPE_ABI FirstFeatures {
+struct FirstFeatures {
     VectorPair<T> two;
     FirstFeatures<T, n - 2> rest;
 
@@ -267,7 +265,7 @@ struct FirstFeatures<T, 0> {
 /// Heads of one token, whose rotated slices begin at x and y. (Kernels step on after the last head, but read nothing
 /// there.)
 template <class In, class Out>
-struct ROPE_ABI Heads {
+struct Heads {
     const In* x;
     Index x_stride;
     Out* y;
@@ -341,6 +339,4 @@ ROPE_INLINE void rotate_heads(const Heads<In, Out>& heads, const Row<T>& row, In
 }
 
 }  // namespace ROPE_ISA
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

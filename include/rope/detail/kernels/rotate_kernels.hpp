@@ -3,9 +3,7 @@
 
 #include "rotate_blocks.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
 // Inner loops use copies, because a compiler must assume that the store of a vector changes the originals.
@@ -42,7 +40,7 @@ ROPE_KERNEL void rotate_fixed_size(const In* x, Out* y, const T* cos, const T* s
 }
 
 template <class Block, class In, class Out, class T>
-ROPE_ABI constexpr RotateKernels<In, Out, T> with_blocks(RotateKernels<In, Out, T> narrower, bool one_group) noexcept {
+constexpr RotateKernels<In, Out, T> with_blocks(RotateKernels<In, Out, T> narrower, bool one_group) noexcept {
     narrower.rotate = one_group ? &rotate_fixed_size<Block, In, Out, T> : &rotate_by_blocks<Block, In, Out, T>;
     return narrower;
 }
@@ -51,7 +49,7 @@ inline constexpr RotateKernels<In, Out, T> kByBlocks =
     with_blocks<Block>(ROPE_FALLBACK_ISA::rotate_kernels<layout, In, Out, T>(Block::kPairs, true), one_group);
 
 template <Layout layout, class In, class Out, class T>
-ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {
+constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {
     using Block = typename BlockFor<layout, true, In, Out, T>::type;
     if (!is_contiguous || pairs % Block::kPairs != 0)
         return ROPE_FALLBACK_ISA::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
@@ -92,7 +90,7 @@ ROPE_KERNEL void rotate_one_head_per_token(const TokenRun<In, Out, T>& run) noex
 
 /// Instruction sets without fma, on old machines, have none, so that translation units compile sooner.
 template <class Block, class In, class Out, class T>
-ROPE_ABI constexpr RotateOneHeadPerToken<In, Out, T>* single_heads() noexcept {
+constexpr RotateOneHeadPerToken<In, Out, T>* single_heads() noexcept {
     if constexpr (kHasFma)
         return &rotate_one_head_per_token<Block, In, Out, T>;
     else
@@ -140,7 +138,7 @@ ROPE_NOINLINE void rotate_by_pairs(const In* x, Out* y, const T* cos, const T* s
 
 /// Without fma, the plain loops give the same bits.
 template <class In, class Out, class T>
-ROPE_ABI constexpr auto by_pairs() noexcept {
+constexpr auto by_pairs() noexcept {
     if constexpr (kHasFma)
         return &rotate_by_pairs<In, Out, T>;
     else
@@ -151,7 +149,7 @@ ROPE_ABI constexpr auto by_pairs() noexcept {
 
 /// Contiguous features x[k], each paired with x[x_distance + k] and rotated by its own cos and sin.
 template <class In, class Out, class T>
-struct ROPE_ABI ColumnPair {
+struct ColumnPair {
     using V = Vector<T>;
     const In* x;
     Index x_distance;
@@ -194,8 +192,8 @@ ROPE_INLINE void rotate_each(const ColumnPair<In, Out, T>& of, Index count) noex
 }
 
 template <class In, class Out, class T>
-ROPE_ABI void rotate_columns(const In* x, Out* y, const Tile<T>& tile, const HeadsShape& shape, Index heads,
-                             Index lanes) noexcept {
+void rotate_columns(const In* x, Out* y, const Tile<T>& tile, const HeadsShape& shape, Index heads,
+                    Index lanes) noexcept {
     const HeadsShape of = shape;
     for (Index i = 0; i < of.pairs; ++i)
         for (Index h = 0; h < heads; ++h)
@@ -208,7 +206,7 @@ ROPE_ABI void rotate_columns(const In* x, Out* y, const Tile<T>& tile, const Hea
 // ---- Rows and features ----
 
 template <class T>
-ROPE_ABI void write_row(const Row<T>& row, Index count, T cos_scale, T sin_scale, T* cos, T* sin) noexcept {
+void write_row(const Row<T>& row, Index count, T cos_scale, T sin_scale, T* cos, T* sin) noexcept {
     const Row<T> from = row;
     Index i = 0;
     if constexpr (Vector<T>::kWidth > 1) {
@@ -229,7 +227,7 @@ ROPE_ABI void write_row(const Row<T>& row, Index count, T cos_scale, T sin_scale
 
 /// Converts features to the type of the output.
 template <class In, class Out, class T>
-ROPE_ABI void convert_features(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept {
+void convert_features(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept {
     Index i = 0;
     if constexpr (Vector<T>::kWidth > 1)
         if (x_stride == 1 && y_stride == 1)
@@ -237,7 +235,7 @@ ROPE_ABI void convert_features(const In* x, Index x_stride, Out* y, Index y_stri
     for (; i < count; ++i) Element<T, Out>::store(y + i * y_stride, Element<T, In>::load(x + i * x_stride));
 }
 template <class In, class Out, class T>
-ROPE_ABI constexpr CopyFeatures<In, Out>* copy_features() noexcept {
+constexpr CopyFeatures<In, Out>* copy_features() noexcept {
     if constexpr (std::is_same_v<In, Out>)
         return nullptr;
     else
@@ -257,7 +255,7 @@ inline constexpr RotateKernels<In, Out, T> kByBlocks = {&rotate_by_blocks<Block,
                                                         &write_row<T>, copy_features<In, Out, T>()};
 
 template <Layout layout, class In, class Out, class T>
-ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {
+constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {
     if constexpr (Vector<T>::kWidth > 1) {
         using Wide = typename BlockFor<layout, true, In, Out, T>::type;
         using Plain = typename BlockFor<layout, false, In, Out, T>::type;
@@ -271,6 +269,4 @@ ROPE_ABI constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, 
 #endif
 
 }  // namespace ROPE_ISA
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rotation of a pair of vectors, stores of some lanes, and two vectors as one. No include guard: see isa_list.hpp.
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
 template <class V>
@@ -12,10 +10,10 @@ ROPE_INLINE Pair<V> rotated(Pair<V> x, Pair<V> by) noexcept {
 }
 
 // The lanes of a vector that are stored: all, or all but the first `count`.
-struct ROPE_ABI WholeVector {
+struct WholeVector {
     ROPE_INLINE WholeVector twice() const noexcept { return {}; }
 };
-struct ROPE_ABI SkipFirst {
+struct SkipFirst {
     Index count;
     ROPE_INLINE SkipFirst twice() const noexcept { return {2 * count}; }
 };
@@ -33,7 +31,7 @@ ROPE_INLINE void store(V v, P* p, SkipFirst kept) noexcept {
 /// each operation on the first vector, then on the second, then the next operation. On a Zen 3 this takes 0.95 of the
 /// time of g++'s own order. (Each result has a name first, because arguments are evaluated in any order.)
 template <class T>
-struct ROPE_ABI VectorPair {
+struct VectorPair {
     using V = Vector<T>;
     V first, second;
 
@@ -90,6 +88,4 @@ ROPE_INLINE EvenOdd<X> fms(EvenOdd<X> a, EvenOdd<X> b, EvenOdd<X> c) noexcept {
 }
 
 }  // namespace ROPE_ISA
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -18,16 +18,17 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 inline constexpr Index kMaxAxes = 8;
 inline constexpr Index kMaxPairs = kMaxHeadDim / 2;
 
-ROPE_ABI inline Status check_axis_count(Index axes) noexcept {
+inline Status check_axis_count(Index axes) noexcept {
     if (axes >= 1 && axes <= kMaxAxes) return Status();
     return invalid("axes is {}; it must be from 1 to {}.", {axes, kMaxAxes});
 }
 
-ROPE_ABI inline Status check_sections(const List<Index>& sections, std::size_t least, std::size_t most) noexcept {
+inline Status check_sections(const List<Index>& sections, std::size_t least, std::size_t most) noexcept {
     if (least == most && sections.size() != most)
         return invalid("sections has {} entries; it must have {}: pairs that follow time, height and width.",
                        {sections.size(), most});
@@ -45,7 +46,7 @@ ROPE_ABI inline Status check_sections(const List<Index>& sections, std::size_t l
 }
 
 /// Entry order[0], order[1], ... of frequencies that are checked.
-ROPE_ABI inline Frequencies in_order(const Frequencies& f, const List<Index>& order) {
+inline Frequencies in_order(const Frequencies& f, const List<Index>& order) {
     const auto picked = [&order](const List<double>& from) {
         List<double> to;
         if (!from.empty())
@@ -57,7 +58,7 @@ ROPE_ABI inline Frequencies in_order(const Frequencies& f, const List<Index>& or
 }
 
 /// Pairs in the order of their axes, so that the pairs of one axis are contiguous for vectors.
-struct ROPE_ABI AxisOrder {
+struct AxisOrder {
     /// Places begin .. end - 1 follow the same axis.
     struct Run {
         Index axis, begin, end;
@@ -66,13 +67,13 @@ struct ROPE_ABI AxisOrder {
     /// The pair at each place; empty when pair i is at place i.
     List<Index> pair_at;
 
-    ROPE_ABI Index pair(Index place) const noexcept {
+    Index pair(Index place) const noexcept {
         return pair_at.empty() ? place : pair_at[static_cast<std::size_t>(place)];
     }
 };
 
 /// For a map that is checked and not mixed.
-ROPE_ABI inline AxisOrder axis_order(const AxisMap& map, Index pairs) {
+inline AxisOrder axis_order(const AxisMap& map, Index pairs) {
     if (map.axis_of.empty()) return {{{0, 0, pairs}}, {}};
     AxisOrder order;
     for (Index axis = 0; axis < map.axes; ++axis) {
@@ -86,6 +87,7 @@ ROPE_ABI inline AxisOrder axis_order(const AxisMap& map, Index pairs) {
     return order;
 }
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 ROPE_ABI inline AxisMap mrope_sections(const List<Index>& sections) {

@@ -20,25 +20,26 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 inline constexpr Index kMaxTokens = kPointersAreShort ? Index(1) << 26 : Index(1) << 40;  // three positions each
 inline constexpr const char* kMaxTokensText = kPointersAreShort ? "2^26" : "2^40";
 
 /// Whether `count` positions (at most 2^54) from `first` on are from -2^52 to 2^52.
-ROPE_ABI constexpr bool positions_fit(Index first, Index count) noexcept {
+constexpr bool positions_fit(Index first, Index count) noexcept {
     return first >= -kMaxPosition && first <= kMaxPosition && (count < 1 || first <= kMaxPosition - (count - 1));
 }
-ROPE_ABI inline Status check_first(const char* name, Index first, Index count) noexcept {
+inline Status check_first(const char* name, Index first, Index count) noexcept {
     if (positions_fit(first, count)) return Status();
     return out_of_range("{} is {}; the {} positions from there must lie between -2^52 and 2^52.", {name, first, count});
 }
 
-ROPE_ABI inline Status check_extent(const char* name, Index extent) noexcept {
+inline Status check_extent(const char* name, Index extent) noexcept {
     if (extent >= 1 && extent <= kMaxTokens) return Status();
     return invalid("{} is {}; it must be from 1 to {}.", {name, extent, kMaxTokensText});
 }
 
-ROPE_ABI inline Status check_grid(Index height, Index width, const GridOrder& order) noexcept {
+inline Status check_grid(Index height, Index width, const GridOrder& order) noexcept {
     if (const Status s = check_extent("height", height); !s.ok()) return s;
     if (const Status s = check_extent("width", width); !s.ok()) return s;
     if (order.block < 1 || height % order.block != 0 || width % order.block != 0)
@@ -56,7 +57,7 @@ ROPE_ABI inline Status check_grid(Index height, Index width, const GridOrder& or
 
 /// place_of(i, n) is the position of row or column i of n.
 template <class Number, class PlaceOf>
-ROPE_ABI std::vector<Number> fill_grid(Index height, Index width, const GridOrder& order, const PlaceOf& place_of) {
+std::vector<Number> fill_grid(Index height, Index width, const GridOrder& order, const PlaceOf& place_of) {
     const Index tokens = order.before + height * width + order.after;
     std::vector<Number> positions(static_cast<std::size_t>(2 * tokens));  // of zeros
     Number* rows = positions.data() + order.before + (order.width_first ? tokens : 0);
@@ -73,8 +74,8 @@ ROPE_ABI std::vector<Number> fill_grid(Index height, Index width, const GridOrde
 
 /// A grid of three axes into to[0 ..], to[axis ..] and to[2 * axis ..].
 template <class TimeOf>
-ROPE_ABI void write_video(Index frames, Index height, Index width, const Index (&first)[3], const TimeOf& time_of,
-                          Index* to, Index axis) noexcept {
+void write_video(Index frames, Index height, Index width, const Index (&first)[3], const TimeOf& time_of, Index* to,
+                 Index axis) noexcept {
     for (Index t = 0; t < frames; ++t) {
         const Index time = first[0] + time_of(t);
         for (Index y = 0; y < height; ++y)
@@ -86,19 +87,19 @@ ROPE_ABI void write_video(Index frames, Index height, Index width, const Index (
     }
 }
 
-ROPE_ABI constexpr bool is_text(const PromptSpan& span) noexcept {
+constexpr bool is_text(const PromptSpan& span) noexcept {
     return span.frames == 0 && span.height == 0 && span.width == 0;
 }
-ROPE_ABI constexpr Index tokens_of(const PromptSpan& span) noexcept {
+constexpr Index tokens_of(const PromptSpan& span) noexcept {
     return is_text(span) ? span.text : span.frames * span.height * span.width;
 }
 /// How much later than the first a frame is, not yet cut to a whole number.
-ROPE_ABI inline float frame_time(const PromptSpan& span, Index frame) noexcept {
+inline float frame_time(const PromptSpan& span, Index frame) noexcept {
     return nearest_product(nearest_product(static_cast<float>(frame), static_cast<float>(span.second_per_grid)),
                            static_cast<float>(span.tokens_per_second));
 }
 /// Positions that a span takes, or three times 2^52 if its times go beyond 2^52.
-ROPE_ABI inline Index extent_of(const PromptSpan& span) noexcept {
+inline Index extent_of(const PromptSpan& span) noexcept {
     if (is_text(span)) return span.text;
     const float last = frame_time(span, span.frames - 1);
     if (last >= static_cast<float>(kMaxPosition)) return 3 * kMaxPosition;
@@ -106,7 +107,7 @@ ROPE_ABI inline Index extent_of(const PromptSpan& span) noexcept {
 }
 
 /// Checks the spans and counts: how many tokens there are, and where the one after them stands.
-ROPE_ABI inline Status measure_prompt(const List<PromptSpan>& spans, Index start, Index& tokens, Index& next) noexcept {
+inline Status measure_prompt(const List<PromptSpan>& spans, Index start, Index& tokens, Index& next) noexcept {
     const auto is_factor = [](double x) { return is_finite(x) && x >= 0.0 && x <= 4294967296.0; };
     if (const Status s = check_first("start", start, 1); !s.ok()) return s;
     tokens = 0;
@@ -134,7 +135,7 @@ ROPE_ABI inline Status measure_prompt(const List<PromptSpan>& spans, Index start
     return Status();
 }
 
-ROPE_ABI inline Status check_cu_seqlens(const Positions& cu_seqlens) noexcept {
+inline Status check_cu_seqlens(const Positions& cu_seqlens) noexcept {
     const Index entries = cu_seqlens.count();
     if (entries < 1)
         return invalid("cu_seqlens has {} entries; it must have one more than there are sequences.", {entries});
@@ -151,11 +152,11 @@ ROPE_ABI inline Status check_cu_seqlens(const Positions& cu_seqlens) noexcept {
     return Status();
 }
 
-ROPE_ABI inline Index start_of(const Positions& starts, Index sequence) noexcept {
+inline Index start_of(const Positions& starts, Index sequence) noexcept {
     return starts.kind() == Positions::Kind::start ? starts.start() : starts[sequence];
 }
 
-ROPE_ABI inline Status check_packed(const Positions& cu_seqlens, const Positions& starts) noexcept {
+inline Status check_packed(const Positions& cu_seqlens, const Positions& starts) noexcept {
     if (const Status s = check_cu_seqlens(cu_seqlens); !s.ok()) return s;
     const Index sequences = cu_seqlens.count() - 1;
     if (starts.kind() != Positions::Kind::start) {
@@ -173,7 +174,7 @@ ROPE_ABI inline Status check_packed(const Positions& cu_seqlens, const Positions
     return Status();
 }
 
-ROPE_ABI inline Status check_ranks(Index ranks, const Positions& cu_seqlens) noexcept {
+inline Status check_ranks(Index ranks, const Positions& cu_seqlens) noexcept {
     if (ranks < 1 || ranks > Index(1) << 30) return invalid("ranks is {}; it must be from 1 to 2^30.", {ranks});
     if (const Status s = check_cu_seqlens(cu_seqlens); !s.ok()) return s;
     for (Index i = 0; i + 1 < cu_seqlens.count(); ++i)
@@ -182,33 +183,32 @@ ROPE_ABI inline Status check_ranks(Index ranks, const Positions& cu_seqlens) noe
     return Status();
 }
 
-ROPE_ABI inline Status check_shard(Index rank, Index ranks, const Positions& cu_seqlens,
-                                   const Positions& starts) noexcept {
+inline Status check_shard(Index rank, Index ranks, const Positions& cu_seqlens, const Positions& starts) noexcept {
     if (const Status s = check_ranks(ranks, cu_seqlens); !s.ok()) return s;
     if (rank < 0 || rank >= ranks) return invalid("rank is {}; it must be from 0 to {}.", {rank, ranks - 1});
     return check_packed(cu_seqlens, starts);
 }
 
 /// For lists that were checked.
-ROPE_ABI inline Index tokens_of(const Positions& cu_seqlens, Index ranks) noexcept {
+inline Index tokens_of(const Positions& cu_seqlens, Index ranks) noexcept {
     return cu_seqlens[cu_seqlens.count() - 1] / ranks;
 }
 
-ROPE_ABI inline Status check_memory(const Index* to, Index tokens, Index wanted) noexcept {
+inline Status check_memory(const Index* to, Index tokens, Index wanted) noexcept {
     if (tokens != wanted) return invalid("tokens is {}; cu_seqlens makes it {}.", {tokens, wanted});
     if (to == nullptr && wanted > 0) return invalid("to is a null pointer; it must point to {} numbers.", {wanted});
     return Status();
 }
 
-ROPE_ABI inline void write_packed(const Positions& cu_seqlens, const Positions& starts, Index* to) noexcept {
+inline void write_packed(const Positions& cu_seqlens, const Positions& starts, Index* to) noexcept {
     for (Index i = 0; i + 1 < cu_seqlens.count(); ++i) {
         const Index start = start_of(starts, i), length = cu_seqlens[i + 1] - cu_seqlens[i];
         for (Index s = 0; s < length; ++s) *to++ = start + s;
     }
 }
 
-ROPE_ABI inline void write_shard(Index rank, Index ranks, const Positions& cu_seqlens, const Positions& starts,
-                                 Index* to) noexcept {
+inline void write_shard(Index rank, Index ranks, const Positions& cu_seqlens, const Positions& starts,
+                        Index* to) noexcept {
     for (Index i = 0; i + 1 < cu_seqlens.count(); ++i) {
         const Index start = start_of(starts, i), part = (cu_seqlens[i + 1] - cu_seqlens[i]) / (2 * ranks);
         for (const Index which : {rank, 2 * ranks - 1 - rank})
@@ -216,6 +216,7 @@ ROPE_ABI inline void write_shard(Index rank, Index ranks, const Positions& cu_se
     }
 }
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 ROPE_ABI inline std::vector<Index> image_grid(Index height, Index width, const GridOrder& order, Index first) {

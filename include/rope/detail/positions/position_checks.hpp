@@ -18,12 +18,10 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// Requires rows with frequencies, and at most 2^40 tokens.
-ROPE_ABI inline Status check_tokens(Index pairs, Index seq, Index batch) noexcept {
+inline Status check_tokens(Index pairs, Index seq, Index batch) noexcept {
     constexpr Index most = Index(1) << 40;
     if (pairs == 0) return invalid("frequencies have 0 entries; they were refused when these rows were made.");
     if (seq < 0 || seq > most) return invalid("seq is {}; it must be from 0 to 2^40.", {seq});
@@ -33,13 +31,13 @@ ROPE_ABI inline Status check_tokens(Index pairs, Index seq, Index batch) noexcep
 }
 
 /// The advice in an error for positions beyond the last valid one of a schedule.
-ROPE_ABI inline const char* advice(Index last) noexcept {
+inline const char* advice(Index last) noexcept {
     return last < kMaxPosition ? " (Name the longest sequence as seq_len.)" : "";
 }
 
 /// Checks positions as apply takes them, up to `last`, for which the frequencies are valid; `prefix` begins a message.
-ROPE_ABI inline Status check_positions(const char* prefix, const Positions& p, Index axes, Index seq, Index batch,
-                                       Index last) noexcept {
+inline Status check_positions(const char* prefix, const Positions& p, Index axes, Index seq, Index batch,
+                              Index last) noexcept {
     const TableShape shape = {0, -kMaxPosition, last + kMaxPosition + 1, "schedule"};
     const Status s = check_positions(p, batch, seq, shape);
     if (s.ok()) return s;
@@ -50,8 +48,8 @@ ROPE_ABI inline Status check_positions(const char* prefix, const Positions& p, I
 }
 
 /// Requires positions up to `last` on as many axes as the map has.
-ROPE_ABI inline Status check_positions(const char* prefix, const AxisPositions& p, Index axes, Index seq, Index batch,
-                                       Index last) noexcept {
+inline Status check_positions(const char* prefix, const AxisPositions& p, Index axes, Index seq, Index batch,
+                              Index last) noexcept {
     const Index tokens = batch * seq;
     if (p.axes() != axes) return invalid("{}positions has {} axes; the map has {}.", {prefix, p.axes(), axes});
     if (p.tokens() != tokens)
@@ -69,7 +67,7 @@ ROPE_ABI inline Status check_positions(const char* prefix, const AxisPositions& 
 }
 
 /// Requires a distance that a move of all tokens can have.
-ROPE_ABI inline Status check_delta(Index delta, bool has_two_schedules) noexcept {
+inline Status check_delta(Index delta, bool has_two_schedules) noexcept {
     if (has_two_schedules)
         return invalid("delta is {}; between two schedules a move depends on the position: give old and new positions.",
                        {delta});
@@ -81,8 +79,8 @@ ROPE_ABI inline Status check_delta(Index delta, bool has_two_schedules) noexcept
 inline constexpr double kMaxGrowth = 64.0;
 
 /// Requires growing magnitudes to stay within kMaxGrowth over the two distances in positions.
-ROPE_ABI inline Status check_growth(const List<double>& of_new, double new_farthest, const List<double>& of_old,
-                                    double old_farthest, const AxisOrder& order) noexcept {
+inline Status check_growth(const List<double>& of_new, double new_farthest, const List<double>& of_old,
+                           double old_farthest, const AxisOrder& order) noexcept {
     for (std::size_t i = 0; i < std::max(of_new.size(), of_old.size()); ++i) {
         const double change = (of_new.empty() ? 0.0 : std::fabs(of_new[i]) * new_farthest) +
                               (of_old.empty() ? 0.0 : std::fabs(of_old[i]) * old_farthest);
@@ -94,8 +92,6 @@ ROPE_ABI inline Status check_growth(const List<double>& of_new, double new_farth
     return Status();
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

@@ -21,6 +21,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 class Positions;
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// Characters are text, and no positions.
 template <class T>
@@ -74,31 +75,31 @@ inline constexpr bool may_mean_positions =
      (std::is_convertible_v<const Source&, Index> && !std::is_class_v<Source> && !std::is_enum_v<Source>));
 
 template <class List>
-ROPE_ABI constexpr void refuse_temporary_list() noexcept {
+constexpr void refuse_temporary_list() noexcept {
     static_assert(never<List>,
                   "rope::Positions does not own its list, and this one is a temporary that would be gone: give the "
                   "list a name, or pass it straight to the call.");
 }
 template <class Integer>
-ROPE_ABI constexpr void refuse_braces() noexcept {
+constexpr void refuse_braces() noexcept {
     static_assert(never<Integer>,
                   "rope::Positions does not own its list, and this one in braces would be gone: give the list a "
                   "name (std::array, std::vector), or pass the braces straight to the call.");
 }
 template <class Other>
-ROPE_ABI constexpr void refuse_start() noexcept {
+constexpr void refuse_start() noexcept {
     static_assert(never<Other>,
                   "rope::start_at takes an integer of up to 64 bits, or a contiguous container of such integers (no "
                   "bool, characters or fractions): for a pointer write rope::ids, or a span.");
 }
 /// Makes Positions or a PositionsArgument of a list.
 template <class Result, class Kind, class List>
-ROPE_ABI inline Result from_list(Kind kind, const List& list) noexcept {
+inline Result from_list(Kind kind, const List& list) noexcept {
     return Result(kind, list.data(), static_cast<Index>(list.size()), inner_stride(list));
 }
 
 template <class Result, class Source>
-ROPE_ABI inline Result positions_from(const Source& source) noexcept {
+inline Result positions_from(const Source& source) noexcept {
     if constexpr (std::is_convertible_v<const Source&, Result>) {
         return source;
     } else {
@@ -117,7 +118,7 @@ ROPE_ABI inline Result positions_from(const Source& source) noexcept {
 
 /// An integer as a position. Unsigned ones above the largest Index become the largest Index, which no table holds.
 template <class Integer>
-ROPE_ABI constexpr Index clamped_position(Integer x) noexcept {
+constexpr Index clamped_position(Integer x) noexcept {
     constexpr Index most = std::numeric_limits<Index>::max();
     if constexpr (std::is_unsigned_v<Integer> && sizeof(Integer) >= sizeof(Index))
         return x < static_cast<Integer>(most) ? static_cast<Index>(x) : most;
@@ -130,22 +131,21 @@ inline constexpr Index kMaxPosition = Index(1) << 52;
 
 /// A position as a whole number, rounded towards 0, and the rest. Both are exact: -0.01 rounded downwards would leave
 /// 0.99, which has fewer bits.
-struct ROPE_ABI Place {
+struct Place {
     Index whole;
     double part;
 };
 
 /// Numbers in memory, whose type is data.
-class ROPE_ABI NumberList {
+class NumberList {
  public:
-    ROPE_ABI NumberList() noexcept = default;
+    NumberList() noexcept = default;
     /// Every stride-th number.
     template <class Number>
-    ROPE_ABI NumberList(const Number* data, Index stride) noexcept
-        : data_(data), stride_(stride), type_(type_of<Number>()) {}
+    NumberList(const Number* data, Index stride) noexcept : data_(data), stride_(stride), type_(type_of<Number>()) {}
 
-    ROPE_ABI const void* data() const noexcept { return data_; }
-    ROPE_ABI bool is_fractional() const noexcept { return type_ >= Type::f32; }
+    const void* data() const noexcept { return data_; }
+    bool is_fractional() const noexcept { return type_ >= Type::f32; }
 
     /// Number i of integers. No part of a kernel, or every kernel would have the eight types in it.
     ROPE_NOINLINE Index operator[](Index i) const noexcept {
@@ -162,7 +162,7 @@ class ROPE_ABI NumberList {
     }
 
     /// The first of `count` integers below `low` or above `high`, or count if there is none.
-    ROPE_ABI Index find_outside(Index count, Index low, Index high) const noexcept {
+    Index find_outside(Index count, Index low, Index high) const noexcept {
         if (type_ == Type::i32) return find_outside_as<std::int32_t>(count, low, high);
         if (type_ == Type::i64) return find_outside_as<std::int64_t>(count, low, high);
         Index i = 0;  // the rarer ones, without a loop of their own
@@ -170,18 +170,18 @@ class ROPE_ABI NumberList {
         return i;
     }
 
-    ROPE_ABI double as_double(Index i) const noexcept {
+    double as_double(Index i) const noexcept {
         return type_ == Type::f32   ? static_cast<double>(entry<float>(i))
                : type_ == Type::f64 ? entry<double>(i)
                                     : static_cast<double>((*this)[i]);
     }
     /// Whether number i is from -2^52 to 2^52. (An integer just beyond them is rounded to none that is within.)
-    ROPE_ABI bool is_in_range(Index i) const noexcept {
+    bool is_in_range(Index i) const noexcept {
         const double x = as_double(i), most = static_cast<double>(kMaxPosition);
         return is_finite(x) && x >= -most && x <= most;
     }
     /// The position of a number that is in range.
-    ROPE_ABI Place place(Index i) const noexcept {
+    Place place(Index i) const noexcept {
         if (!is_fractional()) return {(*this)[i], 0.0};
         const double x = as_double(i);
         const double whole = std::trunc(x);
@@ -192,25 +192,25 @@ class ROPE_ABI NumberList {
     enum class Type : unsigned char { i8, i16, i32, i64, u8, u16, u32, u64, f32, f64 };
 
     template <class Number>
-    ROPE_ABI static constexpr Type type_of() noexcept {
+    static constexpr Type type_of() noexcept {
         if constexpr (std::is_floating_point_v<Number>) return sizeof(Number) == 4 ? Type::f32 : Type::f64;
         constexpr int log2_size = sizeof(Number) == 1 ? 0 : sizeof(Number) == 2 ? 1 : sizeof(Number) == 4 ? 2 : 3;
         return static_cast<Type>(log2_size + (std::is_signed_v<Number> ? 0 : 4));
     }
 
     template <class Number>
-    ROPE_ABI Number entry(Index i) const noexcept {
+    Number entry(Index i) const noexcept {
         Number value;  // bytes, because `long` and `long long` are different types of the same bits
         std::memcpy(&value, static_cast<const char*>(data_) + i * stride_ * static_cast<Index>(sizeof(Number)),
                     sizeof(Number));
         return value;
     }
     template <class Integer>
-    ROPE_ABI Index whole(Index i) const noexcept {
+    Index whole(Index i) const noexcept {
         return clamped_position(entry<Integer>(i));
     }
     template <class Integer>
-    ROPE_ABI Index find_outside_as(Index count, Index low, Index high) const noexcept {
+    Index find_outside_as(Index count, Index low, Index high) const noexcept {
         Index i = 0;
         while (i < count && whole<Integer>(i) >= low && whole<Integer>(i) <= high) ++i;
         return i;
@@ -223,7 +223,7 @@ class ROPE_ABI NumberList {
 
 /// The tokens of a list that holds as many numbers for each axis; 0 if it is refused and the handler returned.
 template <class List>
-ROPE_ABI inline Index tokens_per_axis(const List& list, Index axes) {
+inline Index tokens_per_axis(const List& list, Index axes) {
     static_assert(is_number_list<List>,
                   "rope::AxisPositions takes (ptr, axes, tokens), or (list, axes) with a contiguous container of "
                   "integers of up to 64 bits (not bool or characters), float or double.");
@@ -235,6 +235,7 @@ ROPE_ABI inline Index tokens_per_axis(const List& list, Index axes) {
     return 0;
 }
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

@@ -11,16 +11,14 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// The operations that a table supports, as bits.
 using Capabilities = unsigned char;
 inline constexpr Capabilities kInterleaved = 1, kHalfSplit = 2, kInverse = 4;
 
 /// The properties of a table that the checks of a call need.
-struct ROPE_ABI TableShape {
+struct TableShape {
     Index head_dim, first_position, max_positions;
     const char* name = "cache";    // in messages
     Capabilities unsupported = 0;  // operations that the table is not made for
@@ -28,7 +26,7 @@ struct ROPE_ABI TableShape {
 };
 
 /// Marks a clamped position in a message: unsigned positions beyond the largest Index become the largest Index.
-ROPE_ABI inline const char* or_more(Index position) noexcept {
+inline const char* or_more(Index position) noexcept {
     return position == std::numeric_limits<Index>::max() ? " or more" : "";
 }
 
@@ -67,8 +65,6 @@ ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, con
                         {outside, position, more, table.name, low, high});
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

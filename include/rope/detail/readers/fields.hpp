@@ -22,12 +22,10 @@
 #include "../../model_config.hpp"
 #include "../base/bits.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// A closed range of numbers, and its name in sentences.
-struct ROPE_ABI NumberRange {
+struct NumberRange {
     double least, most;
     const char* text;
 };
@@ -46,13 +44,13 @@ inline constexpr NumberRange kYesOrNo = {0.0, 1.0, "true or false"};
 inline constexpr NumberRange kAnyText = {0.0, 0.0, "a string"};
 
 /// Replaces a "{}" of a sentence: text, which must live as long as the call, or a whole number.
-struct ROPE_ABI Word {
+struct Word {
     // NOLINTBEGIN(google-explicit-constructor)
-    ROPE_ABI Word(const char* x) noexcept : text(x) {}
-    ROPE_ABI Word(const std::string& x) noexcept : text(x) {}
-    ROPE_ABI Word(std::string_view x) noexcept : text(x) {}
-    ROPE_ABI Word(Index x) noexcept : number(x) {}
-    ROPE_ABI Word(std::size_t x) noexcept : number(static_cast<Index>(x)) {}
+    Word(const char* x) noexcept : text(x) {}
+    Word(const std::string& x) noexcept : text(x) {}
+    Word(std::string_view x) noexcept : text(x) {}
+    Word(Index x) noexcept : number(x) {}
+    Word(std::size_t x) noexcept : number(static_cast<Index>(x)) {}
     // NOLINTEND(google-explicit-constructor)
     std::string_view text;  ///< null data: the number is meant
     Index number = 0;
@@ -72,7 +70,7 @@ ROPE_COLD std::string sentence_of(std::string_view form, Words words) {
 }
 
 /// The first error of a reader, and its warnings.
-struct ROPE_ABI Diagnostics {
+struct Diagnostics {
     CheckResult status;
     std::vector<std::string> warnings;
 
@@ -103,7 +101,7 @@ ROPE_COLD ModelConfig finished(ModelConfig model, Diagnostics diagnostics) {
 }
 
 /// One value of a JSON or GGUF file.
-struct ROPE_ABI Value {
+struct Value {
     enum class Kind : unsigned char { null, truth, number, text, list, object };
     Kind kind = Kind::null;
     double number = 0.0;  ///< 1 and 0 for true and false
@@ -139,7 +137,7 @@ template <class T>
 using MaybeList = std::optional<std::vector<T>>;
 
 /// The keys of one object of a file: their values, which of them were read, and the errors and warnings about them.
-class ROPE_ABI Fields {
+class Fields {
  public:
     using Find = std::function<std::optional<Value>(std::string_view key)>;
 
@@ -316,6 +314,4 @@ class ROPE_ABI Fields {
     std::size_t layers_ = 0, also_ = 0;
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

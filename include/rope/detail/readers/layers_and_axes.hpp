@@ -15,9 +15,7 @@
 #include "fields.hpp"
 #include "hf/model_type.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// The type of layer i of n, by a repeated pattern of letters: f is full, s slides, c sees its chunk, i is sparse
 /// (indexed), z is compressed, and - does not attend. With a period, the first or the last letter of the pattern is f,
@@ -108,6 +106,4 @@ ROPE_COLD void set_axes(ModelConfig& model, Mrope kind, const std::vector<Index>
                                                   : mrope_alternating(sections);
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

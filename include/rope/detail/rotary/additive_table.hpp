@@ -25,9 +25,7 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// Tensors whose ViewTraits say that they have three axes are read as [batch, seq, d_model] here, where apply
 /// reads them as [seq, heads, head_dim].
@@ -37,7 +35,7 @@ template <class Traits>
 inline constexpr bool has_three_axes<Traits, std::enable_if_t<Traits::tensor_rank == 3>> = true;
 
 template <class Tensor>
-ROPE_ABI inline auto as_embedding(Tensor& x) {
+inline auto as_embedding(Tensor& x) {
     auto v = as_view(x);
     if constexpr (has_three_axes<ViewTraits<Tensor>>) {
         v.batch = v.seq;
@@ -53,15 +51,15 @@ ROPE_ABI inline auto as_embedding(Tensor& x) {
 template <class T>
 class AdditiveTable {
  protected:
-    ROPE_ABI AdditiveTable() = default;
-    ROPE_ABI AdditiveTable(const AdditiveTable&) = default;
-    ROPE_ABI AdditiveTable& operator=(const AdditiveTable&) = default;
-    ROPE_ABI ~AdditiveTable() = default;
+    AdditiveTable() = default;
+    AdditiveTable(const AdditiveTable&) = default;
+    AdditiveTable& operator=(const AdditiveTable&) = default;
+    ~AdditiveTable() = default;
 
-    ROPE_ABI T* table() const noexcept { return table_.get(); }
+    T* table() const noexcept { return table_.get(); }
 
     /// The entries of a position; null when refused and the handler returned.
-    ROPE_ABI const T* find(Index position) const {
+    const T* find(Index position) const {
         if (position >= 0 && position < max_positions_) return table_.get() + position * d_model_;
         ok_or_raise(
             out_of_range("position is {}; this embedding holds positions 0 to {}.", {position, max_positions_ - 1}));
@@ -69,7 +67,7 @@ class AdditiveTable {
     }
 
     template <class X, class Executor>
-    ROPE_ABI void add_rows(X& x, const Positions& positions, Executor& executor) const {
+    void add_rows(X& x, const Positions& positions, Executor& executor) const {
         const auto v = embedding(x);
         if constexpr (!is_refused<decltype(v)>) {
             const AnyView out = erased("x", v);
@@ -87,7 +85,7 @@ class AdditiveTable {
     }
 
     template <class X>
-    ROPE_ABI Status check_tensor(X& x, const Positions& positions) const noexcept {
+    Status check_tensor(X& x, const Positions& positions) const noexcept {
         const auto v = embedding(x);
         if constexpr (is_refused<decltype(v)>)
             return Status();
@@ -96,7 +94,7 @@ class AdditiveTable {
     }
 
     /// Checks the shape and gets the memory, uninitialised; false when refused and the handler returned.
-    ROPE_ABI bool allocate(Index max_positions, Index d_model) {
+    bool allocate(Index max_positions, Index d_model) {
         if (d_model < 1 || d_model > kMaxHeadDim)
             return ok_or_raise(invalid("d_model is {}; it must be from 1 to {}.", {d_model, kMaxHeadDim}));
         if (max_positions < 1)
@@ -110,13 +108,13 @@ class AdditiveTable {
         return true;
     }
 
-    ROPE_ABI bool refuse_memory(Index max_positions, Index d_model) {
+    bool refuse_memory(Index max_positions, Index d_model) {
         *this = AdditiveTable();
         return ok_or_raise(no_memory(max_positions, d_model, sizeof(T)));
     }
 
     /// Gets the memory and fills it with sines and cosines.
-    ROPE_ABI void fill_sinusoidal(Index d_model, Index max_positions, bool interleaved, double base) {
+    void fill_sinusoidal(Index d_model, Index max_positions, bool interleaved, double base) {
         if (d_model < 2 || d_model % 2 != 0 || d_model > kMaxHeadDim) {
             ok_or_raise(invalid("d_model is {}; it must be even and from 2 to {}.", {d_model, kMaxHeadDim}));
             return;
@@ -144,7 +142,7 @@ class AdditiveTable {
     }
 
     /// Gets the memory and copies the weights there.
-    ROPE_ABI void copy_weights(const T* weights, Index max_positions, Index d_model) {
+    void copy_weights(const T* weights, Index max_positions, Index d_model) {
         if (weights == nullptr)
             ok_or_raise(
                 invalid("weights is a null pointer; it must point to max_positions * d_model ({} * {}) numbers.",
@@ -159,7 +157,7 @@ class AdditiveTable {
 
  private:
     template <class X>
-    ROPE_ABI static auto embedding(X& x) noexcept {
+    static auto embedding(X& x) noexcept {
         using View = ViewOf<X>;
         static_assert(
             !is_no_tensor<X>,
@@ -205,8 +203,6 @@ class AdditiveTable {
     std::shared_ptr<T[]> table_;
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

@@ -33,16 +33,17 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// The Config of one side's table; the sides differ in xPos alone.
-ROPE_ABI inline Config config_of(const Config& both, schedule::Xpos::Side side) {
+inline Config config_of(const Config& both, schedule::Xpos::Side side) {
     Config config = both;
     if (auto* const xpos = std::get_if<schedule::Xpos>(&config.schedule)) xpos->side = side;
     return config;
 }
 
 /// Whether two tables are the same.
-ROPE_ABI inline bool are_same(const TableSource& a, const TableSource& b) noexcept {
+inline bool are_same(const TableSource& a, const TableSource& b) noexcept {
     return a.f.inv_freq == b.f.inv_freq && a.f.inv_freq_low == b.f.inv_freq_low &&
            a.f.attention_factor == b.f.attention_factor && a.f.log_growth == b.f.log_growth &&
            a.f.centre == b.f.centre && a.layout == b.layout && a.slice.head_dim == b.slice.head_dim &&
@@ -50,12 +51,12 @@ ROPE_ABI inline bool are_same(const TableSource& a, const TableSource& b) noexce
 }
 
 /// What the tables of a layer are made from.
-struct ROPE_ABI BothSources {
+struct BothSources {
     TableSource q, k;
-    ROPE_ABI bool is_one() const noexcept { return are_same(q, k); }
+    bool is_one() const noexcept { return are_same(q, k); }
 };
 
-ROPE_ABI inline Status check_options(const TableOptions& options) noexcept {
+inline Status check_options(const TableOptions& options) noexcept {
     if (options.max_positions < 1 || options.max_positions > kMaxLength)
         return invalid(
             "max_positions is {}; it must be from 1 to 2^40, or 0 if the model says it (max_position_embeddings).",
@@ -65,6 +66,7 @@ ROPE_ABI inline Status check_options(const TableOptions& options) noexcept {
                    {options.positions, options.max_positions});
 }
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 template <class T>

@@ -20,16 +20,19 @@ inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
 
+/// The choice of the process, shared libraries with hidden symbols included; 0 before it is
+/// made. Its type is IsaId.
+ROPE_VISIBLE inline std::atomic<std::uint64_t> chosen_isa{0};
+
+inline namespace ROPE_DETAIL_NAMESPACE {
+
 /// An instruction set as a number that is the same in every translation unit: the letters of its name, at most eight.
 using IsaId = std::uint64_t;
-ROPE_ABI constexpr IsaId isa_id(const char* name) noexcept {
+constexpr IsaId isa_id(const char* name) noexcept {
     IsaId id = 0;
     while (*name != '\0') id = id << 8 | static_cast<unsigned char>(*name++);
     return id;
 }
-
-/// The choice of the process, shared libraries with hidden symbols included; 0 before it is made.
-ROPE_VISIBLE inline std::atomic<IsaId> chosen_isa{0};
 
 /// The instruction sets of this translation unit that this machine runs.
 ROPE_COLD IsaNames find_available_isas() noexcept {
@@ -80,7 +83,7 @@ ROPE_COLD Status choose_isa() noexcept {
 ROPE_INLINE bool isa_is_chosen() noexcept { return chosen_isa.load(std::memory_order_relaxed) != 0; }
 
 /// Whether the instruction set in use has fma.
-ROPE_ABI inline bool active_isa_has_fma() noexcept {
+inline bool active_isa_has_fma() noexcept {
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
 #define ROPE_ISA_ENTRY(name) \
     if (isa == isa_id(#name)) return name::kHasFma;
@@ -88,6 +91,7 @@ ROPE_ABI inline bool active_isa_has_fma() noexcept {
     return portable::kHasFma;
 }
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 ROPE_ABI inline IsaNames available_isas() noexcept { return detail::find_available_isas(); }

@@ -15,9 +15,7 @@
 #    define ROPE_HAS_PREFETCH 1  // g++ 9 and older
 #endif
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// The prefetch distance of streaming calls, in bytes ahead of a load. See benchmarks/tuning.md.
 inline constexpr std::uintptr_t kPrefetchDistance = 8192;
@@ -49,6 +47,4 @@ ROPE_INLINE void prefetch(T* p, Index count) noexcept {
     for (; ahead < end; ahead += 64) prefetch_line<to_write>(ahead);
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -4,15 +4,13 @@
 
 #include "../../types.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 inline constexpr Index kLongestVector = 64;  // bytes
-struct ROPE_ABI TailMask {
+struct TailMask {
     unsigned char mask[2 * kLongestVector];
 };
-ROPE_ABI constexpr TailMask make_tail_mask() noexcept {
+constexpr TailMask make_tail_mask() noexcept {
     TailMask bytes = {};
     for (Index i = 0; i < kLongestVector; ++i) bytes.mask[i] = 0xff;
     return bytes;
@@ -22,6 +20,4 @@ inline constexpr TailMask kTailMaskBytes = make_tail_mask();
 /// A mask of kLongestVector bytes: `kept` bytes of ones, then zeros.
 ROPE_INLINE const unsigned char* tail_mask(Index kept) noexcept { return kTailMaskBytes.mask + kLongestVector - kept; }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

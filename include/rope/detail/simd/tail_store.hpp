@@ -2,9 +2,7 @@
 // The last vector of a row, whose first `kept` elements stay as they are: for sets without masks, which load these
 // elements and store them again. No include guard: registers.hpp of such a set includes this file.
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
 ROPE_INLINE void store_skipping_bytes(void* p, Words x, Index kept) noexcept {
@@ -24,6 +22,4 @@ ROPE_INLINE void store_shorts_skipping_first(void* p, Shorts x, Index kept) noex
 }
 
 }  // namespace ROPE_ISA
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

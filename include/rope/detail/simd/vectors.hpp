@@ -2,9 +2,7 @@
 // Vectors, written in the names of registers.hpp, which includes this file at its end. No include guard: every set has
 // vectors of its own, compiled in its region. README.md lists the names that a set supplies.
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
 /// a * b, rounded to double: no compiler fuses it with a following sum.
@@ -34,9 +32,9 @@ ROPE_INLINE Floats truncate_nans(Floats x) noexcept {
 }
 
 template <class T>
-struct ROPE_ABI Vector;
+struct Vector;
 template <class T>
-struct ROPE_ABI EvenOdd;
+struct EvenOdd;
 
 template <>
 struct Vector<float> {
@@ -162,6 +160,4 @@ struct EvenOdd<bfloat16> {
 };
 
 }  // namespace ROPE_ISA
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

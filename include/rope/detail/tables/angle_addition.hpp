@@ -13,13 +13,11 @@
 #include "../angles/phase.hpp"
 #include "../base/arithmetic.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// WorkingType<T>::type computes entries of type T, before their one rounding to T. ExactTypes are the same for every
 /// T; their names depend on T so that a translation unit that makes no table does not compile their containers.
-struct ROPE_ABI ExactTypes {
+struct ExactTypes {
     using Angle = CosSin<DoubleDouble>;
     using Fraction = Phase;
 };
@@ -34,12 +32,12 @@ struct WorkingType<double> : ExactTypes {
     using type = DoubleDouble;
 };
 
-ROPE_ABI inline void assign(double& to, DoubleDouble x) noexcept { to = x.hi; }
-ROPE_ABI inline void assign(DoubleDouble& to, DoubleDouble x) noexcept { to = x; }
+inline void assign(double& to, DoubleDouble x) noexcept { to = x.hi; }
+inline void assign(DoubleDouble& to, DoubleDouble x) noexcept { to = x; }
 
 /// A row in working precision. Its cosines and sines are two arrays, so that the loop over pairs vectorises.
 template <class Work>
-struct ROPE_ABI WorkingRow {
+struct WorkingRow {
     Work* cos;
     Work* sin;
 };
@@ -48,8 +46,8 @@ struct ROPE_ABI WorkingRow {
 template <class T, class Work>
 using WriteRow = void (*)(const WorkingRow<Work>& coarse, const WorkingRow<Work>& fine, Index pairs, T* cos, T* sin);
 
-ROPE_ABI inline void add_angles(const WorkingRow<DoubleDouble>& a, const WorkingRow<DoubleDouble>& b, Index pairs,
-                                double* cos, double* sin) noexcept {
+inline void add_angles(const WorkingRow<DoubleDouble>& a, const WorkingRow<DoubleDouble>& b, Index pairs, double* cos,
+                       double* sin) noexcept {
     for (Index i = 0; i < pairs; ++i) {
         const CosSin<DoubleDouble> sum =
             CosSin<DoubleDouble>{a.cos[i], a.sin[i]} * CosSin<DoubleDouble>{b.cos[i], b.sin[i]};
@@ -58,18 +56,14 @@ ROPE_ABI inline void add_angles(const WorkingRow<DoubleDouble>& a, const Working
     }
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #define ROPE_FOR_EACH_ISA "../../tables/table_kernels.hpp"
 #include "../simd/isa_list.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
-ROPE_ABI inline WriteRow<float, double> write_row(float) noexcept {
+inline WriteRow<float, double> write_row(float) noexcept {
     // The first call that rotates reports a ROPE_ISA that names no instruction set; all of them write the same bits.
     if (!isa_is_chosen() && !choose_isa().ok()) return &portable::add_angles<float, double>;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
@@ -78,10 +72,10 @@ ROPE_ABI inline WriteRow<float, double> write_row(float) noexcept {
 #include "../simd/isa_list.hpp"
     return &portable::add_angles<float, double>;
 }
-ROPE_ABI inline WriteRow<double, DoubleDouble> write_row(double) noexcept { return &add_angles; }
+inline WriteRow<double, DoubleDouble> write_row(double) noexcept { return &add_angles; }
 
 /// n / d rounded towards minus infinity, for d > 0.
-ROPE_ABI inline Index floor_divide(Index n, Index d) noexcept { return n / d - (n % d < 0 ? 1 : 0); }
+inline Index floor_divide(Index n, Index d) noexcept { return n / d - (n % d < 0 ? 1 : 0); }
 
 /// Rows by angle addition. The angle of position p is the sum of two angles: a coarse row has the multiple of kFineRows
 /// at or below p, a fine row the rest. So an entry costs two products and one rounding to T. Repeated angle addition in
@@ -90,7 +84,7 @@ ROPE_ABI inline Index floor_divide(Index n, Index d) noexcept { return n / d - (
 /// anchors are fixed multiples of positions, so the bits of an entry depend on its position alone, not on the bounds of
 /// a table or on the caller.
 template <class T>
-class ROPE_ABI AngleRows {
+class AngleRows {
  public:
     using Work = typename WorkingType<T>::type;
     static constexpr Index kFineRows = 128;  // 128 KiB for 64 pairs in float: stays in L2 while a table streams out
@@ -98,7 +92,7 @@ class ROPE_ABI AngleRows {
 
     /// Makes the first `fine_rows` fine rows, and prepares coarse rows of blocks whose number modulo kAnchorBlocks is
     /// below `blocks`. False without memory.
-    ROPE_ABI bool prepare(const Frequencies& f, Index fine_rows, Index blocks) {
+    bool prepare(const Frequencies& f, Index fine_rows, Index blocks) {
         pairs_ = static_cast<Index>(f.inv_freq.size());
         phase_.reset(new (std::nothrow) Fraction[size(pairs_)]);
         between_.reset(new (std::nothrow) Angle[size(pairs_ * blocks)]);
@@ -116,10 +110,10 @@ class ROPE_ABI AngleRows {
     }
 
     /// The fine row for the position `row` positions after a coarse row.
-    ROPE_ABI WorkingRow<Work> fine(Index row) const noexcept { return {cos_of(row), sin_of(row)}; }
+    WorkingRow<Work> fine(Index row) const noexcept { return {cos_of(row), sin_of(row)}; }
 
     /// Makes the coarse row of position block * kFineRows.
-    ROPE_ABI void make_coarse(const Frequencies& f, Index block, WorkingRow<Work> to) noexcept {
+    void make_coarse(const Frequencies& f, Index block, WorkingRow<Work> to) noexcept {
         const Index anchor = floor_divide(block, kAnchorBlocks) * kAnchorBlocks;
         if (anchor != anchor_block_)
             for (Index i = 0; i < pairs_; ++i) anchor_[size(i)] = cos_sin(phase_[size(i)] * (anchor * kFineRows));
@@ -130,14 +124,13 @@ class ROPE_ABI AngleRows {
     }
 
     /// The angle by which pair i rotates over `whole` + `part` positions.
-    ROPE_ABI Phase phase(const Frequencies& f, Index i, Index whole, double part) const noexcept {
+    Phase phase(const Frequencies& f, Index i, Index whole, double part) const noexcept {
         const Phase at_whole = phase_[size(i)] * whole;
         return part == 0.0 ? at_whole : at_whole + phase_from_radians(frequency(f, i) * DoubleDouble{part, 0.0});
     }
 
     /// cos and sin of an angle, times the magnitude of pair i at that position.
-    ROPE_ABI CosSin<DoubleDouble> grown(const Frequencies& f, Index i, Phase angle, Index whole,
-                                        double part) const noexcept {
+    CosSin<DoubleDouble> grown(const Frequencies& f, Index i, Phase angle, Index whole, double part) const noexcept {
         const DoubleDouble m =
             magnitude(f, i, f.attention_factor, exact(whole) + DoubleDouble{part, 0.0} - exact(f.centre));
         const CosSin<DoubleDouble> unit = cos_sin(angle);
@@ -149,16 +142,16 @@ class ROPE_ABI AngleRows {
     using Fraction = typename WorkingType<T>::Fraction;
     static constexpr Index kNoAnchor = 1;  // is no multiple of kAnchorBlocks
 
-    ROPE_ABI static std::size_t size(Index n) noexcept { return static_cast<std::size_t>(n); }
-    ROPE_ABI Work* cos_of(Index row) const noexcept { return &fine_[size(2 * pairs_ * row)]; }
-    ROPE_ABI Work* sin_of(Index row) const noexcept { return &fine_[size(2 * pairs_ * row + pairs_)]; }
-    ROPE_ABI static DoubleDouble frequency(const Frequencies& f, Index i) noexcept {
+    static std::size_t size(Index n) noexcept { return static_cast<std::size_t>(n); }
+    Work* cos_of(Index row) const noexcept { return &fine_[size(2 * pairs_ * row)]; }
+    Work* sin_of(Index row) const noexcept { return &fine_[size(2 * pairs_ * row + pairs_)]; }
+    static DoubleDouble frequency(const Frequencies& f, Index i) noexcept {
         return {f.inv_freq[size(i)], f.inv_freq_low.empty() ? 0.0 : f.inv_freq_low[size(i)]};
     }
 
     /// Calls take(row, i, angle) for every pair i at positions 0, step, 2 * step, ..., by repeated angle addition.
     template <class Take>
-    ROPE_ABI void walk(Index step, Index rows, const Take& take) const {
+    void walk(Index step, Index rows, const Take& take) const {
         for (Index i = 0; i < pairs_; ++i) {
             const Angle by = cos_sin(phase_[size(i)] * step);
             Angle now = cos_sin(Phase());
@@ -168,14 +161,14 @@ class ROPE_ABI AngleRows {
 
     /// The magnitude m, times the growth (xPos) of pair i over `growing` positions. The growth is computed afresh for
     /// each row: at an anchor, thousands of positions before the table, it might not be finite.
-    ROPE_ABI static DoubleDouble magnitude(const Frequencies& f, Index i, double m, DoubleDouble growing) noexcept {
+    static DoubleDouble magnitude(const Frequencies& f, Index i, double m, DoubleDouble growing) noexcept {
         if (f.log_growth.empty()) return exact(m);
         const double low = f.log_growth_low.empty() ? 0.0 : f.log_growth_low[size(i)];
         return exact(m) * exp(two_sum(f.log_growth[size(i)], low) * growing);
     }
     // The angle is passed by value: with -flto, g++ 12 takes the target of a forwarded reference for unread.
-    ROPE_ABI static void put(const Frequencies& f, Index i, Angle angle, double m, DoubleDouble growing,
-                             WorkingRow<Work> to) noexcept {
+    static void put(const Frequencies& f, Index i, Angle angle, double m, DoubleDouble growing,
+                    WorkingRow<Work> to) noexcept {
         const DoubleDouble with = magnitude(f, i, m, growing);
         assign(to.cos[i], angle.cos * with);
         assign(to.sin[i], angle.sin * with);
@@ -189,6 +182,4 @@ class ROPE_ABI AngleRows {
     Index anchor_block_ = kNoAnchor;
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

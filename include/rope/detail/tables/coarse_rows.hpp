@@ -13,20 +13,18 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// Rows by their block, in a hash table of fixed size with linear probing: a row lies in one of kProbes places, and
 /// rows in use stay until release().
 template <class Work>
-class ROPE_ABI CoarseRows {
+class CoarseRows {
  public:
     static constexpr Index kPlaces = 256;  // 256 KiB for 64 pairs in float; a power of two
     static constexpr Index kProbes = 8;    // at least the axes of a token, so that its rows always fit
 
     /// False without memory.
-    ROPE_ABI bool prepare(Index pairs) {
+    bool prepare(Index pairs) {
         pairs_ = pairs;
         rows_.reset(new (std::nothrow) Work[static_cast<std::size_t>(2 * pairs * kPlaces)]);
         places_.reset(new (std::nothrow) Place[static_cast<std::size_t>(kPlaces)]);
@@ -35,7 +33,7 @@ class ROPE_ABI CoarseRows {
 
     /// Ensures that the row of a block is present, by make(block, row) if it is not; false if no place is free.
     template <class Make>
-    ROPE_ABI bool provide(Index block, const Make& make) {
+    bool provide(Index block, const Make& make) {
         Index free = -1;
         for (Index probe = 0; probe < kProbes; ++probe) {
             Place& place = place_of(block, probe);
@@ -53,14 +51,14 @@ class ROPE_ABI CoarseRows {
     }
 
     /// The row of a block that was provided since the last release.
-    ROPE_ABI WorkingRow<Work> find(Index block) const noexcept {
+    WorkingRow<Work> find(Index block) const noexcept {
         Index probe = 0;
         while (probe < kProbes - 1 && place_of(block, probe).block != block) ++probe;
         return row(place_of(block, probe));
     }
 
     /// Marks all rows as not in use. They stay present until others replace them.
-    ROPE_ABI void release() noexcept { ++user_; }
+    void release() noexcept { ++user_; }
 
  private:
     struct Place {
@@ -68,10 +66,10 @@ class ROPE_ABI CoarseRows {
         std::uint64_t user = 0;
     };
 
-    ROPE_ABI Place& place_of(Index block, Index probe) const noexcept {
+    Place& place_of(Index block, Index probe) const noexcept {
         return places_[static_cast<std::size_t>((block + probe) & (kPlaces - 1))];
     }
-    ROPE_ABI WorkingRow<Work> row(const Place& place) const noexcept {
+    WorkingRow<Work> row(const Place& place) const noexcept {
         Work* const at = &rows_[static_cast<std::size_t>((&place - places_.get()) * 2 * pairs_)];
         return {at, at + pairs_};
     }
@@ -82,8 +80,6 @@ class ROPE_ABI CoarseRows {
     std::uint64_t user_ = 1;
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

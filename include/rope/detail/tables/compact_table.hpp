@@ -23,13 +23,14 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// The base of CompactCosSinCache. A row is combined from a coarse one, of every 2^n-th position, and a fine one.
 template <class T>
-class ROPE_ABI CompactTable : public SourcedRows<T> {
+class CompactTable : public SourcedRows<T> {
  protected:
     /// Changes nothing when it is refused and the handler returns.
-    ROPE_ABI void build(const TableSource& s, Index max_positions, Index first_position) {
+    void build(const TableSource& s, Index max_positions, Index first_position) {
         const Index pairs = static_cast<Index>(s.f.inv_freq.size()), row_size = 2 * pairs;
         HeadSlice slice = s.slice;
         if (!ok_or_raise(s.status) || !ok_or_raise(check_last_position(s, max_positions, first_position)) ||
@@ -64,7 +65,7 @@ class ROPE_ABI CompactTable : public SourcedRows<T> {
     }
 
     /// Writes the row of a position, as kernels with fma do.
-    ROPE_ABI void combine(Index position, T* cos, T* sin) const {
+    void combine(Index position, T* cos, T* sin) const {
         const RowSource<T>& rows = this->source_;
         if (!ok_or_raise(check_position(position, rows.first, this->count_))) return;
         const Index block = (position - rows.first) >> rows.fine_bits;
@@ -82,7 +83,7 @@ class ROPE_ABI CompactTable : public SourcedRows<T> {
     Index rows_ = 0;
 
  private:
-    ROPE_ABI static Status check_can_combine(const Frequencies& f) noexcept {
+    static Status check_can_combine(const Frequencies& f) noexcept {
         if (f.inv_freq.size() > static_cast<std::size_t>(kMaxCombinedPairs))
             return invalid("inv_freq has {} entries; a compact table has at most {} pairs.",
                            {f.inv_freq.size(), kMaxCombinedPairs});
@@ -96,6 +97,7 @@ class ROPE_ABI CompactTable : public SourcedRows<T> {
     std::shared_ptr<T[]> table_;  // fine rows, then coarse ones
 };
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -18,15 +18,13 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// Writes rows first .. first + count - 1 to out: per row `pairs` cosines, then `pairs` sines, each multiplied by the
 /// attention factor and its pair's growth, and rounded once. False without working memory (at most about kFineRows rows
 /// in Work and half as many in double-double).
 template <class T>
-ROPE_ABI bool fill_cos_sin_table(const Frequencies& f, Index first, Index count, T* out) {
+bool fill_cos_sin_table(const Frequencies& f, Index first, Index count, T* out) {
     using Angles = AngleRows<T>;
     using Work = typename Angles::Work;
     constexpr Index kRows = Angles::kFineRows, kBlocks = Angles::kAnchorBlocks;
@@ -57,7 +55,7 @@ ROPE_ABI bool fill_cos_sin_table(const Frequencies& f, Index first, Index count,
 }
 
 /// cos and sin of a float angle, each the nearest float.
-ROPE_ABI inline CosSin<float> cos_sin_nearest(float angle) noexcept {
+inline CosSin<float> cos_sin_nearest(float angle) noexcept {
     // The C library's double result decides unless it lies within 2^-44 of a tie between two floats; then the
     // double-double result decides. Both give the nearest float, which is the same everywhere.
     const double c = std::cos(static_cast<double>(angle));
@@ -72,7 +70,7 @@ ROPE_ABI inline CosSin<float> cos_sin_nearest(float angle) noexcept {
 
 /// The frequency of a pair of the default schedule as eager frameworks compute it in float32, rounding every step: e =
 /// 2i/d, base^e, its reciprocal, / factor.
-ROPE_ABI inline float float32_frequency(const Config& config, Index pair) noexcept {
+inline float float32_frequency(const Config& config, Index pair) noexcept {
     const float base = static_cast<float>(config.base);
     const float e = nearest_quotient(static_cast<float>(2 * pair), static_cast<float>(rotary_dim(config)));
     const float power = round_to_float(pow({static_cast<double>(base), 0.0}, {static_cast<double>(e), 0.0}));
@@ -81,7 +79,7 @@ ROPE_ABI inline float float32_frequency(const Config& config, Index pair) noexce
 
 /// Makes the frequencies of the float32 chain from the exact ones. Refuses parameters that are valid in double, but zero
 /// or infinite in float.
-ROPE_ABI inline Status round_to_float32(const Config& config, Frequencies& result) noexcept {
+inline Status round_to_float32(const Config& config, Frequencies& result) noexcept {
     const auto in_float = [](double x) { return is_positive(static_cast<double>(static_cast<float>(x))); };
     if (!in_float(config.base))
         return invalid("base is {}; rounded to float it must be finite and above 0.", {config.base});
@@ -108,7 +106,7 @@ ROPE_ABI inline Status round_to_float32(const Config& config, Frequencies& resul
     return Status();
 }
 
-ROPE_ABI inline TableSource float32_source(const Config& config, Index seq_len) {
+inline TableSource float32_source(const Config& config, Index seq_len) {
     TableSource s = table_source(config, seq_len);
     if (s.status.ok()) s.status = round_to_float32(config, s.f);
     return s;
@@ -116,7 +114,7 @@ ROPE_ABI inline TableSource float32_source(const Config& config, Index seq_len) 
 
 /// Writes rows as fill_cos_sin_table does, but rounds every step to float32: float(position) * frequency, cos and sin,
 /// times the attention factor. The frequencies must come from a float32_source.
-ROPE_ABI inline void fill_float32_chain(const Frequencies& f, Index first, Index count, float* out) noexcept {
+inline void fill_float32_chain(const Frequencies& f, Index first, Index count, float* out) noexcept {
     const Index pairs = static_cast<Index>(f.inv_freq.size());
     const float magnitude = static_cast<float>(f.attention_factor);
     for (Index i = 0; i < pairs; ++i) {
@@ -130,8 +128,6 @@ ROPE_ABI inline void fill_float32_chain(const Frequencies& f, Index first, Index
     }
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

@@ -25,6 +25,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// As the number of rows: one row serves every token.
 inline constexpr Index kEveryToken = Index(1) << 62;
@@ -37,14 +38,14 @@ inline constexpr bool is_no_delta =
     (!is_position_integer<Number> || (std::is_unsigned_v<Number> && sizeof(Number) < sizeof(Index)));
 
 template <class Number>
-ROPE_ABI constexpr void refuse_delta() noexcept {
+constexpr void refuse_delta() noexcept {
     static_assert(never<Number>,
                   "delta must be a signed integer of up to 64 bits (32 unsigned bits with a minus sign would be some "
                   "4 billion positions): write rope::Index(delta).");
 }
 
 /// Requires both Configs to rotate the same features.
-ROPE_ABI inline Status check_features(const TableSource& of_old, const TableSource& of_new) noexcept {
+inline Status check_features(const TableSource& of_old, const TableSource& of_new) noexcept {
     const auto differ = [](const char* name, auto a, auto b) {
         return invalid(
             "{} is {} in the old Config and {} in the new one; a move cannot change which features turn together.",
@@ -63,7 +64,7 @@ ROPE_ABI inline Status check_features(const TableSource& of_old, const TableSour
 }
 
 /// Requires two sources, each valid by itself, that fit one another and the map.
-ROPE_ABI inline Status check_moves(const TableSource& of_old, const TableSource& of_new, const AxisMap& map) noexcept {
+inline Status check_moves(const TableSource& of_old, const TableSource& of_new, const AxisMap& map) noexcept {
     if (of_new.schedule != nullptr) {
         if (const Status s = check_features(of_old, of_new); !s.ok()) return s;
         if (const Status s = check_is_not_mixed(of_new, map); !s.ok()) return s;
@@ -84,10 +85,10 @@ ROPE_ABI inline Status check_moves(const TableSource& of_old, const TableSource&
 
 /// The base of Moves.
 template <class T>
-class ROPE_ABI MoveRows : public TokenRows<T> {
+class MoveRows : public TokenRows<T> {
  protected:
     /// Within one schedule a move is the row of position q - p, whose magnitude begins at 1.
-    ROPE_ABI MoveRows(TableSource&& source, AxisMap&& map) : TokenRows<T>("table of moves", false) {
+    MoveRows(TableSource&& source, AxisMap&& map) : TokenRows<T>("table of moves", false) {
         if (!ok_or_raise(source.status) || !ok_or_raise(check_map(source, map, source.f.log_growth.size()))) return;
         source.f.attention_factor = 1.0;
         source.f.centre = 0.0;
@@ -95,8 +96,7 @@ class ROPE_ABI MoveRows : public TokenRows<T> {
     }
     /// Between two it is the product of the new row of position q and the old one of -p, whose magnitude is the
     /// reciprocal of the magnitude at p.
-    ROPE_ABI MoveRows(TableSource&& of_old, TableSource&& of_new, AxisMap&& map)
-        : TokenRows<T>("table of moves", true) {
+    MoveRows(TableSource&& of_old, TableSource&& of_new, AxisMap&& map) : TokenRows<T>("table of moves", true) {
         if (!ok_or_raise(of_old.status) || !ok_or_raise(of_new.status) ||
             !ok_or_raise(check_moves(of_old, of_new, map)))
             return;
@@ -109,7 +109,7 @@ class ROPE_ABI MoveRows : public TokenRows<T> {
     }
 
     /// Builds one row, which serves every token; false after an error, as below.
-    ROPE_ABI bool build_by(Index delta) {
+    bool build_by(Index delta) {
         if (!ok_or_raise(check_tokens(this->pairs_, 1, 1)) || !ok_or_raise(check_delta(delta, this->has_two_)))
             return false;
         CallingThread here;
@@ -121,7 +121,7 @@ class ROPE_ABI MoveRows : public TokenRows<T> {
     }
     /// Builds the rows of moves between positions, given as Positions or AxisPositions.
     template <class Given, class Executor>
-    ROPE_ABI bool build_between(const Given& from, const Given& to, Index seq, Index batch, Executor& executor) {
+    bool build_between(const Given& from, const Given& to, Index seq, Index batch, Executor& executor) {
         const Index axes = this->map_.axes;
         if (!ok_or_raise(check_tokens(this->pairs_, seq, batch)) ||
             !ok_or_raise(check_positions("old_", from, axes, seq, batch, this->old_.last)) ||
@@ -134,6 +134,7 @@ class ROPE_ABI MoveRows : public TokenRows<T> {
     }
 };
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -24,9 +24,10 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// Requires a magnitude that stays a number.
-ROPE_ABI inline Status check_growth(const Frequencies& f, Index count, Index first_position) noexcept {
+inline Status check_growth(const Frequencies& f, Index count, Index first_position) noexcept {
     const double first = static_cast<double>(first_position) - f.centre;
     const double last = first + static_cast<double>(count - 1);
     const double farthest = std::max(std::fabs(first), std::fabs(last));
@@ -39,7 +40,7 @@ ROPE_ABI inline Status check_growth(const Frequencies& f, Index count, Index fir
     return Status();
 }
 
-ROPE_ABI inline Status check_position(Index position, Index first, Index count) noexcept {
+inline Status check_position(Index position, Index first, Index count) noexcept {
     const Index last = first + count - 1;
     if (position >= first && position <= last) return Status();
     return out_of_range("position is {}; this cache holds positions {} to {}.", {position, first, last});
@@ -47,14 +48,14 @@ ROPE_ABI inline Status check_position(Index position, Index first, Index count) 
 
 /// The base of CosSinCache. A function that is refused, and whose handler returns, changes nothing.
 template <class T>
-class ROPE_ABI PositionTable : public SourcedRows<T> {
+class PositionTable : public SourcedRows<T> {
  protected:
-    ROPE_ABI void build(const TableSource& s, Index count, Index first) { make(s, count, first, false); }
+    void build(const TableSource& s, Index count, Index first) { make(s, count, first, false); }
     /// From a float32_source.
-    ROPE_ABI void build_chain(const TableSource& s, Index count, Index first) { make(s, count, first, true); }
+    void build_chain(const TableSource& s, Index count, Index first) { make(s, count, first, true); }
 
     /// Adds rows up to `count` of them.
-    ROPE_ABI void extend(const Frequencies& f, Index count) {
+    void extend(const Frequencies& f, Index count) {
         if (count <= this->count_ || !ok_or_raise(check(f)) || !ok_or_raise(check_extension(count)) ||
             !ok_or_raise(check_rows_of(f, count)) || !ok_or_raise(check_growth(f, count, this->source_.first)))
             return;
@@ -65,7 +66,7 @@ class ROPE_ABI PositionTable : public SourcedRows<T> {
     }
 
     /// Entry i of a position's row; null after an error.
-    ROPE_ABI const T* find(Index position, Index i) const {
+    const T* find(Index position, Index i) const {
         if (!ok_or_raise(check_position(position, this->source_.first, this->count_))) return nullptr;
         return row(position - this->source_.first) + i;
     }
@@ -73,10 +74,10 @@ class ROPE_ABI PositionTable : public SourcedRows<T> {
     std::shared_ptr<T[]> table_;
 
  private:
-    ROPE_ABI T* row(Index i) const noexcept { return table_.get() + i * 2 * this->pairs_; }
-    ROPE_ABI std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(2 * this->pairs_) * sizeof(T); }
+    T* row(Index i) const noexcept { return table_.get() + i * 2 * this->pairs_; }
+    std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(2 * this->pairs_) * sizeof(T); }
 
-    ROPE_ABI void make(const TableSource& s, Index count, Index first, bool is_chain) {
+    void make(const TableSource& s, Index count, Index first, bool is_chain) {
         const Index pairs = static_cast<Index>(s.f.inv_freq.size());
         HeadSlice slice = s.slice;
         if (!ok_or_raise(s.status) || !ok_or_raise(check_last_position(s, count, first)) ||
@@ -90,7 +91,7 @@ class ROPE_ABI PositionTable : public SourcedRows<T> {
     }
 
     /// Gets the memory of `count` rows; false after an error.
-    ROPE_ABI bool allocate(Index count, Index first) {
+    bool allocate(Index count, Index first) {
         const Index row_size = 2 * this->pairs_;
         if (!ok_or_raise(check_max_positions(count)) ||
             !ok_or_raise(check_table_size("max_positions", count, count, row_size, sizeof(T))) ||
@@ -104,7 +105,7 @@ class ROPE_ABI PositionTable : public SourcedRows<T> {
     }
 
     /// Computes rows `begin` and after; false after an error.
-    ROPE_ABI bool fill(const Frequencies& f, Index begin) {
+    bool fill(const Frequencies& f, Index begin) {
         const Index first = this->source_.first + begin, count = this->count_ - begin;
         if constexpr (std::is_same_v<T, float>)
             if (is_chain_) {
@@ -115,7 +116,7 @@ class ROPE_ABI PositionTable : public SourcedRows<T> {
                ok_or_raise(no_memory(this->count_, 2 * this->pairs_, sizeof(T)));
     }
 
-    ROPE_ABI Status check_extension(Index count) const noexcept {
+    Status check_extension(Index count) const noexcept {
         if (is_chain_)
             return invalid(
                 "max_positions is {}; a table of the float32 chain has {} for good, because its rows do not follow "
@@ -129,7 +130,7 @@ class ROPE_ABI PositionTable : public SourcedRows<T> {
     }
 
     /// Requires frequencies that give the first and the last row again. `count` is the number of rows to be had.
-    ROPE_ABI Status check_rows_of(const Frequencies& f, Index count) const {
+    Status check_rows_of(const Frequencies& f, Index count) const {
         const Index row_size = 2 * this->pairs_;
         const bool has_pairs = 2 * static_cast<Index>(f.inv_freq.size()) == row_size;
         const std::unique_ptr<T[]> again(new (std::nothrow) T[static_cast<std::size_t>(row_size)]);
@@ -146,6 +147,7 @@ class ROPE_ABI PositionTable : public SourcedRows<T> {
     bool is_chain_ = false;
 };
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -17,21 +17,19 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// The move of a token on one axis.
-struct ROPE_ABI Move {
+struct Move {
     Place from, to;
 };
-ROPE_ABI inline bool operator==(const Move& a, const Move& b) noexcept {
+inline bool operator==(const Move& a, const Move& b) noexcept {
     return a.from.whole == b.from.whole && a.from.part == b.from.part && a.to.whole == b.to.whole &&
            a.to.part == b.to.part;
 }
 
-ROPE_ABI inline void add_angles(const WorkingRow<DoubleDouble>& a, const WorkingRow<DoubleDouble>& b, Index pairs,
-                                DoubleDouble* cos, DoubleDouble* sin) noexcept {
+inline void add_angles(const WorkingRow<DoubleDouble>& a, const WorkingRow<DoubleDouble>& b, Index pairs,
+                       DoubleDouble* cos, DoubleDouble* sin) noexcept {
     for (Index i = 0; i < pairs; ++i) {
         const CosSin<DoubleDouble> sum =
             CosSin<DoubleDouble>{a.cos[i], a.sin[i]} * CosSin<DoubleDouble>{b.cos[i], b.sin[i]};
@@ -41,7 +39,7 @@ ROPE_ABI inline void add_angles(const WorkingRow<DoubleDouble>& a, const Working
 }
 
 /// Chooses a function as write_row does, but its sums stay in working precision.
-ROPE_ABI inline WriteRow<double, double> add_working_rows(double) noexcept {
+inline WriteRow<double, double> add_working_rows(double) noexcept {
     if (!isa_is_chosen() && !choose_isa().ok()) return &portable::add_angles<double, double>;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
 #define ROPE_ISA_ENTRY(name) \
@@ -49,15 +47,15 @@ ROPE_ABI inline WriteRow<double, double> add_working_rows(double) noexcept {
 #include "../simd/isa_list.hpp"
     return &portable::add_angles<double, double>;
 }
-ROPE_ABI inline WriteRow<DoubleDouble, DoubleDouble> add_working_rows(DoubleDouble) noexcept { return &add_angles; }
+inline WriteRow<DoubleDouble, DoubleDouble> add_working_rows(DoubleDouble) noexcept { return &add_angles; }
 
-ROPE_ABI inline Status check_is_not_mixed(const TableSource& s, const AxisMap& map) noexcept {
+inline Status check_is_not_mixed(const TableSource& s, const AxisMap& map) noexcept {
     if (!map.is_mixed || s.schedule == nullptr) return Status();
     return invalid("map is mixed; frequencies of mixed axes are numbers: give Frequencies.");
 }
 
 /// Requires a map that fits the frequencies, and no growth (xPos) with mixed axes.
-ROPE_ABI inline Status check_map(const TableSource& s, const AxisMap& map, std::size_t growing) noexcept {
+inline Status check_map(const TableSource& s, const AxisMap& map, std::size_t growing) noexcept {
     if (const Status mixed = check_is_not_mixed(s, map); !mixed.ok()) return mixed;
     const Status fits = check(map, static_cast<Index>(s.f.inv_freq.size()));
     if (!fits.ok() || !map.is_mixed || growing == 0) return fits;
@@ -65,10 +63,10 @@ ROPE_ABI inline Status check_map(const TableSource& s, const AxisMap& map, std::
 }
 
 /// The last position that rows of a source can be for.
-ROPE_ABI inline Index last_position(const TableSource& s) noexcept { return std::min(kMaxPosition, s.longest - 1); }
+inline Index last_position(const TableSource& s) noexcept { return std::min(kMaxPosition, s.longest - 1); }
 
 template <class T>
-struct ROPE_ABI ScheduleRows {
+struct ScheduleRows {
     using Angles = AngleRows<T>;
     using Work = typename Angles::Work;
     using Row = WorkingRow<Work>;
@@ -79,7 +77,7 @@ struct ROPE_ABI ScheduleRows {
     CoarseRows<Work> coarse;
 
     /// Orders the frequencies and makes the fine rows; for mixed axes, only the phases. False without memory.
-    ROPE_ABI bool prepare(const TableSource& s, const AxisOrder& order, bool is_mixed) {
+    bool prepare(const TableSource& s, const AxisOrder& order, bool is_mixed) {
         f = order.pair_at.empty() ? s.f : in_order(s.f, order.pair_at);
         last = last_position(s);
         if (is_mixed) return angles.prepare(f, 1, 1);
@@ -87,28 +85,26 @@ struct ROPE_ABI ScheduleRows {
                coarse.prepare(static_cast<Index>(f.inv_freq.size()));
     }
     /// Ensures that the coarse row of a position is present; false if no place is free.
-    ROPE_ABI bool provide(Index position) {
+    bool provide(Index position) {
         return coarse.provide(block_of(position), [this](Index block, Row row) { angles.make_coarse(f, block, row); });
     }
     /// The coarse and the fine row of a position, from pair i on: their angles add up to the position's angles.
-    ROPE_ABI Row coarse_row(Index position, Index i) const noexcept { return from(coarse.find(block_of(position)), i); }
-    ROPE_ABI Row fine_row(Index position, Index i) const noexcept {
+    Row coarse_row(Index position, Index i) const noexcept { return from(coarse.find(block_of(position)), i); }
+    Row fine_row(Index position, Index i) const noexcept {
         return from(angles.fine(position - block_of(position) * Angles::kFineRows), i);
     }
 
-    ROPE_ABI Phase phase(Index i, Place p) const noexcept { return angles.phase(f, i, p.whole, p.part); }
+    Phase phase(Index i, Place p) const noexcept { return angles.phase(f, i, p.whole, p.part); }
     /// cos and sin of an angle, times the magnitude of pair i at a position.
-    ROPE_ABI CosSin<DoubleDouble> grown(Index i, Phase angle, Place p) const noexcept {
+    CosSin<DoubleDouble> grown(Index i, Phase angle, Place p) const noexcept {
         return angles.grown(f, i, angle, p.whole, p.part);
     }
 
  private:
-    ROPE_ABI static Index block_of(Index position) noexcept { return floor_divide(position, Angles::kFineRows); }
-    ROPE_ABI static Row from(Row row, Index i) noexcept { return {row.cos + i, row.sin + i}; }
+    static Index block_of(Index position) noexcept { return floor_divide(position, Angles::kFineRows); }
+    static Row from(Row row, Index i) noexcept { return {row.cos + i, row.sin + i}; }
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

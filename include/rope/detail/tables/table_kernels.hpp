@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The inner loop that fills a float table, compiled once per instruction set. No include guard: see isa_list.hpp.
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
 /// Angle addition by double products that are rounded one by one: fma would make the bits of a table depend on the
 /// instruction set.
 template <class T, class Work>
-ROPE_ABI void add_angles(const WorkingRow<Work>& a, const WorkingRow<Work>& b, Index pairs, T* cos, T* sin) noexcept {
+void add_angles(const WorkingRow<Work>& a, const WorkingRow<Work>& b, Index pairs, T* cos, T* sin) noexcept {
     Index i = 0;
     if constexpr (Vector<Work>::kWidth > 1) {
         using V = Vector<Work>;
@@ -29,6 +27,4 @@ ROPE_ABI void add_angles(const WorkingRow<Work>& a, const WorkingRow<Work>& b, I
 }
 
 }  // namespace ROPE_ISA
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -11,17 +11,15 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// Whether rows * row_size elements fit into kMemoryBytes. All three are positive.
-ROPE_ABI inline bool table_can_be(Index rows, Index row_size, std::size_t element) noexcept {
+inline bool table_can_be(Index rows, Index row_size, std::size_t element) noexcept {
     return rows <= kMemoryBytes / static_cast<Index>(element) / row_size;
 }
 /// Refuses the argument that asks for more rows than fit into kMemoryBytes.
-ROPE_ABI inline Status check_table_size(const char* name, Index value, Index rows, Index row_size,
-                                        std::size_t element) noexcept {
+inline Status check_table_size(const char* name, Index value, Index rows, Index row_size,
+                               std::size_t element) noexcept {
     if (table_can_be(rows, row_size, element)) return Status();
     return invalid("{} is {}; {} rows of {} entries of {} bytes must not exceed what memory can hold ({} bytes).",
                    {name, value, rows, row_size, element, kMemoryBytes});
@@ -33,7 +31,7 @@ ROPE_COLD Status no_memory(Index rows, Index row_size, std::size_t element) noex
 
 /// Allocates rows * row_size uninitialised numbers, 64-byte aligned; null without memory. table_can_be must hold.
 template <class T>
-ROPE_ABI inline std::shared_ptr<T[]> table_memory(Index rows, Index row_size) {
+inline std::shared_ptr<T[]> table_memory(Index rows, Index row_size) {
     constexpr std::align_val_t alignment{64};
     const std::size_t bytes = static_cast<std::size_t>(rows * row_size) * sizeof(T);
     void* const memory = ::operator new(bytes, alignment, std::nothrow);
@@ -41,8 +39,6 @@ ROPE_ABI inline std::shared_ptr<T[]> table_memory(Index rows, Index row_size) {
     return std::shared_ptr<T[]>(static_cast<T*>(memory), [](T* p) { ::operator delete (p, std::align_val_t{64}); });
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

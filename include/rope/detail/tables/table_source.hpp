@@ -13,13 +13,11 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 inline constexpr Index kNoLongest = std::numeric_limits<Index>::max();
 
-struct ROPE_ABI TableSource {
+struct TableSource {
     Status status = {};  // why there are no frequencies; who makes a table raises it
     Frequencies f = {};
     HeadSlice slice = {};
@@ -29,7 +27,7 @@ struct ROPE_ABI TableSource {
     Index seq_len = 0;               // given with the Config
 };
 
-ROPE_ABI inline TableSource table_source(const Config& config, Index seq_len) {
+inline TableSource table_source(const Config& config, Index seq_len) {
     TableSource s;
     s.status = make_frequencies(config, seq_len, s.f);
     s.slice = {config.head_dim, config.rotary_offset};
@@ -39,25 +37,25 @@ ROPE_ABI inline TableSource table_source(const Config& config, Index seq_len) {
     s.seq_len = seq_len;
     return s;
 }
-ROPE_ABI inline TableSource table_source(const Frequencies& frequencies, HeadSlice slice) {
+inline TableSource table_source(const Frequencies& frequencies, HeadSlice slice) {
     return {check(frequencies), frequencies, slice};
 }
 
 /// Tables hold positions from -2^62 to 2^62.
 inline constexpr Index kLastPosition = std::numeric_limits<Index>::max() / 2 + 1;
 
-ROPE_ABI inline Status check_max_positions(Index max_positions) noexcept {
+inline Status check_max_positions(Index max_positions) noexcept {
     if (max_positions >= 1) return Status();
     return invalid("max_positions is {}; it must be at least 1.", {max_positions});
 }
 /// For at least one position.
-ROPE_ABI inline Status check_first_position(Index max_positions, Index first_position) noexcept {
+inline Status check_first_position(Index max_positions, Index first_position) noexcept {
     if (first_position >= -kLastPosition && first_position <= kLastPosition - max_positions) return Status();
     return invalid("first_position is {}; the {} positions from there must lie between -2^62 and 2^62.",
                    {first_position, max_positions});
 }
 /// Requires frequencies that are for the last position of a table.
-ROPE_ABI inline Status check_last_position(const TableSource& s, Index max_positions, Index first_position) noexcept {
+inline Status check_last_position(const TableSource& s, Index max_positions, Index first_position) noexcept {
     if (max_positions < 1 || first_position > kLastPosition - max_positions) return Status();  // refused later
     if (first_position + max_positions <= s.longest) return Status();
     return invalid(
@@ -68,10 +66,10 @@ ROPE_ABI inline Status check_last_position(const TableSource& s, Index max_posit
 
 /// Rows that are made from a TableSource.
 template <class T>
-class ROPE_ABI SourcedRows : public CosSinRows<T> {
+class SourcedRows : public CosSinRows<T> {
  protected:
     /// For a slice that has passed check_slice.
-    ROPE_ABI void describe(const TableSource& s, HeadSlice slice, Index pairs) noexcept {
+    void describe(const TableSource& s, HeadSlice slice, Index pairs) noexcept {
         this->pairs_ = pairs;
         this->head_dim_ = slice.head_dim;
         this->rotary_offset_ = slice.rotary_offset;
@@ -81,8 +79,6 @@ class ROPE_ABI SourcedRows : public CosSinRows<T> {
     }
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

@@ -27,23 +27,19 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// The place of a token on an axis. Positions are the same on all.
-ROPE_ABI inline Place place_of(const Positions& p, Index, Index token, Index seq) noexcept {
+inline Place place_of(const Positions& p, Index, Index token, Index seq) noexcept {
     return {p.at(token / seq, token % seq, seq), 0.0};
 }
-ROPE_ABI inline Place place_of(const AxisPositions& p, Index axis, Index token, Index) noexcept {
-    return p.at(axis, token);
-}
-ROPE_ABI inline bool is_fractional(const Positions&) noexcept { return false; }
-ROPE_ABI inline bool is_fractional(const AxisPositions& p) noexcept { return p.is_fractional(); }
+inline Place place_of(const AxisPositions& p, Index axis, Index token, Index) noexcept { return p.at(axis, token); }
+inline bool is_fractional(const Positions&) noexcept { return false; }
+inline bool is_fractional(const AxisPositions& p) noexcept { return p.is_fractional(); }
 
 /// A row of cosines and sines per token, for the angle between two positions; for Rows, the old position is 0.
 template <class T>
-class ROPE_ABI TokenRows : public SourcedRows<T> {
+class TokenRows : public SourcedRows<T> {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                   "Rows and moves are float (they serve float, half and bfloat16 data) or double.");
 
@@ -52,28 +48,28 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
     TokenRows& operator=(const TokenRows&) = delete;
 
     // ../../rows.hpp describes these.
-    ROPE_ABI void use_memory(T* memory, Index rows) noexcept {
+    void use_memory(T* memory, Index rows) noexcept {
         memory_ = memory;
         room_ = memory != nullptr ? rows : 0;
         own_.reset();
         forget();
     }
-    ROPE_ABI Index rows() const noexcept { return rows_; }
-    ROPE_ABI const T* cos_row(Index row) const ROPE_LIFETIMEBOUND { return find(row, 0); }
-    ROPE_ABI const T* sin_row(Index row) const ROPE_LIFETIMEBOUND { return find(row, this->pairs_); }
-    ROPE_ABI const AxisMap& map() const noexcept ROPE_LIFETIMEBOUND { return map_; }
+    Index rows() const noexcept { return rows_; }
+    const T* cos_row(Index row) const ROPE_LIFETIMEBOUND { return find(row, 0); }
+    const T* sin_row(Index row) const ROPE_LIFETIMEBOUND { return find(row, this->pairs_); }
+    const AxisMap& map() const noexcept ROPE_LIFETIMEBOUND { return map_; }
 
  protected:
-    ROPE_ABI TokenRows(const char* name, bool has_two) noexcept : has_two_(has_two) { this->name_ = name; }
+    TokenRows(const char* name, bool has_two) noexcept : has_two_(has_two) { this->name_ = name; }
 
     /// Rows of one schedule.
-    ROPE_ABI TokenRows(const char* name, const TableSource& source, AxisMap&& map) : TokenRows(name, false) {
+    TokenRows(const char* name, const TableSource& source, AxisMap&& map) : TokenRows(name, false) {
         if (ok_or_raise(source.status) && ok_or_raise(check_map(source, map, source.f.log_growth.size())))
             make({}, source, std::move(map));
     }
 
     /// Prepares the coarse and fine rows of sources that have passed their checks; with one schedule, of the new one.
-    ROPE_ABI void make(const TableSource& of_old, const TableSource& of_new, AxisMap&& map) {
+    void make(const TableSource& of_old, const TableSource& of_new, AxisMap&& map) {
         const Index entries = static_cast<Index>(of_new.f.inv_freq.size());
         const Index pairs = map.is_mixed ? entries / map.axes : entries;
         HeadSlice slice = of_new.slice;
@@ -91,7 +87,7 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
 
     /// Builds the rows of positions, given as Positions or AxisPositions; false after an error.
     template <class Given, class Executor>
-    ROPE_ABI bool build_at(const Given& given, Index seq, Index batch, Executor& executor) {
+    bool build_at(const Given& given, Index seq, Index batch, Executor& executor) {
         if (!ok_or_raise(check_tokens(this->pairs_, seq, batch)) ||
             !ok_or_raise(check_positions("", given, map_.axes, seq, batch, new_.last)))
             return false;
@@ -103,7 +99,7 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
     /// Builds the rows of move_of(axis, token), whose positions have passed their checks; false after an error.
     /// is_slow: most entries are computed one by one.
     template <class Executor, class MoveOf>
-    ROPE_ABI bool build_rows(Index seq, Index batch, bool is_slow, Executor& executor, const MoveOf& move_of) {
+    bool build_rows(Index seq, Index batch, bool is_slow, Executor& executor, const MoveOf& move_of) {
         const Index tokens = batch * seq;
         if (!ok_or_raise(check_growth_of(tokens, move_of)) || !make_room(tokens)) return false;
         T* const to = memory_ != nullptr ? memory_ : own_.get();
@@ -138,12 +134,12 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
     using Row = WorkingRow<Work>;
     using Run = AxisOrder::Run;
 
-    ROPE_ABI void forget() noexcept {
+    void forget() noexcept {
         this->source_ = {};
         this->count_ = this->batch_ = rows_ = 0;
     }
 
-    ROPE_ABI const T* find(Index row, Index i) const {
+    const T* find(Index row, Index i) const {
         if (row >= 0 && row < rows_) return this->source_.cos + row * this->source_.stride + i;
         ok_or_raise(out_of_range("row is {}; there are {} rows, the first of which is 0.", {row, rows_}));
         return nullptr;
@@ -151,7 +147,7 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
 
     /// Requires growing magnitudes (xPos) to stay within kMaxGrowth.
     template <class MoveOf>
-    ROPE_ABI Status check_growth_of(Index tokens, const MoveOf& move_of) const noexcept {
+    Status check_growth_of(Index tokens, const MoveOf& move_of) const noexcept {
         if (!this->grows_) return Status();
         const auto largest = [](const List<double>& growth) {
             double most = 0.0;
@@ -173,7 +169,7 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
     }
 
     /// Ensures memory for so many rows; false after an error.
-    ROPE_ABI bool make_room(Index rows) {
+    bool make_room(Index rows) {
         if (rows <= room_) return true;
         if (memory_ != nullptr)
             return ok_or_raise(
@@ -191,13 +187,13 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
 
     /// Whether angle addition of coarse and fine rows gives the row of a move. (With one schedule, a fraction that both
     /// positions have cancels.)
-    ROPE_ABI bool is_whole(const Move& m) const noexcept {
+    bool is_whole(const Move& m) const noexcept {
         return has_two_ ? m.from.part == 0.0 && m.to.part == 0.0 : m.from.part == m.to.part;
     }
 
     /// Ensures that the coarse rows of a token are present; false if there is no room for one.
     template <class MoveOf>
-    ROPE_ABI bool provide(Index token, const MoveOf& move_of) {
+    bool provide(Index token, const MoveOf& move_of) {
         for (Index axis = 0; axis < map_.axes; ++axis) {
             const Move m = move_of(axis, token);
             if (!is_whole(m)) continue;
@@ -206,15 +202,14 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
         }
         return true;
     }
-    ROPE_ABI void release() noexcept {
+    void release() noexcept {
         new_.coarse.release();
         old_.coarse.release();
     }
 
     /// Writes rows begin .. end - 1. The executor gets large calls, cut into pieces of about item_bytes.
     template <class Executor, class MoveOf>
-    ROPE_ABI void write_rows(T* to, Index begin, Index end, bool is_slow, Executor& executor,
-                             const MoveOf& move_of) const {
+    void write_rows(T* to, Index begin, Index end, bool is_slow, Executor& executor, const MoveOf& move_of) const {
         constexpr Index slow = 256,
                         item_bytes = 16384;  // slow: how many times as long an entry takes
         const Index weight = 2 * this->pairs_ * static_cast<Index>(sizeof(T)) * (is_slow ? slow : 1);
@@ -234,7 +229,7 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
     }
 
     template <class MoveOf>
-    ROPE_ABI void write_token(T* to, Index token, const MoveOf& move_of) const {
+    void write_token(T* to, Index token, const MoveOf& move_of) const {
         Move moves[kMaxAxes];
         bool all_equal = !map_.is_mixed;
         for (Index axis = 0; axis < map_.axes; ++axis) {
@@ -251,7 +246,7 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
         }
     }
 
-    ROPE_ABI void write_run(T* to, const Run& run, const Move& m) const {
+    void write_run(T* to, const Run& run, const Move& m) const {
         if (!has_two_ && order_.pair_at.empty())
             return write_entries(run.begin, run.end, m, to + run.begin, to + this->pairs_ + run.begin);
         T cos[kChunk], sin[kChunk];
@@ -266,7 +261,7 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
     }
 
     /// Writes entries begin .. end - 1; with two schedules at most kChunk of them.
-    ROPE_ABI void write_entries(Index begin, Index end, const Move& m, T* cos, T* sin) const {
+    void write_entries(Index begin, Index end, const Move& m, T* cos, T* sin) const {
         const Index count = end - begin;
         if (!is_whole(m)) {
             for (Index i = 0; i < count; ++i) put(at_fraction(begin + i, m), cos + i, sin + i);
@@ -281,10 +276,10 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
         write_({a, a + kChunk}, {b, b + kChunk}, count, cos, sin);
     }
 
-    ROPE_ABI Phase angle_of(Index i, const Move& m) const noexcept {
+    Phase angle_of(Index i, const Move& m) const noexcept {
         return new_.phase(i, m.to) + -(has_two_ ? old_ : new_).phase(i, m.from);
     }
-    ROPE_ABI CosSin<DoubleDouble> at_fraction(Index i, const Move& m) const noexcept {
+    CosSin<DoubleDouble> at_fraction(Index i, const Move& m) const noexcept {
         const Phase angle = angle_of(i, m);
         if (!has_two_) return new_.grown(i, angle, {m.to.whole - m.from.whole, m.to.part - m.from.part});
         const DoubleDouble reciprocal = old_.grown(i, {}, {-m.from.whole, -m.from.part}).cos;
@@ -292,7 +287,7 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
         return {entry.cos * reciprocal, entry.sin * reciprocal};
     }
 
-    ROPE_ABI static void put(CosSin<DoubleDouble> entry, T* cos, T* sin) noexcept {
+    static void put(CosSin<DoubleDouble> entry, T* cos, T* sin) noexcept {
         if constexpr (std::is_same_v<T, float>) {
             *cos = round_to_float(entry.cos);
             *sin = round_to_float(entry.sin);
@@ -312,8 +307,6 @@ class ROPE_ABI TokenRows : public SourcedRows<T> {
     Index room_ = 0, rows_ = 0;  // capacity and number of rows
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

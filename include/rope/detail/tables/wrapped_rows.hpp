@@ -16,19 +16,20 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 template <class Number>
-ROPE_ABI inline Index row_stride(const CosSinView<Number>& v) noexcept {
+inline Index row_stride(const CosSinView<Number>& v) noexcept {
     return v.row_stride != 0 ? v.row_stride : v.pairs * v.pair_stride;
 }
 
 /// Numbers from the first to the last one that is read of a row, both counted.
 template <class Number>
-ROPE_ABI inline Index row_reach(const CosSinView<Number>& v) noexcept {
+inline Index row_reach(const CosSinView<Number>& v) noexcept {
     return (v.pairs - 1) * v.pair_stride + 1;
 }
 
-ROPE_ABI inline bool share_bytes(const void* a, Index a_bytes, const void* b, Index b_bytes) noexcept {
+inline bool share_bytes(const void* a, Index a_bytes, const void* b, Index b_bytes) noexcept {
     // Unsigned: a negative distance is a large one.
     const std::uintptr_t distance = reinterpret_cast<std::uintptr_t>(b) - reinterpret_cast<std::uintptr_t>(a);
     return distance < static_cast<std::uintptr_t>(a_bytes) || 0 - distance < static_cast<std::uintptr_t>(b_bytes);
@@ -36,11 +37,12 @@ ROPE_ABI inline bool share_bytes(const void* a, Index a_bytes, const void* b, In
 
 /// x as a T: exact, or rounded once where a double becomes a float.
 template <class T, class Storage>
-ROPE_ABI inline T converted(const Storage* x) noexcept {
+inline T converted(const Storage* x) noexcept {
     using Compute = std::conditional_t<std::is_same_v<Storage, double>, double, float>;
     return static_cast<T>(Element<Compute, Storage>::load(x));
 }
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 template <class Number>
@@ -71,11 +73,11 @@ ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
 }
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// The checks of WrappedRows.
 template <class T>
-ROPE_ABI inline Status check_wrapped(const CosSinView<T>& view, const HeadSlice& slice,
-                                     double attention_factor) noexcept {
+inline Status check_wrapped(const CosSinView<T>& view, const HeadSlice& slice, double attention_factor) noexcept {
     if (const Status s = check(view); !s.ok()) return s;
     if (view.pair_stride != 1)
         return invalid("pair_stride is {}; rows are wrapped where it is 1, and copied by copy_cos_sin elsewhere.",
@@ -87,7 +89,7 @@ ROPE_ABI inline Status check_wrapped(const CosSinView<T>& view, const HeadSlice&
 
 /// The checks of copy_cos_sin.
 template <class T, class Number>
-ROPE_ABI inline Status check_copy(const CosSinView<Number>& from, const T* to) noexcept {
+inline Status check_copy(const CosSinView<Number>& from, const T* to) noexcept {
     if (const Status s = check(from); !s.ok() || from.batch * from.rows == 0) return s;
     const Index count = from.batch * from.rows;
     const Index bytes = count * 2 * from.pairs * static_cast<Index>(sizeof(T));
@@ -101,6 +103,7 @@ ROPE_ABI inline Status check_copy(const CosSinView<Number>& from, const T* to) n
     return Status();
 }
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 template <class T, class Number>

@@ -8,16 +8,14 @@
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 enum Axis : unsigned char { kBatchAxis, kSeqAxis, kHeadAxis, kFeatureAxis };
 
 inline constexpr const char* kAxisNames[4] = {"batch", "seq", "heads", "head_dim"};
 
 /// A type-erased view. One is made per view of a call; checks and tasks refer to it.
-struct ROPE_ABI AnyView {
+struct AnyView {
     const char* name;  // as the caller knows it: "x", "q", "k", "in", "out"
     void* data;        // never written if the view is of const data
     Index element_size;
@@ -62,6 +60,4 @@ ROPE_INLINE Index bytes_of(const AnyView& v, Index heads) noexcept {
     return heads == 0 ? 0 : heads * v.extents[kFeatureAxis] * v.element_size;
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

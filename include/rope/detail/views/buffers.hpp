@@ -12,12 +12,10 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// a * b, held at the largest Index when it does not fit, so that an absurd shape reaches its check unharmed.
-ROPE_ABI constexpr Index clamped_product(Index a, Index b) noexcept {
+constexpr Index clamped_product(Index a, Index b) noexcept {
     if (a <= 0 || b <= 0) return 0;              // an empty or a refused axis: the stride is not used
     if ((a | b) < Index(1) << 31) return a * b;  // without a division
     constexpr Index most = std::numeric_limits<Index>::max();
@@ -25,13 +23,13 @@ ROPE_ABI constexpr Index clamped_product(Index a, Index b) noexcept {
 }
 
 /// |x|, held at the largest Index for the smallest one, which only a stride that is never taken can be.
-ROPE_ABI constexpr Index magnitude(Index x) noexcept {
+constexpr Index magnitude(Index x) noexcept {
     constexpr Index most = std::numeric_limits<Index>::max();
     return x >= 0 ? x : x < -most ? most : -x;
 }
 
 /// The same for a stride, which may be negative.
-ROPE_ABI constexpr Index clamped_step(Index count, Index stride) noexcept {
+constexpr Index clamped_step(Index count, Index stride) noexcept {
     const Index step = clamped_product(count, magnitude(stride));
     return stride < 0 ? -step : step;
 }
@@ -52,7 +50,7 @@ using ViewOfBuffer = TensorView<typename ContainerElement<C>::type>;
 
 /// The elements of a container that a view covers as a whole. Throws std::invalid_argument when it has another size.
 template <class C>
-ROPE_ABI inline auto elements_of(C& container, Index batch, Index seq, Index heads, Index head_dim) {
+inline auto elements_of(C& container, Index batch, Index seq, Index heads, Index head_dim) {
     const Index wanted = clamped_product(batch, clamped_product(seq, clamped_product(heads, head_dim)));
     const Index size = static_cast<Index>(container.size());
     const bool is_negative = batch < 0 || seq < 0 || heads < 0 || head_dim < 0;
@@ -71,8 +69,8 @@ ROPE_ABI inline auto elements_of(C& container, Index batch, Index seq, Index hea
 
 /// Entries first .. first + count - 1 along an axis, which `name` calls by its plural.
 template <class T>
-ROPE_ABI inline TensorView<T> slice(const TensorView<T>& v, const char* name, Index TensorView<T>::*extent,
-                                    Index stride, Index first, Index count) {
+inline TensorView<T> slice(const TensorView<T>& v, const char* name, Index TensorView<T>::*extent, Index stride,
+                           Index first, Index count) {
     const Index size = v.*extent;
     TensorView<T> result = v;
     result.*extent = 0;
@@ -95,8 +93,6 @@ ROPE_ABI inline TensorView<T> slice(const TensorView<T>& v, const char* name, In
     return result;
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

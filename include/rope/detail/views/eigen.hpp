@@ -28,6 +28,7 @@ struct ElementTraits<Eigen::bfloat16> {
 };
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// Whether a matrix type may hold its elements itself. A Ref to const copies a matrix whose strides it cannot express.
 template <class Matrix>
@@ -35,6 +36,7 @@ inline constexpr bool may_own_data = std::is_base_of_v<Eigen::PlainObjectBase<Ma
 template <class Plain, int options, class Stride>
 inline constexpr bool may_own_data<Eigen::Ref<const Plain, options, Stride>> = true;
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 template <class Derived,
@@ -68,13 +70,14 @@ ROPE_ABI inline auto view(Derived&& matrix, Index heads) {
 }
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// Rank 3 is [seq, heads, head_dim], rank 4 is [batch, seq, heads, head_dim], in Eigen's index order; the storage order
 /// only changes the strides. tensor_rank tells additive encodings that three axes are [batch, seq, d_model] to them.
 template <class Element, class Tensor>
-struct ROPE_ABI TensorTraits {
+struct TensorTraits {
     static constexpr int tensor_rank = Tensor::NumDimensions;
-    ROPE_ABI static TensorView<Element> view(Tensor& tensor) noexcept {
+    static TensorView<Element> view(Tensor& tensor) noexcept {
         constexpr int rank = tensor_rank;
         static_assert(rank == 3 || rank == 4,
                       "rope takes Eigen tensors of rank 3 [seq, heads, head_dim] or 4 [batch, seq, heads, head_dim].");
@@ -104,6 +107,7 @@ struct ROPE_ABI TensorTraits {
 template <class Plain>
 using ElementOfMap = std::conditional_t<std::is_const_v<Plain>, const typename Plain::Scalar, typename Plain::Scalar>;
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 template <class T, int rank, int options, class IndexType>

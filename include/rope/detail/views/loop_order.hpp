@@ -10,14 +10,12 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 inline constexpr Index kAllHeads = std::numeric_limits<Index>::max();
 
 /// The axes from the outermost to the innermost.
-struct ROPE_ABI LoopOrder {
+struct LoopOrder {
     Axis outer = kBatchAxis, middle = kSeqAxis, inner = kHeadAxis;
     /// The heads rotated together while a row of cos and sin is in registers: all heads of a token, or a group that is
     /// finished before the next one begins.
@@ -82,9 +80,9 @@ ROPE_INLINE Index piece_of(Index left, Index most) noexcept {
 }
 
 /// Iterates over heads in a LoopOrder.
-class ROPE_ABI HeadIterator {
+class HeadIterator {
  public:
-    ROPE_ABI HeadIterator(const LoopOrder& order, const AnyView& v, Index begin) noexcept
+    HeadIterator(const LoopOrder& order, const AnyView& v, Index begin) noexcept
         : extents_{v.extents[kBatchAxis], v.extents[kSeqAxis], v.extents[kHeadAxis]}, at_{}, order_(order) {
         if (begin == 0) return;
         at_[order.inner] = begin % extents_[order.inner];
@@ -93,12 +91,12 @@ class ROPE_ABI HeadIterator {
         at_[order.outer] = begin / extents_[order.middle];
     }
 
-    ROPE_ABI Index batch() const noexcept { return at_[kBatchAxis]; }
-    ROPE_ABI Index token() const noexcept { return at_[kSeqAxis]; }
-    ROPE_ABI Index head() const noexcept { return at_[kHeadAxis]; }
+    Index batch() const noexcept { return at_[kBatchAxis]; }
+    Index token() const noexcept { return at_[kSeqAxis]; }
+    Index head() const noexcept { return at_[kHeadAxis]; }
 
     /// How many of the next `left` heads belong to the current token.
-    ROPE_ABI Index heads_here(Index left) const noexcept {
+    Index heads_here(Index left) const noexcept {
         if (order_.inner != kHeadAxis) return 1;
         const Index heads = extents_[kHeadAxis] - at_[kHeadAxis];
         return heads < left ? heads : left;
@@ -106,17 +104,17 @@ class ROPE_ABI HeadIterator {
 
     /// How many tokens follow one another along token_axis() within the next `left` heads, each with `heads` heads
     /// (from heads_here); at least 1.
-    ROPE_ABI Index tokens_here(Index left, Index heads) const noexcept {
+    Index tokens_here(Index left, Index heads) const noexcept {
         if (order_.inner == kHeadAxis && heads != extents_[kHeadAxis]) return 1;
         const Index tokens = extents_[token_axis()] - at_[token_axis()];
         return left >= tokens * heads ? tokens : left < 2 * heads ? 1 : left / heads;
     }
 
     /// The inner one of the two axes that number tokens.
-    ROPE_ABI Axis token_axis() const noexcept { return order_.inner == kHeadAxis ? order_.middle : order_.inner; }
+    Axis token_axis() const noexcept { return order_.inner == kHeadAxis ? order_.middle : order_.inner; }
 
     /// Advances by `tokens` tokens (from tokens_here) of `heads` heads each (from heads_here).
-    ROPE_ABI void advance(Index tokens, Index heads) noexcept {
+    void advance(Index tokens, Index heads) noexcept {
         at_[token_axis()] += tokens - 1;
         if ((at_[order_.inner] += heads) < extents_[order_.inner]) return;
         at_[order_.inner] = 0;
@@ -131,8 +129,6 @@ class ROPE_ABI HeadIterator {
     LoopOrder order_;
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

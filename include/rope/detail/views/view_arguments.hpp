@@ -11,6 +11,7 @@
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// Stands in place of a view where the compiler has refused an argument with a sentence: nothing is compiled for it, so
 /// there is no second error.
@@ -32,7 +33,7 @@ inline constexpr bool is_tensor_view<TensorView<T>> = true;
 /// A TensorView by reference, because copying one costs as much as checking it; of other tensors the view that they
 /// make, or Refused if they make none.
 template <class Tensor>
-ROPE_ABI inline decltype(auto) as_view(Tensor& x) {
+inline decltype(auto) as_view(Tensor& x) {
     using View = std::remove_const_t<Tensor>;
     if constexpr (is_tensor_view<View>) {
         return static_cast<const View&>(x);
@@ -53,6 +54,7 @@ inline constexpr bool is_no_tensor = is_refused<ViewOf<Tensor>> && !is_refused<T
 template <class View>
 using ElementOf = std::remove_reference_t<decltype(*std::declval<View&>().data)>;
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 /// Refuses all arguments that the other functions of this name do not take.

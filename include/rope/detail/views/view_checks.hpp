@@ -11,16 +11,14 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// The bytes that a view spans along the axes whose stride in bytes is below `limit`, as offsets [begin, end) from its
 /// data pointer. Valid once check_extents has passed.
-struct ROPE_ABI Span {
+struct Span {
     Index begin, end;
 };
-ROPE_ABI inline Span span_below(const AnyView& v, Index limit) noexcept {
+inline Span span_below(const AnyView& v, Index limit) noexcept {
     Span span = {0, v.element_size};
     for (int axis = 0; axis < 4; ++axis) {
         const Index stride = stride_of(v, axis) * v.element_size;
@@ -83,7 +81,7 @@ ROPE_COLD Status check_no_self_overlap(const AnyView& v) noexcept {
     return Status();
 }
 
-ROPE_ABI inline bool is_same_view(const AnyView& a, const AnyView& b) noexcept {
+inline bool is_same_view(const AnyView& a, const AnyView& b) noexcept {
     if (a.data != b.data || a.type != b.type || a.element_size != b.element_size) return false;
     for (int axis = 0; axis < 4; ++axis)
         if (a.extents[axis] != b.extents[axis] || (a.extents[axis] > 1 && a.strides[axis] != b.strides[axis]))
@@ -141,8 +139,6 @@ ROPE_COLD Status check_equal_extents(const AnyView& v, const AnyView& other, int
     return Status();
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

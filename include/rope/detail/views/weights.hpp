@@ -19,20 +19,19 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
-ROPE_ABI inline Index stride_of(const HeadRows& r) noexcept {
-    return r.stride_bytes != 0 ? r.stride_bytes : r.row_bytes;
-}
-ROPE_ABI inline Index rotary_dim(const HeadRows& r) noexcept { return r.rotary_dim != 0 ? r.rotary_dim : r.head_dim; }
+inline Index stride_of(const HeadRows& r) noexcept { return r.stride_bytes != 0 ? r.stride_bytes : r.row_bytes; }
+inline Index rotary_dim(const HeadRows& r) noexcept { return r.rotary_dim != 0 ? r.rotary_dim : r.head_dim; }
 
 /// Where row j of a rotated slice lay in the layout `from`: rows [2, pairs] of half_split are [pairs, 2] of the other.
-ROPE_ABI inline Index row_before(Index j, Index pairs, Layout from) noexcept {
+inline Index row_before(Index j, Index pairs, Layout from) noexcept {
     if (from == Layout::half_split) return j % 2 * pairs + j / 2;
     return j < pairs ? 2 * j : 2 * (j - pairs) + 1;
 }
 
 /// Exchanges the bytes behind two pointers, which must not overlap.
-ROPE_ABI inline void swap_bytes(unsigned char* a, unsigned char* b, Index count) noexcept {
+inline void swap_bytes(unsigned char* a, unsigned char* b, Index count) noexcept {
     unsigned char saved[1024];
     constexpr Index most = static_cast<Index>(sizeof(saved));
     for (Index begin = 0; begin < count; begin += most) {
@@ -43,6 +42,7 @@ ROPE_ABI inline void swap_bytes(unsigned char* a, unsigned char* b, Index count)
     }
 }
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRows& rows, Layout from,

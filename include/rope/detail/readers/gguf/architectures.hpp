@@ -8,9 +8,7 @@
 #include "../../../version.hpp"
 #include "../hf/model_type.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace gguf {  // names apart from the other reader
 
 /// ggml's kinds of RoPE.
@@ -57,7 +55,7 @@ inline constexpr Traits kWidthScale = kFirstOwnTrait
                                       << 20;  ///< Gemma 27B: the softmax scale is 1 / sqrt(embedding / heads)
 inline constexpr Traits kNeedsRatios = kFirstOwnTrait << 21;  ///< attention.compress_ratios must be there
 
-struct ROPE_ABI Architecture {
+struct Architecture {
     const char* name;
     Rope rope;
     Traits traits = 0;
@@ -248,6 +246,4 @@ ROPE_COLD const Architecture* find_architecture(std::string_view name) noexcept 
 }
 
 }  // namespace gguf
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

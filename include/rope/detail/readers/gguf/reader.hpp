@@ -14,12 +14,10 @@
 #include "../hf/models.hpp"
 #include "rotary.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace gguf {
 
-class ROPE_ABI Reader : Rotary {
+class Reader : Rotary {
  public:
     ROPE_COLD Reader(const GgufLookup& get, const GgufTensors& tensors, std::optional<Layout> layout,
                      Diagnostics& diagnostics)
@@ -344,6 +342,4 @@ class ROPE_ABI Reader : Rotary {
 };
 
 }  // namespace gguf
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

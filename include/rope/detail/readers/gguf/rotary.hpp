@@ -18,9 +18,7 @@
 #include "../layers_and_axes.hpp"
 #include "architectures.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace gguf {
 
 /// A number as a sentence shows it.
@@ -36,7 +34,7 @@ ROPE_COLD std::string shown(const std::string& value) {
 }
 
 /// Converts each kind of value to a Value.
-struct ROPE_ABI MakeValue {
+struct MakeValue {
     ROPE_COLD Value operator()(bool x) const { return {Value::Kind::truth, x ? 1.0 : 0.0, {}, x ? "true" : "false"}; }
     template <class Number>
     ROPE_COLD Value operator()(Number x) const {
@@ -64,7 +62,7 @@ ROPE_COLD Fields fields_of(const GgufLookup& get, const std::string& prefix, Dia
 
 /// The state of a reader. Reads the keys about scaling once, and makes of them the Configs of layers with full and with
 /// sliding attention.
-class ROPE_ABI Rotary {
+class Rotary {
  protected:
     ROPE_COLD Rotary(const GgufLookup& get, const GgufTensors& tensors, Diagnostics& diagnostics)
         : fields_(fields_of(get, "", diagnostics)), tensors_(tensors), diagnostics_(diagnostics) {}
@@ -301,6 +299,4 @@ class ROPE_ABI Rotary {
 };
 
 }  // namespace gguf
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -11,11 +11,9 @@
 
 #include "layers.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
-class ROPE_ABI HfHeadReader : HfPart {
+class HfHeadReader : HfPart {
  public:
     ROPE_COLD explicit HfHeadReader(HfFile& file) : HfPart(file) {}
 
@@ -155,7 +153,7 @@ class ROPE_ABI HfHeadReader : HfPart {
 };
 
 /// The steps on q, k and v other than the rotation, of a file whose model type is known.
-class ROPE_ABI HfSteps : HfPart {
+class HfSteps : HfPart {
  public:
     ROPE_COLD explicit HfSteps(HfFile& file) : HfPart(file) {}
 
@@ -226,6 +224,4 @@ class ROPE_ABI HfSteps : HfPart {
     }
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

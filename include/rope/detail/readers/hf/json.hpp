@@ -27,6 +27,7 @@ inline constexpr std::size_t kMaxConfigBytes = std::size_t(4) << 20;
 inline constexpr std::size_t kMaxConfigDepth = 32;
 
 namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 using Json = nlohmann::json;
 
@@ -73,7 +74,7 @@ ROPE_COLD std::string in_path(const std::string& key) {
     return is_plain ? key : shown(Json(key));
 }
 
-class ROPE_ABI JsonFields : public Fields {
+class JsonFields : public Fields {
  public:
     /// `object` must be an object, or null for one without members.
     ROPE_COLD JsonFields(const Json* object, std::string path, Diagnostics& diagnostics)
@@ -170,7 +171,7 @@ ROPE_COLD std::string_view strict_json(std::string_view python, std::string& tex
 }
 
 /// Makes a value of a text, as a nlohmann::json_sax: its functions return false after an error.
-class ROPE_ABI JsonTextReader {
+class JsonTextReader {
  public:
     ROPE_COLD JsonTextReader(std::string_view text, Diagnostics& diagnostics)
         : text_(text), diagnostics_(diagnostics) {}
@@ -272,6 +273,7 @@ class ROPE_ABI JsonTextReader {
     std::vector<Level> within_;
 };
 
+}  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

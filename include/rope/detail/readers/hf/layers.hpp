@@ -15,12 +15,10 @@
 #include "models.hpp"
 #include "names.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// The heads of a layer that attends.
-struct ROPE_ABI HfHeads {
+struct HfHeads {
     Index q = 0, kv = 0;
     Index head_dim = 0;            ///< of the tensor that is rotated
     std::string head_dim_is = {};  ///< the paths of the keys that say so
@@ -30,7 +28,7 @@ struct ROPE_ABI HfHeads {
 };
 
 /// A configuration on its way to a ModelConfig: the object that describes the language model, and all known so far.
-struct ROPE_ABI HfFile {
+struct HfFile {
     JsonFields top;
     std::optional<Layout> layout;
     HfModel type = {};
@@ -40,7 +38,7 @@ struct ROPE_ABI HfFile {
 };
 
 /// The base of the parts of the reader.
-class ROPE_ABI HfPart {
+class HfPart {
  protected:
     ROPE_COLD explicit HfPart(HfFile& file)
         : file_(file), top_(file.top), type_(file.type), model_(file.model), diagnostics_(file.top.diagnostics()) {}
@@ -66,7 +64,7 @@ class ROPE_ABI HfPart {
 };
 
 /// Reads the keys about layers.
-class ROPE_ABI HfLayers : HfPart {
+class HfLayers : HfPart {
  public:
     ROPE_COLD explicit HfLayers(HfFile& file) : HfPart(file) {}
 
@@ -241,6 +239,4 @@ class ROPE_ABI HfLayers : HfPart {
     std::string source_;
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

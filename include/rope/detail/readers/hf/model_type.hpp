@@ -8,9 +8,7 @@
 #include "../../../types.hpp"
 #include "../../../version.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 using Traits = std::uint64_t;
 
@@ -81,13 +79,13 @@ enum class Mrope : unsigned char {
 };
 
 /// A number that a key says, and its default.
-struct ROPE_ABI KeyedNumber {
+struct KeyedNumber {
     const char* key = nullptr;
     double value = 1.0;
 };
 
 /// A model type. Numbers are defaults of missing keys.
-struct ROPE_ABI HfModel {
+struct HfModel {
     const char* types = "";  ///< all its names, with spaces between
     double theta = 10000.0;
     double local_theta = 0.0;     ///< of sliding layers, which then have no scaling; 0: the same theta
@@ -119,44 +117,44 @@ struct ROPE_ABI HfModel {
     Layout layout = Layout::half_split;
 
     // Copies of this model type with one thing more.
-    ROPE_ABI constexpr HfModel with_theta(double value, double local = 0.0) const noexcept {
+    constexpr HfModel with_theta(double value, double local = 0.0) const noexcept {
         HfModel m = *this;
         m.theta = value;
         m.local_theta = local;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_partial(double value) const noexcept {
+    constexpr HfModel with_partial(double value) const noexcept {
         HfModel m = *this;
         m.partial = value;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_rotary_dim(Index value) const noexcept {
+    constexpr HfModel with_rotary_dim(Index value) const noexcept {
         HfModel m = *this;
         m.rotary_dim = value;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_latent_dim(Index value) const noexcept {
+    constexpr HfModel with_latent_dim(Index value) const noexcept {
         HfModel m = *this;
         m.latent_dim = value;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_parameters(const char* json) const noexcept {
+    constexpr HfModel with_parameters(const char* json) const noexcept {
         HfModel m = *this;
         m.parameters = json;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_pattern(const char* value) const noexcept {
+    constexpr HfModel with_pattern(const char* value) const noexcept {
         HfModel m = *this;
         m.pattern = value;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_head_dim(Index value, Index of_full_layers = 0) const noexcept {
+    constexpr HfModel with_head_dim(Index value, Index of_full_layers = 0) const noexcept {
         HfModel m = *this;
         m.head_dim = value;
         m.global_head_dim = of_full_layers;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_shape(Index layer_count, Index hidden_size, Index q, Index kv) const noexcept {
+    constexpr HfModel with_shape(Index layer_count, Index hidden_size, Index q, Index kv) const noexcept {
         HfModel m = *this;
         m.layers = layer_count;
         m.hidden = hidden_size;
@@ -164,22 +162,22 @@ struct ROPE_ABI HfModel {
         m.kv_heads = kv;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_max_positions(Index value) const noexcept {
+    constexpr HfModel with_max_positions(Index value) const noexcept {
         HfModel m = *this;
         m.max_positions = value;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_shared_layers(Index value) const noexcept {
+    constexpr HfModel with_shared_layers(Index value) const noexcept {
         HfModel m = *this;
         m.shared_layers = value;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_log_coefficient(double value) const noexcept {
+    constexpr HfModel with_log_coefficient(double value) const noexcept {
         HfModel m = *this;
         m.log_coefficient = value;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_mrope(Mrope kind, Index a = 0, Index b = 0, Index c = 0) const noexcept {
+    constexpr HfModel with_mrope(Mrope kind, Index a = 0, Index b = 0, Index c = 0) const noexcept {
         HfModel m = *this;
         m.mrope = kind;
         m.sections[0] = a;
@@ -187,46 +185,46 @@ struct ROPE_ABI HfModel {
         m.sections[2] = c;
         return m;
     }
-    ROPE_ABI constexpr HfModel rotates_if(const char* key, const char* value = nullptr) const noexcept {
+    constexpr HfModel rotates_if(const char* key, const char* value = nullptr) const noexcept {
         HfModel m = *this;
         m.rope_key = key;
         m.rope_value = value;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_norm(const HeadNorm& of_q_and_k, double eps,
-                                         const char* key = "rms_norm_eps") const noexcept {
+    constexpr HfModel with_norm(const HeadNorm& of_q_and_k, double eps,
+                                const char* key = "rms_norm_eps") const noexcept {
         HfModel m = *this;
         m.norm = of_q_and_k;
         m.norm.eps = eps;
         m.eps_key = key;
         return m;
     }
-    ROPE_ABI constexpr HfModel norm_if(const char* key, bool is_default) const noexcept {
+    constexpr HfModel norm_if(const char* key, bool is_default) const noexcept {
         HfModel m = *this;
         m.norm_key = key;
         m.norm_is_default = is_default;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_v_norm(const HeadNorm& of_v, double eps) const noexcept {
+    constexpr HfModel with_v_norm(const HeadNorm& of_v, double eps) const noexcept {
         HfModel m = *this;
         m.v_norm = of_v;
         m.v_norm.eps = eps;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_scale(const char* key, double value, bool is_inverse_root = false) const noexcept {
+    constexpr HfModel with_scale(const char* key, double value, bool is_inverse_root = false) const noexcept {
         HfModel m = *this;
         m.scale = {key, value};
         m.scale_is_inverse_root = is_inverse_root;
         return m;
     }
-    ROPE_ABI constexpr HfModel with_factors(KeyedNumber q, KeyedNumber k = {}, KeyedNumber v = {}) const noexcept {
+    constexpr HfModel with_factors(KeyedNumber q, KeyedNumber k = {}, KeyedNumber v = {}) const noexcept {
         HfModel m = *this;
         m.q_factor = q;
         m.k_factor = k;
         m.v_factor = v;
         return m;
     }
-    ROPE_ABI constexpr HfModel with(Traits more_traits) const noexcept {
+    constexpr HfModel with(Traits more_traits) const noexcept {
         HfModel m = *this;
         m.traits |= more_traits;
         return m;
@@ -234,7 +232,7 @@ struct ROPE_ABI HfModel {
 };
 
 /// Pairs (x[2i], x[2i+1]).
-ROPE_ABI constexpr HfModel interleaved_model(const char* types) noexcept {
+constexpr HfModel interleaved_model(const char* types) noexcept {
     HfModel m;
     m.types = types;
     m.layout = Layout::interleaved;
@@ -242,14 +240,14 @@ ROPE_ABI constexpr HfModel interleaved_model(const char* types) noexcept {
     return m;
 }
 /// Pairs (x[i], x[i + rotary_dim / 2]).
-ROPE_ABI constexpr HfModel half_split_model(const char* types) noexcept {
+constexpr HfModel half_split_model(const char* types) noexcept {
     HfModel m;
     m.types = types;
     m.scale.value = 0.0;
     return m;
 }
 /// Multi-head latent attention: interleaved weights, which the published code reorders at each call.
-ROPE_ABI constexpr HfModel latent_model(const char* types) noexcept {
+constexpr HfModel latent_model(const char* types) noexcept {
     return interleaved_model(types).with(kDeepSeekYarn | kReordersFeatures);
 }
 
@@ -269,6 +267,4 @@ inline constexpr HeadNorm kLayerNormEachBias = {
     NormKind::layer_norm, NormWeight::heads_x_head_dim, false, true, false, true};
 inline constexpr HeadNorm kLayerNormAllHeads = {NormKind::layer_norm, NormWeight::all_heads};
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

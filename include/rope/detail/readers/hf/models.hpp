@@ -10,9 +10,7 @@
 #include "../../../version.hpp"
 #include "model_type.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// A line or a few for each type. Source: the configuration and modeling code of transformers 5.24 and of models.
 // clang-format off
@@ -395,6 +393,4 @@ ROPE_COLD const HfModel* find_hf_architecture(std::string_view name) {
     return nullptr;
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

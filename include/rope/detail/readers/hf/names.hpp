@@ -7,12 +7,10 @@
 #include "../../../model_config.hpp"
 #include "../fields.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// The names of layers in files.
-struct ROPE_ABI LayerName {
+struct LayerName {
     const char* name;
     LayerType type;
 };
@@ -56,7 +54,7 @@ ROPE_COLD const char* usual_name(LayerType type) noexcept {
 }
 
 /// A key that says the kind of each layer. The first one in a file is used.
-struct ROPE_ABI LayerKey {
+struct LayerKey {
     enum class Form : unsigned char {
         names,    ///< one per layer
         codes,    ///< 0 or another number per layer
@@ -145,6 +143,4 @@ ROPE_COLD bool concerns_layers(const std::string& key) {
     // clang-format on
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

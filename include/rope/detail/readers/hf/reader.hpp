@@ -15,11 +15,9 @@
 #include "heads.hpp"
 #include "rotary.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
-class ROPE_ABI HfReader : HfPart {
+class HfReader : HfPart {
  public:
     ROPE_COLD explicit HfReader(HfFile& file) : HfPart(file), layout_is_given_(file.layout.has_value()) {}
 
@@ -352,6 +350,4 @@ ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> 
     return HfReader(file).read();
 }
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -13,12 +13,10 @@
 #include "../../angles/schedule_formulas.hpp"
 #include "layers.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 
 /// The source of the numbers of one kind of layers.
-struct ROPE_ABI HfSource {
+struct HfSource {
     const Json* params = nullptr;  ///< rope_parameters, one of their entries, or rope_scaling; they may be missing
     std::string path = {};         ///< of params
     const char* theta_key = "rope_theta";                    ///< the key for the base beside them
@@ -29,7 +27,7 @@ struct ROPE_ABI HfSource {
 };
 
 /// Reads one rotary embedding, and facts about the whole model from its keys.
-class ROPE_ABI HfRotary : HfPart {
+class HfRotary : HfPart {
  public:
     ROPE_COLD HfRotary(HfFile& file, const HfSource& source, const HfHeads& heads)
         : HfPart(file), source_(source), heads_(heads), params_(source.params, source.path, diagnostics_) {}
@@ -341,6 +339,4 @@ class ROPE_ABI HfRotary : HfPart {
     std::string theta_is_, part_is_, rotary_dim_is_, original_length_is_;
 };
 
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -7,14 +7,12 @@
 
 #include "../../../version.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace avx2 {
 
 inline constexpr bool kHasFma = true;
 
-ROPE_ABI inline bool is_available() noexcept {
+inline bool is_available() noexcept {
     __builtin_cpu_init();  // for calls from initialisers that run before the compiler's library calls it
     // The compiler's test includes whether the system saves the wide registers. clang 14 does not know "f16c".
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return false;
@@ -23,6 +21,4 @@ ROPE_ABI inline bool is_available() noexcept {
 }
 
 }  // namespace avx2
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

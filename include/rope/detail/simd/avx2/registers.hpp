@@ -2,9 +2,7 @@
 // The instructions of AVX2, FMA and F16C, under the names that ../vectors.hpp uses. ../README.md lists them.
 #pragma once
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace avx2 {
 
 using Floats = __m256;    // 8
@@ -110,9 +108,7 @@ ROPE_INLINE Words interleave_upper_halves(Words even, Words odd) noexcept {
 }
 
 }  // namespace avx2
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../tail_store.hpp"
 #include "../vectors.hpp"

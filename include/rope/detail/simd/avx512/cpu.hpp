@@ -5,14 +5,12 @@
 
 #include "../../../version.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace avx512 {
 
 inline constexpr bool kHasFma = true;
 
-ROPE_ABI inline bool is_available() noexcept {
+inline bool is_available() noexcept {
     __builtin_cpu_init();  // for calls from initialisers that run before the compiler's library calls it
     // The compiler's test includes whether the system saves the wide registers. Machines with these have fma and f16c.
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -20,6 +18,4 @@ ROPE_ABI inline bool is_available() noexcept {
 }
 
 }  // namespace avx512
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -3,9 +3,7 @@
 // of registers.hpp. No include guard: avx512/registers.hpp and emulated/registers.hpp both include this file, so that
 // machines without AVX-512 test it.
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
 inline constexpr bool kHas32Registers = true;
@@ -44,6 +42,4 @@ ROPE_INLINE Words interleave_upper_halves(Words even, Words odd) noexcept {
 }
 
 }  // namespace ROPE_ISA
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

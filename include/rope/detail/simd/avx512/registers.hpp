@@ -7,9 +7,7 @@
 // other bits than every other set.
 #pragma once
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace avx512 {
 
 using Floats = __m512;    // 16
@@ -114,9 +112,7 @@ ROPE_INLINE Words widen(Shorts x) noexcept { return _mm512_maskz_cvtepu16_epi32(
 ROPE_INLINE Shorts narrow(Words x) noexcept { return _mm512_maskz_cvtepi32_epi16(kAll16, x); }
 
 }  // namespace avx512
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "lanes.hpp"
 

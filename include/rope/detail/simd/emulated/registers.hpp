@@ -7,13 +7,11 @@
 #include <cstdint>
 #include <cstring>
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace emulated {
 
 template <class E, std::size_t kLanes>
-struct ROPE_ABI Register {
+struct Register {
     E lane[kLanes];
 };
 using Floats = Register<float, 16>;
@@ -28,14 +26,14 @@ inline constexpr Mask8 kAll8 = 0xff;
 inline constexpr Mask16 kAll16 = 0xffff;
 
 template <class Mask>
-ROPE_ABI inline bool has(Mask m, int i) noexcept {
+inline bool has(Mask m, int i) noexcept {
     return (m >> i & 1) != 0;
 }
 
 // ---- load and store ----
 
 template <class R, class E>
-ROPE_ABI inline R load_lanes(const E* p, int count) noexcept {
+inline R load_lanes(const E* p, int count) noexcept {
     E lanes[32] = {};
     for (int i = 0; i < count; ++i) std::memcpy(lanes + i, p + i, sizeof(E));
     R result;
@@ -43,114 +41,110 @@ ROPE_ABI inline R load_lanes(const E* p, int count) noexcept {
     return result;
 }
 template <class R, class E, class Mask>
-ROPE_ABI inline void store_lanes(E* p, const R& x, Mask m, int count) noexcept {
+inline void store_lanes(E* p, const R& x, Mask m, int count) noexcept {
     E lanes[32];
     std::memcpy(lanes, &x, sizeof(R));
     for (int i = 0; i < count; ++i)
         if (has(m, i)) std::memcpy(p + i, lanes + i, sizeof(E));
 }
 
-ROPE_ABI inline Floats load_floats(const float* p) noexcept { return load_lanes<Floats>(p, 16); }
-ROPE_ABI inline Floats load_lower(const float* p) noexcept { return load_lanes<Floats>(p, 8); }
-ROPE_ABI inline Doubles load_doubles(const double* p) noexcept { return load_lanes<Doubles>(p, 8); }
-ROPE_ABI inline Doubles load_lower(const double* p) noexcept { return load_lanes<Doubles>(p, 4); }
-ROPE_ABI inline Words load_words(const void* p) noexcept {
-    return load_lanes<Words>(static_cast<const std::uint16_t*>(p), 32);
-}
-ROPE_ABI inline Shorts load_shorts(const void* p) noexcept {
+inline Floats load_floats(const float* p) noexcept { return load_lanes<Floats>(p, 16); }
+inline Floats load_lower(const float* p) noexcept { return load_lanes<Floats>(p, 8); }
+inline Doubles load_doubles(const double* p) noexcept { return load_lanes<Doubles>(p, 8); }
+inline Doubles load_lower(const double* p) noexcept { return load_lanes<Doubles>(p, 4); }
+inline Words load_words(const void* p) noexcept { return load_lanes<Words>(static_cast<const std::uint16_t*>(p), 32); }
+inline Shorts load_shorts(const void* p) noexcept {
     return load_lanes<Shorts>(static_cast<const std::uint16_t*>(p), 16);
 }
-ROPE_ABI inline void store(float* p, Floats x, Mask16 m = kAll16) noexcept { store_lanes(p, x, m, 16); }
-ROPE_ABI inline void store(double* p, Doubles x, Mask8 m = kAll8) noexcept { store_lanes(p, x, m, 8); }
-ROPE_ABI inline void store_words(void* p, Words x) noexcept {
-    store_lanes(static_cast<std::uint16_t*>(p), x, ~Mask32(0), 32);
-}
-ROPE_ABI inline void store_shorts(void* p, Shorts x, Mask16 m = kAll16) noexcept {
+inline void store(float* p, Floats x, Mask16 m = kAll16) noexcept { store_lanes(p, x, m, 16); }
+inline void store(double* p, Doubles x, Mask8 m = kAll8) noexcept { store_lanes(p, x, m, 8); }
+inline void store_words(void* p, Words x) noexcept { store_lanes(static_cast<std::uint16_t*>(p), x, ~Mask32(0), 32); }
+inline void store_shorts(void* p, Shorts x, Mask16 m = kAll16) noexcept {
     store_lanes(static_cast<std::uint16_t*>(p), x, m, 16);
 }
-ROPE_ABI inline void store_as_floats(float* p, Doubles x) noexcept {
+inline void store_as_floats(float* p, Doubles x) noexcept {
     for (int i = 0; i < 8; ++i) p[i] = static_cast<float>(x.lane[i]);
 }
 
 /// x, rounded: no compiler fuses it with a following operation.
-ROPE_ABI inline Floats in_register(Floats x) noexcept { return x; }
-ROPE_ABI inline Doubles in_register(Doubles x) noexcept {
+inline Floats in_register(Floats x) noexcept { return x; }
+inline Doubles in_register(Doubles x) noexcept {
     for (double& lane : x.lane) lane = hide_from_optimizer(lane);
     return x;
 }
-ROPE_ABI inline Words in_register(Words x) noexcept { return x; }
+inline Words in_register(Words x) noexcept { return x; }
 /// Nothing: this set has no registers.
 template <class R>
-ROPE_ABI void in_registers(R&, R&) noexcept {}
+void in_registers(R&, R&) noexcept {}
 
 // ---- floats and doubles ----
 
 ROPE_INLINE float fma(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
 ROPE_INLINE double fma(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
 
-ROPE_ABI inline Floats all(float x) noexcept {
+inline Floats all(float x) noexcept {
     Floats r;
     for (float& lane : r.lane) lane = x;
     return r;
 }
-ROPE_ABI inline Doubles all(double x) noexcept {
+inline Doubles all(double x) noexcept {
     Doubles r;
     for (double& lane : r.lane) lane = x;
     return r;
 }
 template <class E, std::size_t n>
-ROPE_ABI inline Register<E, n> add(Register<E, n> a, const Register<E, n>& b) noexcept {
+inline Register<E, n> add(Register<E, n> a, const Register<E, n>& b) noexcept {
     for (std::size_t i = 0; i < n; ++i) a.lane[i] += b.lane[i];
     return a;
 }
 template <class E, std::size_t n>
-ROPE_ABI inline Register<E, n> subtract(Register<E, n> a, const Register<E, n>& b) noexcept {
+inline Register<E, n> subtract(Register<E, n> a, const Register<E, n>& b) noexcept {
     for (std::size_t i = 0; i < n; ++i) a.lane[i] -= b.lane[i];
     return a;
 }
 template <class E, std::size_t n>
-ROPE_ABI inline Register<E, n> multiply(Register<E, n> a, const Register<E, n>& b) noexcept {
+inline Register<E, n> multiply(Register<E, n> a, const Register<E, n>& b) noexcept {
     for (std::size_t i = 0; i < n; ++i) a.lane[i] *= b.lane[i];
     return a;
 }
 template <class E, std::size_t n>
-ROPE_ABI inline Register<E, n> fma(Register<E, n> a, const Register<E, n>& b, const Register<E, n>& c) noexcept {
+inline Register<E, n> fma(Register<E, n> a, const Register<E, n>& b, const Register<E, n>& c) noexcept {
     for (std::size_t i = 0; i < n; ++i) a.lane[i] = fma(a.lane[i], b.lane[i], c.lane[i]);
     return a;
 }
 template <class E, std::size_t n>
-ROPE_ABI inline Register<E, n> fms(Register<E, n> a, const Register<E, n>& b, const Register<E, n>& c) noexcept {
+inline Register<E, n> fms(Register<E, n> a, const Register<E, n>& b, const Register<E, n>& c) noexcept {
     for (std::size_t i = 0; i < n; ++i) a.lane[i] = fma(a.lane[i], b.lane[i], -c.lane[i]);
     return a;
 }
 template <class E, std::size_t n>
-ROPE_ABI inline Register<E, n> fmaddsub(Register<E, n> a, const Register<E, n>& b, const Register<E, n>& c) noexcept {
+inline Register<E, n> fmaddsub(Register<E, n> a, const Register<E, n>& b, const Register<E, n>& c) noexcept {
     for (std::size_t i = 0; i < n; ++i) a.lane[i] = fma(a.lane[i], b.lane[i], i % 2 == 0 ? -c.lane[i] : c.lane[i]);
     return a;
 }
 template <class E, std::size_t n>
-ROPE_ABI inline Register<E, n> swap_adjacent(const Register<E, n>& x) noexcept {
+inline Register<E, n> swap_adjacent(const Register<E, n>& x) noexcept {
     Register<E, n> r;
     for (std::size_t i = 0; i < n; ++i) r.lane[i] = x.lane[i ^ 1];
     return r;
 }
-ROPE_ABI inline Doubles dup_lower(const Doubles& x) noexcept {
+inline Doubles dup_lower(const Doubles& x) noexcept {
     Doubles r;
     for (int i = 0; i < 8; ++i) r.lane[i] = x.lane[i / 2];
     return r;
 }
-ROPE_ABI inline Floats permute(const Floats& x, const Words& order) noexcept {
+inline Floats permute(const Floats& x, const Words& order) noexcept {
     Floats r;
     for (int i = 0; i < 16; ++i) r.lane[i] = x.lane[order.lane[i] % 16];
     return r;
 }
-ROPE_ABI inline Floats permute(const Floats& a, const Floats& b, const Words& order) noexcept {
+inline Floats permute(const Floats& a, const Floats& b, const Words& order) noexcept {
     Floats r;
     for (int i = 0; i < 16; ++i)
         r.lane[i] = order.lane[i] % 32 < 16 ? a.lane[order.lane[i] % 16] : b.lane[order.lane[i] % 16];
     return r;
 }
-ROPE_ABI inline Floats from_half(const Shorts& x) noexcept {
+inline Floats from_half(const Shorts& x) noexcept {
     Floats r;
     for (int i = 0; i < 16; ++i) {
         const half h = {x.lane[i]};
@@ -158,7 +152,7 @@ ROPE_ABI inline Floats from_half(const Shorts& x) noexcept {
     }
     return r;
 }
-ROPE_ABI inline Shorts to_half(const Floats& x) noexcept {
+inline Shorts to_half(const Floats& x) noexcept {
     Shorts r;
     for (int i = 0; i < 16; ++i) {
         half h;
@@ -170,76 +164,74 @@ ROPE_ABI inline Shorts to_half(const Floats& x) noexcept {
 
 // ---- words ----
 
-ROPE_ABI inline Words words(const Floats& x) noexcept {
+inline Words words(const Floats& x) noexcept {
     Words r;
     std::memcpy(&r, &x, sizeof(r));
     return r;
 }
-ROPE_ABI inline Floats floats(const Words& x) noexcept {
+inline Floats floats(const Words& x) noexcept {
     Floats r;
     std::memcpy(&r, &x, sizeof(r));
     return r;
 }
-ROPE_ABI inline Words all_words(unsigned x) noexcept {
+inline Words all_words(unsigned x) noexcept {
     Words r;
     for (std::uint32_t& lane : r.lane) lane = x;
     return r;
 }
-ROPE_ABI inline Words load_order(const int* p) noexcept {
+inline Words load_order(const int* p) noexcept {
     Words r;
     std::memcpy(&r, p, sizeof(r));
     return r;
 }
-ROPE_ABI inline Words bit_and(Words a, const Words& b) noexcept {
+inline Words bit_and(Words a, const Words& b) noexcept {
     for (int i = 0; i < 16; ++i) a.lane[i] &= b.lane[i];
     return a;
 }
-ROPE_ABI inline Words bit_or(Words a, const Words& b) noexcept {
+inline Words bit_or(Words a, const Words& b) noexcept {
     for (int i = 0; i < 16; ++i) a.lane[i] |= b.lane[i];
     return a;
 }
-ROPE_ABI inline Words shift_left_16(Words x) noexcept {
+inline Words shift_left_16(Words x) noexcept {
     for (std::uint32_t& lane : x.lane) lane <<= 16;
     return x;
 }
-ROPE_ABI inline Words shift_right_16(Words x) noexcept {
+inline Words shift_right_16(Words x) noexcept {
     for (std::uint32_t& lane : x.lane) lane >>= 16;
     return x;
 }
-ROPE_ABI inline Mask16 is_greater(const Words& a, const Words& b) noexcept {
+inline Mask16 is_greater(const Words& a, const Words& b) noexcept {
     Mask16 m = 0;
     for (int i = 0; i < 16; ++i)
         if (static_cast<std::int32_t>(a.lane[i]) > static_cast<std::int32_t>(b.lane[i]))
             m = static_cast<Mask16>(m | 1u << i);
     return m;
 }
-ROPE_ABI inline Words blend(Mask16 m, Words a, const Words& b) noexcept {
+inline Words blend(Mask16 m, Words a, const Words& b) noexcept {
     for (int i = 0; i < 16; ++i)
         if (has(m, i)) a.lane[i] = b.lane[i];
     return a;
 }
-ROPE_ABI inline Words blend_16(Mask32 m, Words a, const Words& b) noexcept {
+inline Words blend_16(Mask32 m, Words a, const Words& b) noexcept {
     for (int i = 0; i < 32; ++i) {
         const std::uint32_t part = i % 2 == 0 ? 0x0000ffff : 0xffff0000;
         if (has(m, i)) a.lane[i / 2] = (a.lane[i / 2] & ~part) | (b.lane[i / 2] & part);
     }
     return a;
 }
-ROPE_ABI inline Words widen(const Shorts& x) noexcept {
+inline Words widen(const Shorts& x) noexcept {
     Words r;
     for (int i = 0; i < 16; ++i) r.lane[i] = x.lane[i];
     return r;
 }
-ROPE_ABI inline Shorts narrow(const Words& x) noexcept {
+inline Shorts narrow(const Words& x) noexcept {
     Shorts r;
     for (int i = 0; i < 16; ++i) r.lane[i] = static_cast<std::uint16_t>(x.lane[i]);
     return r;
 }
 
 }  // namespace emulated
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../avx512/lanes.hpp"
 #include "../vectors.hpp"

@@ -3,16 +3,12 @@
 
 #include "../../../version.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace neon {
 
 inline constexpr bool kHasFma = true;
 
-ROPE_ABI inline bool is_available() noexcept { return true; }
+inline bool is_available() noexcept { return true; }
 
 }  // namespace neon
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -3,9 +3,7 @@
 // conversions of half.
 #pragma once
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace neon {
 
 using Floats = float32x4_t;
@@ -119,9 +117,7 @@ ROPE_INLINE Words round_and_interleave(Words even, Words odd) noexcept {
 }
 
 }  // namespace neon
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../tail_store.hpp"
 #include "../vectors.hpp"

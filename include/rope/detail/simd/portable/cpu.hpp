@@ -3,16 +3,12 @@
 
 #include "../../base/arithmetic.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace portable {
 
 inline constexpr bool kHasFma = ROPE_HAS_FMA != 0;
 
-ROPE_ABI inline bool is_available() noexcept { return true; }
+inline bool is_available() noexcept { return true; }
 
 }  // namespace portable
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -2,9 +2,7 @@
 // A vector of one number, with which kernels are loops over single pairs. The compiler may vectorise them.
 #pragma once
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace portable {
 
 inline constexpr bool kHas32Registers = false;
@@ -26,13 +24,11 @@ ROPE_INLINE T fma(T a, T b, T c) noexcept {
 ROPE_INLINE double product(double a, double b) noexcept { return ROPE_HAS_FMA ? hide_from_optimizer(a * b) : a * b; }
 
 template <class T>
-struct ROPE_ABI Vector {
+struct Vector {
     static constexpr Index kWidth = 1;
 };
 template <class T>
-struct ROPE_ABI EvenOdd;
+struct EvenOdd;
 
 }  // namespace portable
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END

@@ -3,9 +3,7 @@
 // and sums are rounded one by one.
 #pragma once
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
+ROPE_DETAIL_BEGIN
 namespace sse2 {
 
 using Floats = __m128;    // 4
@@ -135,9 +133,7 @@ ROPE_INLINE Shorts to_half(Floats x) noexcept {
 }
 
 }  // namespace sse2
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../tail_store.hpp"
 #include "../vectors.hpp"
