@@ -4,35 +4,13 @@
 
 #include <optional>
 
+#include "fwd.hpp"
 #include "types.hpp"
-#include "version.hpp"
+
+#include "detail/base/row_source.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
-
-/// Where the row of a position lies. A row is one cosine and one sine per pair, each multiplied by the magnitude.
-template <class T>
-struct RowSource {
-    const T* cos;   // of row 0
-    const T* sin;   // of row 0
-    Index stride;   // numbers from a row to the next; 0 when all positions have the same
-    Index first;    // the position of row 0
-    Index entry;    // rows from a batch entry to the next; 0 when they share
-    const T* fine;  // not null: row k is row k >> fine_bits above, rotated by this row k % 2^fine_bits
-    int fine_bits;  // 0 if fine is null
-};
-
-/// The most pairs of a table whose rows are combined from two, and of a table whose rows are written before they are
-/// used.
-inline constexpr Index kMaxCombinedPairs = 1024;
-
-struct RowsAccess;
-
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
 
 /// The common base of all tables of cos and sin, as apply and the other operations see them. CosSinCache is the table
 /// by position, CompactCosSinCache the table for millions of positions, and Rows has one row per token of a step.
@@ -73,32 +51,6 @@ class CosSinRows {
  private:
     friend struct detail::RowsAccess;
 };
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
-
-/// For the functions that rotate with these rows.
-struct RowsAccess {
-    template <class T>
-    static const RowSource<T>& source(const CosSinRows<T>& rows) noexcept {
-        return rows.source_;
-    }
-    template <class T>
-    static Index count(const CosSinRows<T>& rows) noexcept {
-        return rows.count_;
-    }
-    template <class T>
-    static Index batch(const CosSinRows<T>& rows) noexcept {
-        return rows.batch_;
-    }
-    template <class T>
-    static const char* name(const CosSinRows<T>& rows) noexcept {
-        return rows.name_;
-    }
-};
-
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Definitions of model_config.hpp.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <variant>
+
+#include "../../config.hpp"
+#include "../../errors.hpp"
+#include "../../model_config.hpp"
+#include "../../types.hpp"
+#include "../base/bits.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+ROPE_ABI inline double AttentionTemperature::at(Index position) const noexcept {
+    const double p = static_cast<double>(position) + static_cast<double>(shift);
+    if (scale == 0.0 || p < period) return 1.0;
+    return 1.0 + scale * std::log(1.0 + std::floor(p / period));
+}
+
+ROPE_ABI inline const Config* ModelConfig::layer(Index i) const {
+    if (i < 0 || i >= layers()) {
+        detail::ok_or_raise(
+            detail::out_of_range("layer is {}; this model has {} layers, counted from 0.", {i, layers()}));
+        return nullptr;
+    }
+    const Index c = config_of_layer[static_cast<std::size_t>(i)];
+    return c < 0 ? nullptr : &configs[static_cast<std::size_t>(c)];
+}
+
+ROPE_ABI inline Index scaled_length(const ModelConfig& model) noexcept {
+    Index longest = model.max_position_embeddings;
+    for (const Config& c : model.configs) {
+        double length = static_cast<double>(model.max_position_embeddings) * c.interpolation_factor;
+        const auto trained = [&length](const auto* s, double factor) {
+            if (s != nullptr) length = static_cast<double>(s->original_max_position_embeddings) * factor;
+        };
+        const auto* const yarn = std::get_if<schedule::Yarn>(&c.schedule);
+        const auto* const llama3 = std::get_if<schedule::Llama3>(&c.schedule);
+        const auto* const longrope = std::get_if<schedule::LongRope>(&c.schedule);
+        trained(yarn, yarn != nullptr ? yarn->factor.value_or(1.0) : 1.0);
+        trained(llama3, llama3 != nullptr ? llama3->factor : 1.0);
+        trained(longrope, longrope != nullptr ? longrope->factor.value_or(1.0) : 1.0);
+        if (length > static_cast<double>(longest) && length <= 0x1p40) longest = static_cast<Index>(length);
+    }
+    return longest;
+}
+
+ROPE_ABI inline Status check(const ModelConfig& model) noexcept {
+    const std::size_t layers = model.config_of_layer.size();
+    if (model.layer_types.size() != layers || model.heads.size() != layers)
+        return detail::invalid("layer_types has {} entries and heads {}; both must have one per layer ({}).",
+                               {model.layer_types.size(), model.heads.size(), layers});
+    const Index count = static_cast<Index>(model.configs.size());
+    for (std::size_t i = 0; i < layers; ++i)
+        if (model.config_of_layer[i] < -1 || model.config_of_layer[i] >= count)
+            return detail::invalid(
+                "config_of_layer[{}] is {}; it must be -1 (no RoPE) or an index into configs (0 to {}).",
+                {i, model.config_of_layer[i], count - 1});
+    const AttentionTemperature& t = model.attention_temperature;
+    if (!detail::is_finite(t.scale) || !detail::is_positive(t.period))
+        return detail::invalid(
+            "attention_temperature has scale {} and period {}; both must be finite, and the period above 0.",
+            {t.scale, t.period});
+    if (!model.steps.empty() && model.steps.size() != layers)
+        return detail::invalid("steps has {} entries; it must be empty or have one per layer ({}).",
+                               {model.steps.size(), layers});
+    for (const Config& config : model.configs) {
+        if (const Status s = check(config); !s.ok()) return s;
+        if (const Status s = check(model.axis_map, detail::rotary_dim(config) / 2); !s.ok()) return s;
+    }
+    return Status();
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

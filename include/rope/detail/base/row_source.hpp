@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Where rows of cos and sin lie, for the functions that rotate with them.
+#pragma once
+
+#include "../../fwd.hpp"
+#include "../../types.hpp"
+
+ROPE_DETAIL_BEGIN
+
+/// Where the row of a position lies. A row is one cosine and one sine per pair, each multiplied by the magnitude.
+template <class T>
+struct RowSource {
+    const T* cos;   // of row 0
+    const T* sin;   // of row 0
+    Index stride;   // numbers from a row to the next; 0 when all positions have the same
+    Index first;    // the position of row 0
+    Index entry;    // rows from a batch entry to the next; 0 when they share
+    const T* fine;  // not null: row k is row k >> fine_bits above, rotated by this row k % 2^fine_bits
+    int fine_bits;  // 0 if fine is null
+};
+
+/// The most pairs of a table whose rows are combined from two, and of a table whose rows are written before they are
+/// used.
+inline constexpr Index kMaxCombinedPairs = 1024;
+
+/// For the functions that rotate with these rows.
+struct RowsAccess {
+    template <class T>
+    static const RowSource<T>& source(const CosSinRows<T>& rows) noexcept {
+        return rows.source_;
+    }
+    template <class T>
+    static Index count(const CosSinRows<T>& rows) noexcept {
+        return rows.count_;
+    }
+    template <class T>
+    static Index batch(const CosSinRows<T>& rows) noexcept {
+        return rows.batch_;
+    }
+    template <class T>
+    static const char* name(const CosSinRows<T>& rows) noexcept {
+        return rows.name_;
+    }
+};
+
+ROPE_DETAIL_END
