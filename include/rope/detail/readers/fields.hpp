@@ -10,7 +10,6 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -71,6 +70,9 @@ ROPE_COLD std::string sentence_of(std::string_view form, Words words) {
     return sentence.append(form);
 }
 
+/// Used as a set, too: containers of one more type would cost a user more than their empty values.
+using Texts = std::map<std::string, std::string>;
+
 /// The first error of a reader, and its warnings.
 struct ROPE_ABI Diagnostics {
     CheckResult status;
@@ -82,11 +84,11 @@ struct ROPE_ABI Diagnostics {
     }
     /// Warns once of the same thing, however often it is found.
     ROPE_COLD void warn(std::string_view form, Words words = {}) {
-        std::string sentence = sentence_of(form, words);
-        if (said.insert(sentence).second) warnings.push_back(std::move(sentence));
+        const std::string sentence = sentence_of(form, words);
+        if (std::string& known = said[sentence]; known.empty()) warnings.push_back(known = sentence);
     }
 
-    std::set<std::string> said;
+    Texts said;
 };
 
 /// An error about a member of Config, with the file's key in place of its name.
@@ -155,7 +157,7 @@ class ROPE_ABI Fields {
     /// Returns a value, null included, and marks the key as read.
     ROPE_COLD std::optional<Value> find(std::string_view key) {
         auto value = find_(key);
-        if (value) read_.emplace(key);
+        if (value) read_[std::string(key)];
         return value;
     }
     /// Marks the key as not read.
@@ -198,7 +200,7 @@ class ROPE_ABI Fields {
         const auto mine = find_(key);
         if (!mine) return;
         if (mine->kind == Value::Kind::null || *mine == winning_value)
-            read_.emplace(key);
+            read_[std::string(key)];
         else
             beaten_[std::string(key)] = winner;
     }
@@ -269,7 +271,7 @@ class ROPE_ABI Fields {
         diagnostics_->warn("{}; {} was taken, {}.", {lack_of(key), value, whose});
     }
     ROPE_COLD void warn_not_used(std::string_view key, std::string_view because) {
-        read_.emplace(key);
+        read_[std::string(key)];
         diagnostics_->warn("{} was not used: {}.", {path_of(key), because});
     }
 
@@ -311,8 +313,7 @@ class ROPE_ABI Fields {
     Find find_;
     std::string path_;
     Diagnostics* diagnostics_;
-    std::set<std::string> read_;
-    std::map<std::string, std::string> beaten_;  ///< keys, and the path of the value used instead
+    Texts read_, beaten_;  ///< beaten_: keys, and the path of the value used instead
     std::size_t layers_ = 0, also_ = 0;
 };
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <memory>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,14 +91,14 @@ class ROPE_ABI JsonFields : public Fields {
     }
     /// A member that is an object, as fields; without members if there is none.
     ROPE_COLD JsonFields& inside(std::string_view key) {
-        for (const auto& child : children_)
-            if (child.first == key) return *child.second;
-        children_.emplace_back(
-            key, std::make_unique<JsonFields>(object(key), path_of(in_path(std::string(key))), *diagnostics_));
-        children_.back().second->set_layers(layers_, also_);
-        return *children_.back().second;
+        for (JsonFields& child : children_)
+            if (child.name_ == key) return child;
+        children_.emplace_back(object(key), path_of(in_path(std::string(key))), *diagnostics_);
+        children_.back().name_ = key;
+        children_.back().set_layers(layers_, also_);
+        return children_.back();
     }
-    /// The objects that inside() has returned, with their names.
+    /// The objects that inside() has returned.
     ROPE_COLD const auto& children() const noexcept { return children_; }
 
     /// Names of all members.
@@ -129,7 +129,7 @@ class ROPE_ABI JsonFields : public Fields {
     ROPE_COLD const Json* member(std::string_view key, bool is_right, const char* allowed) {
         if (!says(key)) return nullptr;
         if (!is_right) return refuse(path_of(key), *find(key), allowed), nullptr;
-        read_.emplace(key);
+        read_[std::string(key)];
         return &(*object_)[std::string(key)];
     }
     ROPE_COLD static std::optional<Value> lookup(const Json* object, std::string_view key) {
@@ -140,7 +140,8 @@ class ROPE_ABI JsonFields : public Fields {
     }
 
     const Json* object_;
-    std::vector<std::pair<std::string, std::unique_ptr<JsonFields>>> children_;
+    std::string name_;  ///< within another object
+    std::list<JsonFields> children_;
 };
 
 /// Infinity, -Infinity and NaN, which Python writes and JSON does not have, become strings of the same length, so that

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,9 +28,9 @@ class ROPE_ABI HfReader : HfPart {
         if (ok()) read_llama4_temperature();
         if (ok() && file_.type_is_known) HfSteps(file_).read();
         for (const std::string& key : top_.unread()) warn_unread(key);
-        for (const auto& [name, inner] : top_.children())
-            for (const std::string& key : inner->unread())
-                if (concerns_rope(key)) warn(inner->unread_sentence(key));
+        for (const JsonFields& inner : top_.children())
+            for (const std::string& key : inner.unread())
+                if (concerns_rope(key)) warn(inner.unread_sentence(key));
         return std::move(model_);
     }
 
@@ -190,25 +188,24 @@ class ROPE_ABI HfReader : HfPart {
         scaled_kinds_ = top_.texts("yarn_only_types");
         scaled_layers_ = top_.counts("rope_scaling_layers", kAnyCountOrNone);
 
-        using Optional = std::optional<double>;
-        std::map<std::tuple<const Json*, std::string_view, bool, Optional, Optional, Index>, Index> made;
+        Json made;  // the config of each source, by its text
         model_.config_of_layer.assign(layers(), -1);
         bool any_asks = false, any_is_rotated = false;
         for (std::size_t i = 0; i < layers() && ok(); ++i) {
             const double theta = own_thetas_.empty() ? 0.0 : own_thetas_[i];
             if (!is_rotated(i) || (!own_thetas_.empty() && theta == 0.0)) continue;
-            std::optional<HfSource> source = source_of(i, outer);
-            if (!source || !ok()) continue;
+            HfSource source;
+            if (!find_source(source, i, outer) || !ok()) continue;
             any_is_rotated = true;
-            any_asks = any_asks || (source->params != nullptr && source->is_scaled);
-            if (theta != 0.0 && !has(kThetaListIsSwitch)) source->own_theta = theta;
-            if (!own_partials_.empty()) source->own_partial = own_partials_[i];
-            const auto [known, is_new] =
-                made.emplace(std::make_tuple(source->params, source->theta_key, source->is_scaled, source->own_theta,
-                                             source->own_partial, file_.heads[i].head_dim),
-                             static_cast<Index>(model_.configs.size()));
-            if (is_new) model_.configs.push_back(HfRotary(file_, *source, file_.heads[i]).read());
-            model_.config_of_layer[i] = known->second;
+            any_asks = any_asks || (source.params != nullptr && source.is_scaled);
+            if (theta != 0.0 && !has(kThetaListIsSwitch)) source.own_theta = theta;
+            if (!own_partials_.empty()) source.own_partial = own_partials_[i];
+            Json& config = made[source.text(file_.heads[i].head_dim)];
+            if (config.is_null()) {
+                config = static_cast<Index>(model_.configs.size());
+                model_.configs.push_back(HfRotary(file_, source, file_.heads[i]).read());
+            }
+            model_.config_of_layer[i] = config.get<Index>();
         }
         if (!ok()) return;
         if (!any_is_rotated) return no_rope("The keys about layers leave none with RoPE");
@@ -245,11 +242,10 @@ class ROPE_ABI HfReader : HfPart {
         return rotated_[i] && (!has(kRopeByEntry) || by_kind_ || model_.layer_types[i] != LayerType::full_attention);
     }
 
-    /// The source of the numbers of layer i; none if an entry says that the layer is not rotated.
-    ROPE_COLD std::optional<HfSource> source_of(std::size_t i, JsonFields& outer) {
+    /// Finds the source of the numbers of layer i; false if an entry says that the layer is not rotated.
+    ROPE_COLD bool find_source(HfSource& s, std::size_t i, JsonFields& outer) {
         const LayerType type = model_.layer_types[i];
         const bool slides = type == LayerType::sliding_attention;
-        HfSource s;
         s.params = params_;
         s.path = params_path_;
         s.theta = slides && type_.local_theta != 0.0 ? type_.local_theta : type_.theta;
@@ -266,7 +262,7 @@ class ROPE_ABI HfReader : HfPart {
             const std::string key = entry_of(i, outer);
             const auto entry = outer.find(key);
             if (!entry && !has(kRopeByEntry)) outer.demand(false, key.c_str(), "a layer of that type");
-            if (!outer.says(key)) return std::nullopt;
+            if (!outer.says(key)) return false;
             if (!outer.is_object(key)) outer.refuse(outer.path_of(key), *entry, "an object or null");
             s.params = outer.object(key);
             s.path = outer.path_of(key);
@@ -284,7 +280,7 @@ class ROPE_ABI HfReader : HfPart {
             s.theta_key = "compress_rope_theta";
             s.theta = 160000.0;
         }
-        return s;
+        return true;
     }
     /// The key of the entry for layer i: the layer's own name, or another one for the same type.
     ROPE_COLD std::string entry_of(std::size_t i, const JsonFields& outer) const {

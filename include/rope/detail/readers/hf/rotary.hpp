@@ -26,6 +26,13 @@ struct ROPE_ABI HfSource {
     bool is_scaled = true;                                   ///< false: rope_type counts as default
     bool is_entry = false;                                   ///< params is the entry of one kind of layers
     std::optional<double> own_theta = {}, own_partial = {};  ///< from lists with one entry per layer
+
+    /// Layers with the same text have the same Config.
+    ROPE_COLD std::string text(Index head_dim) const {
+        const auto bits = [](std::optional<double> x) { return bit_cast<Index>(x.value_or(0.0)); };
+        return sentence_of("{} {} {} {} {} {}", {reinterpret_cast<Index>(params), theta_key, Index(is_scaled),
+                                                 bits(own_theta), bits(own_partial), head_dim});
+    }
 };
 
 /// Reads one rotary embedding, and facts about the whole model from its keys.
