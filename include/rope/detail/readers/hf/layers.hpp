@@ -49,7 +49,7 @@ class ROPE_ABI HfPart {
     ROPE_COLD bool has(Traits trait) const noexcept { return (type_.traits & trait) != 0; }
     ROPE_COLD void fail(std::string_view form, Words words = {}) { diagnostics_.fail(form, words); }
     ROPE_COLD void warn(std::string_view form, Words words = {}) { diagnostics_.warn(form, words); }
-    ROPE_COLD std::string named() const { return "model_type " + shown(Json(model_.model_type)); }
+    ROPE_COLD std::string named() const { return "model_type " + shown(json_of(model_.model_type)); }
     ROPE_COLD std::string default_of_type() const { return "the default of model_type " + model_.model_type; }
     /// Replaces a missing count by the default of the model's type; 0: none.
     ROPE_COLD std::optional<Index> or_default(std::optional<Index> value, const char* key, Index of_type) {
@@ -86,7 +86,7 @@ class ROPE_ABI HfLayers : HfPart {
         for (std::size_t i = 0; i < names.size(); ++i) {
             const LayerName* const known = find_layer_name(names[i]);
             if (known == nullptr)
-                top_.refuse(sentence_of("{}[{}]", {source_, i}), value_of(Json(names[i])),
+                top_.refuse(sentence_of("{}[{}]", {source_, i}), value_of(json_of(names[i])),
                             "one of full_attention, sliding_attention, chunked_attention and the like, or "
                             "linear_attention, mamba, conv and the like (without RoPE)");
             model_.layer_types.push_back(known != nullptr ? known->type : LayerType::no_attention);
@@ -160,7 +160,7 @@ class ROPE_ABI HfLayers : HfPart {
             for (const char c : *text)
                 names.emplace_back(c == 'M' ? "mamba" : c == '*' ? "attention" : c == 'E' ? "moe" : "mlp");
             if (text->find_first_not_of("M*E-") != text->npos)
-                fields.refuse(fields.path_of(known.key), value_of(Json(*text)), "made of the letters M, *, E and -");
+                fields.refuse(fields.path_of(known.key), value_of(json_of(*text)), "made of the letters M, *, E and -");
             return names;
         }
         if (known.form == LayerKey::Form::blocks) {

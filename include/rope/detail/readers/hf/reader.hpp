@@ -128,15 +128,16 @@ class ROPE_ABI HfReader : HfPart {
             const char* const value = type_.rope_value;
             if (value != nullptr ? kind == value : top_.truth({key}).value_or(false)) return;
             return no_rope((top_.says(key) ? top_.path_of(key) + " is " + top_.find(key)->shown : top_.lack_of(key)) +
-                           ", not " + (value != nullptr ? shown(Json(value)) : "true"));
+                           ", not " + (value != nullptr ? shown(json_of(value)) : "true"));
         }
         if (!kind || *kind == "rope" || *kind == "rotary") return;
         if (*kind == "nope" || *kind == "alibi" || *kind == "learned")
-            return no_rope(top_.path_of(kind_key) + " is " + shown(Json(*kind)));
+            return no_rope(top_.path_of(kind_key) + " is " + shown(json_of(*kind)));
         // These values repeat the layout that is known, or are left over from older files.
         const bool is_usual = *kind == "absolute" || (*kind == "rope_gptj" && type_.layout == Layout::interleaved);
         if (!file_.type_is_known || !is_usual)
-            warn("{} is {}, which is not understood, and was not used.", {top_.path_of(kind_key), shown(Json(*kind))});
+            warn("{} is {}, which is not understood, and was not used.",
+                 {top_.path_of(kind_key), shown(json_of(*kind))});
     }
 
     ROPE_COLD void read_layers() {
@@ -202,10 +203,10 @@ class ROPE_ABI HfReader : HfPart {
             if (!own_partials_.empty()) source.own_partial = own_partials_[i];
             Json& config = made[source.text(file_.heads[i].head_dim)];
             if (config.is_null()) {
-                config = static_cast<Index>(model_.configs.size());
+                config = json_of(static_cast<Index>(model_.configs.size()));
                 model_.configs.push_back(HfRotary(file_, source, file_.heads[i]).read());
             }
-            model_.config_of_layer[i] = config.get<Index>();
+            model_.config_of_layer[i] = static_cast<Index>(config.get<double>());
         }
         if (!ok()) return;
         if (!any_is_rotated) return no_rope("The keys about layers leave none with RoPE");
@@ -336,7 +337,8 @@ ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> 
         const Json* const inner = name != nullptr ? fields.object(name) : nullptr;
         if (inner == nullptr) break;
         for (const std::string& unread : fields.unread())
-            if (concerns_rope(unread) && (!inner->contains(unread) || (*inner)[unread] != (*model)[unread]))
+            if (concerns_rope(unread) &&
+                (member_of(*inner, unread) == nullptr || *member_of(*inner, unread) != *member_of(*model, unread)))
                 fields.warn_not_used(unread, "the language model is in " + fields.path_of(name));
         model = inner;
         path = fields.path_of(name);
