@@ -136,9 +136,17 @@ ROPE_COLD std::string end_of(const std::string& path) {
 
 /// Names of one key, in order of precedence.
 using Keys = std::initializer_list<const char*>;
-/// A list, or none.
+/// A list, or none. (Compilers take long for a std::optional of a list.)
 template <class T>
-using MaybeList = std::optional<std::vector<T>>;
+struct ROPE_ABI MaybeList {
+    // NOLINTBEGIN(google-explicit-constructor)
+    ROPE_ABI MaybeList(std::nullopt_t = std::nullopt) noexcept {}
+    ROPE_ABI MaybeList(std::vector<T> of) : is_there(true), list(std::move(of)) {}
+    // NOLINTEND(google-explicit-constructor)
+    ROPE_ABI explicit operator bool() const noexcept { return is_there; }
+    bool is_there = false;
+    std::vector<T> list;
+};
 
 /// The keys of one object of a file: their values, which of them were read, and the errors and warnings about them.
 class ROPE_ABI Fields {
@@ -235,11 +243,10 @@ class ROPE_ABI Fields {
     /// A list with one entry per layer.
     template <class T>
     ROPE_COLD MaybeList<T> per_layer(const char* key, MaybeList<T> list, bool exactly = false) {
+        const std::size_t size = list.list.size();
         if (!list || !diagnostics_->ok()) return list;
-        if (list->size() == layers_ || (list->size() == also_ && !exactly))
-            return list->resize((std::min)(list->size(), layers_)), list;
-        diagnostics_->fail("{} has {} entries; it must have one per layer ({}).",
-                           {path_of(key), list->size(), layers_});
+        if (size == layers_ || (size == also_ && !exactly)) return list.list.resize((std::min)(size, layers_)), list;
+        diagnostics_->fail("{} has {} entries; it must have one per layer ({}).", {path_of(key), size, layers_});
         return std::nullopt;
     }
     ROPE_COLD MaybeList<Index> counts_per_layer(const char* key, const NumberRange& range) {
@@ -249,7 +256,7 @@ class ROPE_ABI Fields {
     ROPE_COLD MaybeList<Index> count_per_layer(const char* key, const NumberRange& range) {
         if (is_list(key)) return counts_per_layer(key, range);
         const auto x = count({key}, range);
-        return x ? MaybeList<Index>(std::in_place, layers_, *x) : std::nullopt;
+        return x ? MaybeList<Index>(std::vector<Index>(layers_, *x)) : std::nullopt;
     }
 
     ROPE_COLD void refuse(std::string_view path, const Value& value, std::string_view allowed) {

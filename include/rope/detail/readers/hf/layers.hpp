@@ -81,7 +81,7 @@ class ROPE_ABI HfLayers : HfPart {
         if (has(kNeedsLayerTypes) && source_.empty() && !crossing)
             top_.demand(false, "layer_types", "a model of this model_type");
         if (has(kLastIsAlwaysFull) && !names.empty()) names.back() = "full_attention";
-        for (const Index i : crossing.value_or(std::vector<Index>()))
+        for (const Index i : crossing.list)
             if (i < count_ && ok()) names[static_cast<std::size_t>(i)] = "cross_attention";
         for (std::size_t i = 0; i < names.size(); ++i) {
             const LayerName* const known = find_layer_name(names[i]);
@@ -103,15 +103,15 @@ class ROPE_ABI HfLayers : HfPart {
         if (has_lists) traits &= ~kEveryFourthNoRope;
         std::vector<bool> rotated = rotated_layers(types, traits, (traits & kNoRopeOnFullLayers) == 0);
         auto list = top_.counts("no_rope_layers", {0.0, 1.0, "0 (no RoPE) or 1 (RoPE)"});
-        const bool is_listed = list && !list->empty();
+        const bool is_listed = !list.list.empty();
         if (is_listed) list = top_.per_layer("no_rope_layers", std::move(list), true);
         const Index interval = top_.count({"no_rope_layer_interval"}).value_or(has(kEveryFourthNoRope) ? 4 : 0);
         const auto dense = has(kDensePrefixRotates) ? top_.texts("mlp_layer_types") : std::nullopt;
         for (std::size_t i = 0; i < types.size() && ok(); ++i) {
             const Index number = static_cast<Index>(i);
-            if (is_listed ? (*list)[i] == 0 : has_lists && interval > 0 && (number + 1) % interval == 0)
+            if (is_listed ? list.list[i] == 0 : has_lists && interval > 0 && (number + 1) % interval == 0)
                 rotated[i] = false;
-            const bool is_dense = dense ? i < dense->size() && (*dense)[i] == "dense" : number < prefix_;
+            const bool is_dense = dense ? i < dense.list.size() && dense.list[i] == "dense" : number < prefix_;
             if (is_dense && prefix_period_ == 1) rotated[i] = attends_to_itself(types[i]);
         }
         return rotated;
@@ -121,7 +121,7 @@ class ROPE_ABI HfLayers : HfPart {
     ROPE_COLD void read_count() {
         auto count = top_.count(kLayerCountKeys, kAnyLayers);
         if (!count)  // Nemotron-H may leave it to the list
-            if (const auto blocks = top_.texts("layers_block_type")) count = static_cast<Index>(blocks->size());
+            if (const auto blocks = top_.texts("layers_block_type")) count = static_cast<Index>(blocks.list.size());
         if (ok() && count.value_or(0) == 0) count = or_default({}, "num_hidden_layers", type_.layers);
         count_ = count.value_or(0);
         top_.demand(count_ != 0, "num_hidden_layers", "every model");
@@ -133,9 +133,9 @@ class ROPE_ABI HfLayers : HfPart {
         for (const LayerKey& known : kLayerKeys) {
             JsonFields& fields = *known.inside != '\0' ? top_.inside(known.inside) : top_;
             auto list = read_list(fields, known);
-            if (!list || list->empty() || !source_.empty()) continue;
+            if (list.list.empty() || !source_.empty()) continue;
             source_ = fields.path_of(known.key);
-            if (auto one_each = fields.per_layer(known.key, std::move(list))) names = *one_each;
+            if (auto one_each = fields.per_layer(known.key, std::move(list))) names = one_each.list;
         }
         const auto period = top_.count({"attn_layer_period"});  // Jamba
         const Index offset = top_.count({"attn_layer_offset"}, kAnyCountOrNone).value_or(0);
@@ -149,9 +149,9 @@ class ROPE_ABI HfLayers : HfPart {
         std::vector<std::string> names;
         if (known.form == LayerKey::Form::names) {
             auto list = fields.texts(known.key);
-            const std::size_t period = known.repeats && list ? list->size() : 0;
-            while (period != 0 && list->size() < static_cast<std::size_t>(count_))
-                list->push_back((*list)[list->size() - period]);
+            const std::size_t period = known.repeats ? list.list.size() : 0;
+            while (period != 0 && list.list.size() < static_cast<std::size_t>(count_))
+                list.list.push_back(list.list[list.list.size() - period]);
             return list;
         }
         if (known.form == LayerKey::Form::letters) {
@@ -178,7 +178,7 @@ class ROPE_ABI HfLayers : HfPart {
         const auto numbers = fields.counts(known.key, known.first == 0 ? kAnyCountOrNone : kAnyCount);
         if (!numbers) return std::nullopt;
         if (known.form == LayerKey::Form::numbers) names.assign(static_cast<std::size_t>(count_), known.zero);
-        for (const Index i : *numbers)
+        for (const Index i : numbers.list)
             if (known.form == LayerKey::Form::codes)
                 names.emplace_back(i == 0 ? known.zero : known.other);
             else if (i - known.first < count_)

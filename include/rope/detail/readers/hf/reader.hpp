@@ -165,7 +165,7 @@ class ROPE_ABI HfReader : HfPart {
     /// A list with one number per layer; empty: there is none.
     ROPE_COLD std::vector<double> own_numbers(const char* key, const NumberRange& range) {
         if (!top_.is_list(key)) return {};
-        return top_.per_layer(key, top_.numbers(key, range)).value_or(std::vector<double>());
+        return top_.per_layer(key, top_.numbers(key, range)).list;
     }
 
     ROPE_COLD bool is_kind(const std::string& key) const {
@@ -251,9 +251,11 @@ class ROPE_ABI HfReader : HfPart {
         s.path = params_path_;
         s.theta = slides && type_.local_theta != 0.0 ? type_.local_theta : type_.theta;
         if (slides && !by_kind_ && params_ != nullptr && has(kScalingOnFullOnly)) s.is_scaled = false;
-        if (scaled_kinds_) s.is_scaled = std::count(scaled_kinds_->begin(), scaled_kinds_->end(), kinds_[i]) != 0;
+        if (scaled_kinds_)
+            s.is_scaled = std::count(scaled_kinds_.list.begin(), scaled_kinds_.list.end(), kinds_[i]) != 0;
         if (scaled_layers_)  // Molmo 2
-            s.is_scaled = std::count(scaled_layers_->begin(), scaled_layers_->end(), static_cast<Index>(i)) != 0;
+            s.is_scaled =
+                std::count(scaled_layers_.list.begin(), scaled_layers_.list.end(), static_cast<Index>(i)) != 0;
         const bool is_compressed = type == LayerType::compressed_attention;
         // A key for the base of such layers.
         const char* const own = top_.said(slides          ? kSlidingThetaKeys
@@ -313,8 +315,8 @@ class ROPE_ABI HfReader : HfPart {
     Json default_params_;
     std::string params_path_;
     bool by_kind_ = false;  ///< whether params_ has entries for kinds of layers
-    std::optional<std::vector<std::string>> scaled_kinds_;
-    std::optional<std::vector<Index>> scaled_layers_;
+    MaybeList<std::string> scaled_kinds_;
+    MaybeList<Index> scaled_layers_;
 };
 
 /// Reads the text of a config.json. After an error, the model is empty.

@@ -189,7 +189,9 @@ class ROPE_ABI HfRotary : HfPart {
         return params_.needed(params_.number({key}, range), key, by_);
     }
     ROPE_COLD std::vector<double> required_list(const char* key) {
-        return params_.needed(params_.numbers(key, {0x1p-32, 1e300, "a number from 2^-32 to 1e300"}), key, by_);
+        const auto given = params_.numbers(key, {0x1p-32, 1e300, "a number from 2^-32 to 1e300"});
+        params_.demand(given.is_there, key, by_);
+        return given.list;
     }
     ROPE_COLD void require_max_position(std::string_view by) {
         top_.demand(model_.max_position_embeddings != 0, "max_position_embeddings", by);
@@ -316,7 +318,7 @@ class ROPE_ABI HfRotary : HfPart {
                                   "the code of model_type " + model_.model_type + " decides it by itself");
         if (!ok()) return;
         const Index pairs = rotary_dim(c) / 2;
-        if (sections) return set_axes(model_, kind, *sections, pairs, params_.path_of(key), diagnostics_);
+        if (sections) return set_axes(model_, kind, sections.list, pairs, params_.path_of(key), diagnostics_);
         if (type_.sections[0] == 0) return params_.demand(rope_type_ != "mrope", "mrope_section", by_);
         std::vector<Index> own(std::begin(type_.sections), std::end(type_.sections));
         if (kind == Mrope::interleaved) {  // an axis has every third pair: no more than there are of these
