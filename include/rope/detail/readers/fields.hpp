@@ -10,7 +10,6 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -69,6 +68,9 @@ ROPE_COLD std::string sentence_of(std::string_view form, Words words) {
     return sentence.append(form);
 }
 
+/// Used as a set, too: containers of one more type would cost a user more than their empty values.
+using Texts = std::map<std::string, std::string>;
+
 /// The first error of a reader, and its warnings.
 struct Diagnostics {
     CheckResult status;
@@ -80,11 +82,11 @@ struct Diagnostics {
     }
     /// Warns once of the same thing, however often it is found.
     ROPE_COLD void warn(std::string_view form, Words words = {}) {
-        std::string sentence = sentence_of(form, words);
-        if (said.insert(sentence).second) warnings.push_back(std::move(sentence));
+        const std::string sentence = sentence_of(form, words);
+        if (std::string& known = said[sentence]; known.empty()) warnings.push_back(known = sentence);
     }
 
-    std::set<std::string> said;
+    Texts said;
 };
 
 /// An error about a member of Config, with the file's key in place of its name.
@@ -132,9 +134,17 @@ ROPE_COLD std::string end_of(const std::string& path) {
 
 /// Names of one key, in order of precedence.
 using Keys = std::initializer_list<const char*>;
-/// A list, or none.
+/// A list, or none. (Compilers take long for a std::optional of a list.)
 template <class T>
-using MaybeList = std::optional<std::vector<T>>;
+struct MaybeList {
+    // NOLINTBEGIN(google-explicit-constructor)
+    MaybeList(std::nullopt_t = std::nullopt) noexcept {}
+    MaybeList(std::vector<T> of) : is_there(true), list(std::move(of)) {}
+    // NOLINTEND(google-explicit-constructor)
+    explicit operator bool() const noexcept { return is_there; }
+    bool is_there = false;
+    std::vector<T> list;
+};
 
 /// The keys of one object of a file: their values, which of them were read, and the errors and warnings about them.
 class Fields {
@@ -153,7 +163,7 @@ class Fields {
     /// Returns a value, null included, and marks the key as read.
     ROPE_COLD std::optional<Value> find(std::string_view key) {
         auto value = find_(key);
-        if (value) read_.emplace(key);
+        if (value) read_[std::string(key)];
         return value;
     }
     /// Marks the key as not read.
@@ -196,7 +206,7 @@ class Fields {
         const auto mine = find_(key);
         if (!mine) return;
         if (mine->kind == Value::Kind::null || *mine == winning_value)
-            read_.emplace(key);
+            read_[std::string(key)];
         else
             beaten_[std::string(key)] = winner;
     }
@@ -231,11 +241,10 @@ class Fields {
     /// A list with one entry per layer.
     template <class T>
     ROPE_COLD MaybeList<T> per_layer(const char* key, MaybeList<T> list, bool exactly = false) {
+        const std::size_t size = list.list.size();
         if (!list || !diagnostics_->ok()) return list;
-        if (list->size() == layers_ || (list->size() == also_ && !exactly))
-            return list->resize((std::min)(list->size(), layers_)), list;
-        diagnostics_->fail("{} has {} entries; it must have one per layer ({}).",
-                           {path_of(key), list->size(), layers_});
+        if (size == layers_ || (size == also_ && !exactly)) return list.list.resize((std::min)(size, layers_)), list;
+        diagnostics_->fail("{} has {} entries; it must have one per layer ({}).", {path_of(key), size, layers_});
         return std::nullopt;
     }
     ROPE_COLD MaybeList<Index> counts_per_layer(const char* key, const NumberRange& range) {
@@ -245,7 +254,7 @@ class Fields {
     ROPE_COLD MaybeList<Index> count_per_layer(const char* key, const NumberRange& range) {
         if (is_list(key)) return counts_per_layer(key, range);
         const auto x = count({key}, range);
-        return x ? MaybeList<Index>(std::in_place, layers_, *x) : std::nullopt;
+        return x ? MaybeList<Index>(std::vector<Index>(layers_, *x)) : std::nullopt;
     }
 
     ROPE_COLD void refuse(std::string_view path, const Value& value, std::string_view allowed) {
@@ -267,7 +276,7 @@ class Fields {
         diagnostics_->warn("{}; {} was taken, {}.", {lack_of(key), value, whose});
     }
     ROPE_COLD void warn_not_used(std::string_view key, std::string_view because) {
-        read_.emplace(key);
+        read_[std::string(key)];
         diagnostics_->warn("{} was not used: {}.", {path_of(key), because});
     }
 
@@ -309,8 +318,7 @@ class Fields {
     Find find_;
     std::string path_;
     Diagnostics* diagnostics_;
-    std::set<std::string> read_;
-    std::map<std::string, std::string> beaten_;  ///< keys, and the path of the value used instead
+    Texts read_, beaten_;  ///< beaten_: keys, and the path of the value used instead
     std::size_t layers_ = 0, also_ = 0;
 };
 

@@ -65,7 +65,7 @@ class Reader : Rotary {
         pattern_ = architecture_.pattern;
         // The conversion of a vision model stores its language model with the pairs of neox.
         const bool was_norm = architecture_.rope == Rope::norm;
-        sections_ = fields_.counts("rope.dimension_sections", kAnyCountOrNone).value_or(std::vector<Index>());
+        sections_ = fields_.counts("rope.dimension_sections", kAnyCountOrNone).list;
         const bool has_axes = sections_.size() > 1 && sections_[0] > 0 && sections_[1] > 0;
         if (has(kOptionalSections) && has_axes) architecture_.rope = Rope::mrope;
         const Layout own = architecture_.rope == Rope::norm ? Layout::interleaved : Layout::half_split;
@@ -100,12 +100,12 @@ class Reader : Rotary {
         rotary_dim_ =
             fields_.count({"rope.dimension_count"}, architecture_.rope != Rope::none ? kAnyHeadDim : kAnyCountOrNone);
         sliding_rotary_dim_ = fields_.count({"rope.dimension_count_swa"}, kAnyHeadDim);
-        if (architecture_.rope != Rope::none) fields_.demand(q.has_value(), "attention.head_count", named());
+        if (architecture_.rope != Rope::none) fields_.demand(q.is_there, "attention.head_count", named());
         if (!ok()) return;
         is_latent_ = has(kLatentAttention) || (key_length_mla && !has(kCompresses));
         Index first = 0;
         for (std::size_t i = 0; i < layers(); ++i) {
-            const Index of_q = q ? of_layer(*q, i) : 0, of_kv = kv ? of_layer(*kv, i) : of_q;
+            const Index of_q = q ? of_layer(q.list, i) : 0, of_kv = kv ? of_layer(kv.list, i) : of_q;
             HeadCounts here = is_latent_ ? HeadCounts{of_q, 1, of_q} : HeadCounts{of_q, of_kv, of_kv};
             if (of_q == 0 || of_kv == 0) here = HeadCounts();
             model_.heads.push_back(here);
@@ -155,7 +155,7 @@ class Reader : Rotary {
         rotated_ = rotated_layers(model_.layer_types, architecture_.traits, !has(kNoRopeOnFullLayers) || !slides_);
         for (std::size_t i = 0; i < layers(); ++i) {
             const bool is_dense = has(kDenseLayersRotate) && static_cast<Index>(i) < dense.value_or(0);
-            const bool rotates = pattern && i < pattern->size() ? (*pattern)[i] != 0 : rotated_[i] || is_dense;
+            const bool rotates = i < pattern.list.size() ? pattern.list[i] != 0 : rotated_[i] || is_dense;
             rotated_[i] = rotates && attends_to_itself(model_.layer_types[i]);
         }
     }
@@ -163,10 +163,10 @@ class Reader : Rotary {
     ROPE_COLD std::vector<Index> compress_ratios() {
         const char* const key = "attention.compress_ratios";
         auto list = has(kCompresses) ? fields_.counts(key, kAnyCountOrNone) : std::nullopt;
-        if (list) list->resize((std::min)(list->size(), layers()));
+        list.list.resize((std::min)(list.list.size(), layers()));
         list = fields_.per_layer(key, std::move(list));
-        if (has(kNeedsRatios)) fields_.demand(list.has_value(), key, named());
-        return list.value_or(std::vector<Index>());
+        if (has(kNeedsRatios)) fields_.demand(list.is_there, key, named());
+        return list.list;
     }
     ROPE_COLD std::vector<bool> recurrent_layers() {
         const auto list = fields_.counts_per_layer("attention.recurrent_layers", kYesOrNo);
@@ -175,7 +175,7 @@ class Reader : Rotary {
         std::vector<bool> recurrent(layers(), false);
         if (!list && !interval && !has_recurrence) return recurrent;
         for (std::size_t i = 0; i < usual_layers_ && ok(); ++i)
-            recurrent[i] = list ? (*list)[i] != 0
+            recurrent[i] = list ? list.list[i] != 0
                                 : by_pattern(has_recurrence ? pattern_ : "-f", interval.value_or(0), 0, i) ==
                                       LayerType::no_attention;
         return recurrent;
@@ -185,7 +185,7 @@ class Reader : Rotary {
         const auto window = fields_.count({"attention.sliding_window"}, kAnyCountOrNone);
         if (has(kNeedsWindow)) fields_.demand(window.has_value(), "attention.sliding_window", named());
         const char* const key = "attention.sliding_window_pattern";
-        std::optional<std::vector<Index>> list;
+        MaybeList<Index> list;
         std::optional<Index> period;
         if (fields_.is_list(key) || has(kNeedsList))
             list = fields_.counts_per_layer(key, kYesOrNo);
@@ -197,7 +197,7 @@ class Reader : Rotary {
         const std::string pattern = pattern_.find('-') == pattern_.npos ? pattern_ : "";
         slides_ = (list || period || !pattern.empty()) && may_slide;
         for (std::size_t i = 0; i < usual_layers_ && slides_; ++i)  // a period of 0: all slide
-            sliding[i] = list ? (*list)[i] != 0
+            sliding[i] = list ? list.list[i] != 0
                               : period == Index(0) || by_pattern(pattern.empty() ? "sf" : pattern, period.value_or(0),
                                                                  architecture_.traits, i) != LayerType::full_attention;
         return sliding;

@@ -113,7 +113,7 @@ class HfHeadReader : HfPart {
 
     ROPE_COLD void read_list(const char* key, Index HfHeads::*member) {
         const auto list = top_.counts_per_layer(key, kAnyCount);
-        for (std::size_t i = 0; list && i < list->size(); ++i) file_.heads[i].*member = (*list)[i];
+        for (std::size_t i = 0; i < list.list.size(); ++i) file_.heads[i].*member = list.list[i];
     }
     /// Nemotron-NAS: how many query heads share a key head, block by block.
     ROPE_COLD void read_blocks() {
@@ -213,12 +213,13 @@ class HfSteps : HfPart {
         if (!given && shared != 0) top_.warn_of_default("num_kv_shared_layers", shared, default_of_type());
         share_last_keys(model_, model_.steps.size(), shared);
         if (shared > layers)
-            top_.refuse(top_.path_of("num_kv_shared_layers"), value_of(Json(shared)), "no more than there are layers");
+            top_.refuse(top_.path_of("num_kv_shared_layers"), value_of(json_of(shared)),
+                        "no more than there are layers");
         const auto sources = top_.per_layer("kv_source_layers", top_.counts("kv_source_layers", kAnyCountOrNone), true);
         for (std::size_t i = 0; sources && ok() && i < model_.steps.size(); ++i) {
-            const Index source = model_.steps[i].keys_of_layer = (*sources)[i];
+            const Index source = model_.steps[i].keys_of_layer = sources.list[i];
             if (source > static_cast<Index>(i))
-                top_.refuse(sentence_of("{}[{}]", {top_.path_of("kv_source_layers"), i}), value_of(Json(source)),
+                top_.refuse(sentence_of("{}[{}]", {top_.path_of("kv_source_layers"), i}), value_of(json_of(source)),
                             "the number of this layer or of one before it");
         }
     }

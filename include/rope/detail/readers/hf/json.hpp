@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <memory>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,14 +31,25 @@ inline namespace ROPE_DETAIL_NAMESPACE {
 
 using Json = nlohmann::json;
 
+// For each type that a Json is made of, compilers make its whole constructor anew.
+ROPE_COLD Json json_of(std::string text) { return text; }
+ROPE_COLD Json json_of(double number) { return number; }
+ROPE_COLD Json json_of(Index number) { return number; }
+
+/// A member of an object; nullptr if there is none.
+ROPE_COLD const Json* member_of(const Json& object, std::string_view key) {
+    const auto it = object.find(std::string(key));
+    return it == object.end() ? nullptr : &*it;
+}
 /// Whether a value is Infinity, -Infinity or NaN, as transformers writes them: {"__float__": "Infinity"}.
 ROPE_COLD bool is_not_finite(const Json& value) {
-    return value.is_object() && value.contains("__float__") && value["__float__"].is_string();
+    const Json* const name = member_of(value, "__float__");
+    return name != nullptr && name->is_string();
 }
 /// A value as a sentence shows it.
 ROPE_COLD std::string shown(const Json& value) {
     if (value.is_array()) return "a list of " + std::to_string(value.size());
-    if (is_not_finite(value)) return beginning_of(value["__float__"].get<std::string>());
+    if (is_not_finite(value)) return beginning_of(member_of(value, "__float__")->get_ref<const std::string&>());
     if (value.is_object()) return "an object";
     return beginning_of(value.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
@@ -49,13 +60,13 @@ ROPE_COLD Value value_of(const Json& json, bool is_entry = false) {
     v.shown = shown(json);
     if (json.is_boolean()) {
         v.kind = Value::Kind::truth;
-        v.number = json.get<bool>() ? 1.0 : 0.0;
+        v.number = json.get_ref<const bool&>() ? 1.0 : 0.0;
     } else if (json.is_number() || is_not_finite(json)) {
         v.kind = Value::Kind::number;
         v.number = json.is_number() ? json.get<double>() : std::numeric_limits<double>::infinity();
     } else if (json.is_string()) {
         v.kind = Value::Kind::text;
-        v.text = json.get<std::string>();
+        v.text = json.get_ref<const std::string&>();
     } else if (json.is_array()) {
         v.kind = Value::Kind::list;
         v.size = json.size();
@@ -71,7 +82,7 @@ ROPE_COLD Value value_of(const Json& json, bool is_entry = false) {
 ROPE_COLD std::string in_path(const std::string& key) {
     bool is_plain = !key.empty() && key.size() <= kMaxShown;
     for (const char c : key) is_plain = is_plain && c > ' ' && c < 127 && c != '"' && c != '.';
-    return is_plain ? key : shown(Json(key));
+    return is_plain ? key : shown(json_of(key));
 }
 
 class JsonFields : public Fields {
@@ -86,27 +97,27 @@ class JsonFields : public Fields {
     /// A member that is a list of objects; nullptr as above.
     ROPE_COLD const Json* objects(std::string_view key) {
         bool is_right = is_list(key);
-        for (std::size_t i = 0; is_right && i < (*object_)[std::string(key)].size(); ++i)
-            is_right = has_members((*object_)[std::string(key)][i]);
+        for (std::size_t i = 0; is_right && i < member_of(*object_, key)->size(); ++i)
+            is_right = has_members((*member_of(*object_, key))[i]);
         return member(key, is_right, "a list of objects");
     }
     /// A member that is an object, as fields; without members if there is none.
     ROPE_COLD JsonFields& inside(std::string_view key) {
-        for (const auto& child : children_)
-            if (child.first == key) return *child.second;
-        children_.emplace_back(
-            key, std::make_unique<JsonFields>(object(key), path_of(in_path(std::string(key))), *diagnostics_));
-        children_.back().second->set_layers(layers_, also_);
-        return *children_.back().second;
+        for (JsonFields& child : children_)
+            if (child.name_ == key) return child;
+        children_.emplace_back(object(key), path_of(in_path(std::string(key))), *diagnostics_);
+        children_.back().name_ = key;
+        children_.back().set_layers(layers_, also_);
+        return children_.back();
     }
-    /// The objects that inside() has returned, with their names.
+    /// The objects that inside() has returned.
     ROPE_COLD const auto& children() const noexcept { return children_; }
 
     /// Names of all members.
     ROPE_COLD std::vector<std::string> keys() const {
         std::vector<std::string> keys;
         if (object_ != nullptr)
-            for (const auto& member : object_->items()) keys.push_back(member.key());
+            for (const auto& member : object_->get_ref<const Json::object_t&>()) keys.push_back(member.first);
         return keys;
     }
     /// Members that were not read and are not null.
@@ -130,18 +141,17 @@ class JsonFields : public Fields {
     ROPE_COLD const Json* member(std::string_view key, bool is_right, const char* allowed) {
         if (!says(key)) return nullptr;
         if (!is_right) return refuse(path_of(key), *find(key), allowed), nullptr;
-        read_.emplace(key);
-        return &(*object_)[std::string(key)];
+        read_[std::string(key)];
+        return member_of(*object_, key);
     }
     ROPE_COLD static std::optional<Value> lookup(const Json* object, std::string_view key) {
-        if (object == nullptr) return std::nullopt;
-        const auto it = object->find(std::string(key));
-        if (it == object->end()) return std::nullopt;
-        return value_of(*it);
+        const Json* const json = object != nullptr ? member_of(*object, key) : nullptr;
+        return json != nullptr ? std::optional<Value>(value_of(*json)) : std::nullopt;
     }
 
     const Json* object_;
-    std::vector<std::pair<std::string, std::unique_ptr<JsonFields>>> children_;
+    std::string name_;  ///< within another object
+    std::list<JsonFields> children_;
 };
 
 /// Infinity, -Infinity and NaN, which Python writes and JSON does not have, become strings of the same length, so that
@@ -209,7 +219,7 @@ class JsonTextReader {
     ROPE_COLD bool end_array() { return within_.pop_back(), true; }
     ROPE_COLD bool key(std::string& name) {
         within_.back().key = std::move(name);
-        if (!within_.back().json->contains(within_.back().key)) return true;
+        if (member_of(*within_.back().json, within_.back().key) == nullptr) return true;
         diagnostics_.fail("{} is there twice; a key must stand once in an object.", {path()});
         return false;
     }
@@ -220,7 +230,8 @@ class JsonTextReader {
         else if (root_.is_discarded())  // perhaps it is the name of a file
             diagnostics_.fail(
                 "json_text {}; it must be the text of a config.json, which begins with {.",
-                {first == text_.npos ? "is empty" : "begins with " + shown(Json(text_.substr(first, 20)))});
+                {first == text_.npos ? "is empty"
+                                     : "begins with " + shown(json_of(std::string(text_.substr(first, 20))))});
         else
             diagnostics_.fail("json_text is not JSON: it goes wrong at byte {}{}{}.",
                               {byte, place_of(byte), within_.empty() ? "" : ", near " + path()});
@@ -232,7 +243,7 @@ class JsonTextReader {
     ROPE_COLD std::string place_of(std::size_t byte) const {
         if (byte > text_.size()) return ", where it ends";
         const std::size_t begin = byte > 20 ? byte - 20 : 0;
-        return ", the last of " + shown(Json(text_.substr(begin, byte - begin)));
+        return ", the last of " + shown(json_of(std::string(text_.substr(begin, byte - begin))));
     }
 
     /// An open object or list.

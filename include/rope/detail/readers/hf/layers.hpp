@@ -47,7 +47,7 @@ class HfPart {
     ROPE_COLD bool has(Traits trait) const noexcept { return (type_.traits & trait) != 0; }
     ROPE_COLD void fail(std::string_view form, Words words = {}) { diagnostics_.fail(form, words); }
     ROPE_COLD void warn(std::string_view form, Words words = {}) { diagnostics_.warn(form, words); }
-    ROPE_COLD std::string named() const { return "model_type " + shown(Json(model_.model_type)); }
+    ROPE_COLD std::string named() const { return "model_type " + shown(json_of(model_.model_type)); }
     ROPE_COLD std::string default_of_type() const { return "the default of model_type " + model_.model_type; }
     /// Replaces a missing count by the default of the model's type; 0: none.
     ROPE_COLD std::optional<Index> or_default(std::optional<Index> value, const char* key, Index of_type) {
@@ -79,12 +79,12 @@ class HfLayers : HfPart {
         if (has(kNeedsLayerTypes) && source_.empty() && !crossing)
             top_.demand(false, "layer_types", "a model of this model_type");
         if (has(kLastIsAlwaysFull) && !names.empty()) names.back() = "full_attention";
-        for (const Index i : crossing.value_or(std::vector<Index>()))
+        for (const Index i : crossing.list)
             if (i < count_ && ok()) names[static_cast<std::size_t>(i)] = "cross_attention";
         for (std::size_t i = 0; i < names.size(); ++i) {
             const LayerName* const known = find_layer_name(names[i]);
             if (known == nullptr)
-                top_.refuse(sentence_of("{}[{}]", {source_, i}), value_of(Json(names[i])),
+                top_.refuse(sentence_of("{}[{}]", {source_, i}), value_of(json_of(names[i])),
                             "one of full_attention, sliding_attention, chunked_attention and the like, or "
                             "linear_attention, mamba, conv and the like (without RoPE)");
             model_.layer_types.push_back(known != nullptr ? known->type : LayerType::no_attention);
@@ -101,15 +101,15 @@ class HfLayers : HfPart {
         if (has_lists) traits &= ~kEveryFourthNoRope;
         std::vector<bool> rotated = rotated_layers(types, traits, (traits & kNoRopeOnFullLayers) == 0);
         auto list = top_.counts("no_rope_layers", {0.0, 1.0, "0 (no RoPE) or 1 (RoPE)"});
-        const bool is_listed = list && !list->empty();
+        const bool is_listed = !list.list.empty();
         if (is_listed) list = top_.per_layer("no_rope_layers", std::move(list), true);
         const Index interval = top_.count({"no_rope_layer_interval"}).value_or(has(kEveryFourthNoRope) ? 4 : 0);
         const auto dense = has(kDensePrefixRotates) ? top_.texts("mlp_layer_types") : std::nullopt;
         for (std::size_t i = 0; i < types.size() && ok(); ++i) {
             const Index number = static_cast<Index>(i);
-            if (is_listed ? (*list)[i] == 0 : has_lists && interval > 0 && (number + 1) % interval == 0)
+            if (is_listed ? list.list[i] == 0 : has_lists && interval > 0 && (number + 1) % interval == 0)
                 rotated[i] = false;
-            const bool is_dense = dense ? i < dense->size() && (*dense)[i] == "dense" : number < prefix_;
+            const bool is_dense = dense ? i < dense.list.size() && dense.list[i] == "dense" : number < prefix_;
             if (is_dense && prefix_period_ == 1) rotated[i] = attends_to_itself(types[i]);
         }
         return rotated;
@@ -119,7 +119,7 @@ class HfLayers : HfPart {
     ROPE_COLD void read_count() {
         auto count = top_.count(kLayerCountKeys, kAnyLayers);
         if (!count)  // Nemotron-H may leave it to the list
-            if (const auto blocks = top_.texts("layers_block_type")) count = static_cast<Index>(blocks->size());
+            if (const auto blocks = top_.texts("layers_block_type")) count = static_cast<Index>(blocks.list.size());
         if (ok() && count.value_or(0) == 0) count = or_default({}, "num_hidden_layers", type_.layers);
         count_ = count.value_or(0);
         top_.demand(count_ != 0, "num_hidden_layers", "every model");
@@ -131,9 +131,9 @@ class HfLayers : HfPart {
         for (const LayerKey& known : kLayerKeys) {
             JsonFields& fields = *known.inside != '\0' ? top_.inside(known.inside) : top_;
             auto list = read_list(fields, known);
-            if (!list || list->empty() || !source_.empty()) continue;
+            if (list.list.empty() || !source_.empty()) continue;
             source_ = fields.path_of(known.key);
-            if (auto one_each = fields.per_layer(known.key, std::move(list))) names = *one_each;
+            if (auto one_each = fields.per_layer(known.key, std::move(list))) names = one_each.list;
         }
         const auto period = top_.count({"attn_layer_period"});  // Jamba
         const Index offset = top_.count({"attn_layer_offset"}, kAnyCountOrNone).value_or(0);
@@ -147,9 +147,9 @@ class HfLayers : HfPart {
         std::vector<std::string> names;
         if (known.form == LayerKey::Form::names) {
             auto list = fields.texts(known.key);
-            const std::size_t period = known.repeats && list ? list->size() : 0;
-            while (period != 0 && list->size() < static_cast<std::size_t>(count_))
-                list->push_back((*list)[list->size() - period]);
+            const std::size_t period = known.repeats ? list.list.size() : 0;
+            while (period != 0 && list.list.size() < static_cast<std::size_t>(count_))
+                list.list.push_back(list.list[list.list.size() - period]);
             return list;
         }
         if (known.form == LayerKey::Form::letters) {
@@ -158,7 +158,7 @@ class HfLayers : HfPart {
             for (const char c : *text)
                 names.emplace_back(c == 'M' ? "mamba" : c == '*' ? "attention" : c == 'E' ? "moe" : "mlp");
             if (text->find_first_not_of("M*E-") != text->npos)
-                fields.refuse(fields.path_of(known.key), value_of(Json(*text)), "made of the letters M, *, E and -");
+                fields.refuse(fields.path_of(known.key), value_of(json_of(*text)), "made of the letters M, *, E and -");
             return names;
         }
         if (known.form == LayerKey::Form::blocks) {
@@ -176,7 +176,7 @@ class HfLayers : HfPart {
         const auto numbers = fields.counts(known.key, known.first == 0 ? kAnyCountOrNone : kAnyCount);
         if (!numbers) return std::nullopt;
         if (known.form == LayerKey::Form::numbers) names.assign(static_cast<std::size_t>(count_), known.zero);
-        for (const Index i : *numbers)
+        for (const Index i : numbers.list)
             if (known.form == LayerKey::Form::codes)
                 names.emplace_back(i == 0 ? known.zero : known.other);
             else if (i - known.first < count_)

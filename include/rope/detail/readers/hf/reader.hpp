@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,9 +26,9 @@ class HfReader : HfPart {
         if (ok()) read_llama4_temperature();
         if (ok() && file_.type_is_known) HfSteps(file_).read();
         for (const std::string& key : top_.unread()) warn_unread(key);
-        for (const auto& [name, inner] : top_.children())
-            for (const std::string& key : inner->unread())
-                if (concerns_rope(key)) warn(inner->unread_sentence(key));
+        for (const JsonFields& inner : top_.children())
+            for (const std::string& key : inner.unread())
+                if (concerns_rope(key)) warn(inner.unread_sentence(key));
         return std::move(model_);
     }
 
@@ -128,15 +126,16 @@ class HfReader : HfPart {
             const char* const value = type_.rope_value;
             if (value != nullptr ? kind == value : top_.truth({key}).value_or(false)) return;
             return no_rope((top_.says(key) ? top_.path_of(key) + " is " + top_.find(key)->shown : top_.lack_of(key)) +
-                           ", not " + (value != nullptr ? shown(Json(value)) : "true"));
+                           ", not " + (value != nullptr ? shown(json_of(value)) : "true"));
         }
         if (!kind || *kind == "rope" || *kind == "rotary") return;
         if (*kind == "nope" || *kind == "alibi" || *kind == "learned")
-            return no_rope(top_.path_of(kind_key) + " is " + shown(Json(*kind)));
+            return no_rope(top_.path_of(kind_key) + " is " + shown(json_of(*kind)));
         // These values repeat the layout that is known, or are left over from older files.
         const bool is_usual = *kind == "absolute" || (*kind == "rope_gptj" && type_.layout == Layout::interleaved);
         if (!file_.type_is_known || !is_usual)
-            warn("{} is {}, which is not understood, and was not used.", {top_.path_of(kind_key), shown(Json(*kind))});
+            warn("{} is {}, which is not understood, and was not used.",
+                 {top_.path_of(kind_key), shown(json_of(*kind))});
     }
 
     ROPE_COLD void read_layers() {
@@ -164,7 +163,7 @@ class HfReader : HfPart {
     /// A list with one number per layer; empty: there is none.
     ROPE_COLD std::vector<double> own_numbers(const char* key, const NumberRange& range) {
         if (!top_.is_list(key)) return {};
-        return top_.per_layer(key, top_.numbers(key, range)).value_or(std::vector<double>());
+        return top_.per_layer(key, top_.numbers(key, range)).list;
     }
 
     ROPE_COLD bool is_kind(const std::string& key) const {
@@ -188,25 +187,24 @@ class HfReader : HfPart {
         scaled_kinds_ = top_.texts("yarn_only_types");
         scaled_layers_ = top_.counts("rope_scaling_layers", kAnyCountOrNone);
 
-        using Optional = std::optional<double>;
-        std::map<std::tuple<const Json*, std::string_view, bool, Optional, Optional, Index>, Index> made;
+        Json made;  // the config of each source, by its text
         model_.config_of_layer.assign(layers(), -1);
         bool any_asks = false, any_is_rotated = false;
         for (std::size_t i = 0; i < layers() && ok(); ++i) {
             const double theta = own_thetas_.empty() ? 0.0 : own_thetas_[i];
             if (!is_rotated(i) || (!own_thetas_.empty() && theta == 0.0)) continue;
-            std::optional<HfSource> source = source_of(i, outer);
-            if (!source || !ok()) continue;
+            HfSource source;
+            if (!find_source(source, i, outer) || !ok()) continue;
             any_is_rotated = true;
-            any_asks = any_asks || (source->params != nullptr && source->is_scaled);
-            if (theta != 0.0 && !has(kThetaListIsSwitch)) source->own_theta = theta;
-            if (!own_partials_.empty()) source->own_partial = own_partials_[i];
-            const auto [known, is_new] =
-                made.emplace(std::make_tuple(source->params, source->theta_key, source->is_scaled, source->own_theta,
-                                             source->own_partial, file_.heads[i].head_dim),
-                             static_cast<Index>(model_.configs.size()));
-            if (is_new) model_.configs.push_back(HfRotary(file_, *source, file_.heads[i]).read());
-            model_.config_of_layer[i] = known->second;
+            any_asks = any_asks || (source.params != nullptr && source.is_scaled);
+            if (theta != 0.0 && !has(kThetaListIsSwitch)) source.own_theta = theta;
+            if (!own_partials_.empty()) source.own_partial = own_partials_[i];
+            Json& config = made[source.text(file_.heads[i].head_dim)];
+            if (config.is_null()) {
+                config = json_of(static_cast<Index>(model_.configs.size()));
+                model_.configs.push_back(HfRotary(file_, source, file_.heads[i]).read());
+            }
+            model_.config_of_layer[i] = static_cast<Index>(config.get<double>());
         }
         if (!ok()) return;
         if (!any_is_rotated) return no_rope("The keys about layers leave none with RoPE");
@@ -243,18 +241,19 @@ class HfReader : HfPart {
         return rotated_[i] && (!has(kRopeByEntry) || by_kind_ || model_.layer_types[i] != LayerType::full_attention);
     }
 
-    /// The source of the numbers of layer i; none if an entry says that the layer is not rotated.
-    ROPE_COLD std::optional<HfSource> source_of(std::size_t i, JsonFields& outer) {
+    /// Finds the source of the numbers of layer i; false if an entry says that the layer is not rotated.
+    ROPE_COLD bool find_source(HfSource& s, std::size_t i, JsonFields& outer) {
         const LayerType type = model_.layer_types[i];
         const bool slides = type == LayerType::sliding_attention;
-        HfSource s;
         s.params = params_;
         s.path = params_path_;
         s.theta = slides && type_.local_theta != 0.0 ? type_.local_theta : type_.theta;
         if (slides && !by_kind_ && params_ != nullptr && has(kScalingOnFullOnly)) s.is_scaled = false;
-        if (scaled_kinds_) s.is_scaled = std::count(scaled_kinds_->begin(), scaled_kinds_->end(), kinds_[i]) != 0;
+        if (scaled_kinds_)
+            s.is_scaled = std::count(scaled_kinds_.list.begin(), scaled_kinds_.list.end(), kinds_[i]) != 0;
         if (scaled_layers_)  // Molmo 2
-            s.is_scaled = std::count(scaled_layers_->begin(), scaled_layers_->end(), static_cast<Index>(i)) != 0;
+            s.is_scaled =
+                std::count(scaled_layers_.list.begin(), scaled_layers_.list.end(), static_cast<Index>(i)) != 0;
         const bool is_compressed = type == LayerType::compressed_attention;
         // A key for the base of such layers.
         const char* const own = top_.said(slides          ? kSlidingThetaKeys
@@ -264,7 +263,7 @@ class HfReader : HfPart {
             const std::string key = entry_of(i, outer);
             const auto entry = outer.find(key);
             if (!entry && !has(kRopeByEntry)) outer.demand(false, key.c_str(), "a layer of that type");
-            if (!outer.says(key)) return std::nullopt;
+            if (!outer.says(key)) return false;
             if (!outer.is_object(key)) outer.refuse(outer.path_of(key), *entry, "an object or null");
             s.params = outer.object(key);
             s.path = outer.path_of(key);
@@ -282,7 +281,7 @@ class HfReader : HfPart {
             s.theta_key = "compress_rope_theta";
             s.theta = 160000.0;
         }
-        return s;
+        return true;
     }
     /// The key of the entry for layer i: the layer's own name, or another one for the same type.
     ROPE_COLD std::string entry_of(std::size_t i, const JsonFields& outer) const {
@@ -314,8 +313,8 @@ class HfReader : HfPart {
     Json default_params_;
     std::string params_path_;
     bool by_kind_ = false;  ///< whether params_ has entries for kinds of layers
-    std::optional<std::vector<std::string>> scaled_kinds_;
-    std::optional<std::vector<Index>> scaled_layers_;
+    MaybeList<std::string> scaled_kinds_;
+    MaybeList<Index> scaled_layers_;
 };
 
 /// Reads the text of a config.json. After an error, the model is empty.
@@ -338,7 +337,8 @@ ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> 
         const Json* const inner = name != nullptr ? fields.object(name) : nullptr;
         if (inner == nullptr) break;
         for (const std::string& unread : fields.unread())
-            if (concerns_rope(unread) && (!inner->contains(unread) || (*inner)[unread] != (*model)[unread]))
+            if (concerns_rope(unread) &&
+                (member_of(*inner, unread) == nullptr || *member_of(*inner, unread) != *member_of(*model, unread)))
                 fields.warn_not_used(unread, "the language model is in " + fields.path_of(name));
         model = inner;
         path = fields.path_of(name);

@@ -24,6 +24,13 @@ struct HfSource {
     bool is_scaled = true;                                   ///< false: rope_type counts as default
     bool is_entry = false;                                   ///< params is the entry of one kind of layers
     std::optional<double> own_theta = {}, own_partial = {};  ///< from lists with one entry per layer
+
+    /// Layers with the same text have the same Config.
+    ROPE_COLD std::string text(Index head_dim) const {
+        const auto bits = [](std::optional<double> x) { return bit_cast<Index>(x.value_or(0.0)); };
+        return sentence_of("{} {} {} {} {} {}", {reinterpret_cast<Index>(params), theta_key, Index(is_scaled),
+                                                 bits(own_theta), bits(own_partial), head_dim});
+    }
 };
 
 /// Reads one rotary embedding, and facts about the whole model from its keys.
@@ -119,7 +126,7 @@ class HfRotary : HfPart {
                 "{} multiplied the base, which is what it means in ChatGLM3 and GLM-4; in ChatGLM2 it divides "
                 "positions, and the file does not tell them apart.",
                 {top_.path_of("rope_ratio")});
-        if (!ratio && !has(kFixedTheta)) warn_of_default(is_usual ? "rope_theta" : key, Json(source_.theta));
+        if (!ratio && !has(kFixedTheta)) warn_of_default(is_usual ? "rope_theta" : key, json_of(source_.theta));
         return source_.theta * ratio.value_or(1.0);
     }
     ROPE_COLD void warn_of_default(const char* key, const Json& value) {
@@ -163,12 +170,12 @@ class HfRotary : HfPart {
         const double factor = part.value_or(type_.partial);
         if (!part && (count || type_.rotary_dim != 0)) {
             c.rotary_dim = count.value_or(type_.rotary_dim);
-            if (!count) warn_of_default("rotary_dim", Json(c.rotary_dim));
+            if (!count) warn_of_default("rotary_dim", json_of(c.rotary_dim));
             rotary_dim_is_ = sentence_of("{} is {}", {count_is, c.rotary_dim});
         } else if (factor != 1.0) {
-            if (!part && !has(kFixedTheta)) warn_of_default("partial_rotary_factor", Json(factor));
+            if (!part && !has(kFixedTheta)) warn_of_default("partial_rotary_factor", json_of(factor));
             c.rotary_dim = part_of_head(factor);
-            rotary_dim_is_ = part_is_ + " is " + Json(factor).dump();
+            rotary_dim_is_ = part_is_ + " is " + json_of(factor).dump();
             if (c.rotary_dim == 0)  // 0 means the whole head to a Config
                 fail("{}, so that none of head_dim ({}) features would turn; at least two must.",
                      {rotary_dim_is_, c.head_dim});
@@ -180,7 +187,9 @@ class HfRotary : HfPart {
         return params_.needed(params_.number({key}, range), key, by_);
     }
     ROPE_COLD std::vector<double> required_list(const char* key) {
-        return params_.needed(params_.numbers(key, {0x1p-32, 1e300, "a number from 2^-32 to 1e300"}), key, by_);
+        const auto given = params_.numbers(key, {0x1p-32, 1e300, "a number from 2^-32 to 1e300"});
+        params_.demand(given.is_there, key, by_);
+        return given.list;
     }
     ROPE_COLD void require_max_position(std::string_view by) {
         top_.demand(model_.max_position_embeddings != 0, "max_position_embeddings", by);
@@ -228,7 +237,7 @@ class HfRotary : HfPart {
         } else if (rope_type_ == "axial") {
             c.schedule = schedule::Axial();
         } else {
-            params_.refuse(params_.path_of_first(kRopeTypeKeys), value_of(Json(rope_type_)),
+            params_.refuse(params_.path_of_first(kRopeTypeKeys), value_of(json_of(rope_type_)),
                            "one of default, linear, dynamic, ntk, yarn, deepseek_yarn, longrope, su, llama3, "
                            "proportional, axial, mrope, xdrope");
         }
@@ -307,7 +316,7 @@ class HfRotary : HfPart {
                                   "the code of model_type " + model_.model_type + " decides it by itself");
         if (!ok()) return;
         const Index pairs = rotary_dim(c) / 2;
-        if (sections) return set_axes(model_, kind, *sections, pairs, params_.path_of(key), diagnostics_);
+        if (sections) return set_axes(model_, kind, sections.list, pairs, params_.path_of(key), diagnostics_);
         if (type_.sections[0] == 0) return params_.demand(rope_type_ != "mrope", "mrope_section", by_);
         std::vector<Index> own(std::begin(type_.sections), std::end(type_.sections));
         if (kind == Mrope::interleaved) {  // an axis has every third pair: no more than there are of these
