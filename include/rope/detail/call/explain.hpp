@@ -33,7 +33,8 @@ struct CheckedTensor {
     const AnyView& in;
     const AnyView& out;
     TableShape table;
-    bool is_out_of_place;
+    /// Shows that in and out share nothing; null in place, where a translation unit need not compile it.
+    bool (*are_disjoint)(const AnyView&, const AnyView&) noexcept;
 };
 
 /// Checks that the table supports the layout and the direction of the call.
@@ -55,7 +56,7 @@ ROPE_COLD Status check_capabilities(const AnyView& v, const TableShape& table, C
 ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Capabilities uses) noexcept {
     if (const Status s = check_capabilities(t.out, t.table, uses); !s.ok()) return s;
     if (const Status s = check_extents(t.in); !s.ok()) return s;
-    if (const Status s = t.is_out_of_place ? check_extents(t.out) : Status(); !s.ok()) return s;
+    if (const Status s = t.are_disjoint != nullptr ? check_extents(t.out) : Status(); !s.ok()) return s;
     if (t.in.extents[3] != t.table.head_dim)
         return invalid("{}.head_dim is {}; its {} was made for a head_dim of {}.",
                        {t.in.name, t.in.extents[3], t.table.name, t.table.head_dim});
@@ -65,7 +66,7 @@ ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Capa
     if (const Status s = check_equal_extents(t.out, t.in, 4); !s.ok()) return s;
     if (const Status s = check_equal_extents(t.in, first, 2); !s.ok()) return s;
     if (const Status s = check_no_self_overlap(t.out); !s.ok()) return s;
-    if (t.is_out_of_place && !is_same_view(t.in, t.out) && !is_disjoint(t.in, t.out))
+    if (t.are_disjoint != nullptr && !is_same_view(t.in, t.out) && !t.are_disjoint(t.in, t.out))
         return invalid(
             "{} and {} are different views that may share elements; they must be the same view (pointer, type, extents "
             "and strides) or be shown to share none by their strides.",

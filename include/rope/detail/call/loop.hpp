@@ -87,7 +87,7 @@ ROPE_INLINE Index tokens_of_run(const RowSource<T>& source, const RowNumbers& ro
 inline constexpr Index kCopiedBytes = Index(16) << 10;
 
 /// Rotates tokens of one head each, in runs whose rows are at a constant stride.
-template <class In, class Out, class T>
+template <bool is_out_of_place, class In, class Out, class T>
 ROPE_NOINLINE void rotate_single_heads(const Rotation<In, Out, T>& rotation, const Slab<In, Out>& slab) noexcept {
     const Index head_dim = rotation.before + 2 * slab.shape.pairs + rotation.after;
     Index most = slab.tokens;
@@ -107,8 +107,8 @@ ROPE_NOINLINE void rotate_single_heads(const Rotation<In, Out, T>& rotation, con
         run.row = row_at(rotation.source, slab.rows[t], slab.shape.pairs);
         run.row_stride = step * rotation.source.stride;
         rotation.kernels.rotate_one_head_per_token(run);
-        if (rotation.copies)
-            for (Index i = 0; i < run.tokens; ++i)
+        if constexpr (is_out_of_place)
+            for (Index i = 0; rotation.copies && i < run.tokens; ++i)
                 copy_unrotated(rotation, slab, run.x + i * run.x_token_stride, run.y + i * run.y_token_stride);
         run.x += run.tokens * run.x_token_stride;
         run.y += run.tokens * run.y_token_stride;
@@ -118,10 +118,10 @@ ROPE_NOINLINE void rotate_single_heads(const Rotation<In, Out, T>& rotation, con
 // ---- Slabs ----
 
 /// Rotates a slab token by token.
-template <class In, class Out, class T>
+template <bool is_out_of_place, class In, class Out, class T>
 ROPE_NOINLINE void rotate_slab(const Rotation<In, Out, T>& rotation, const Slab<In, Out>& slab) noexcept {
     if (slab.heads == 1 && rotation.kernels.rotate_one_head_per_token != nullptr && !rotation.is_scaled())
-        return rotate_single_heads(rotation, slab);
+        return rotate_single_heads<is_out_of_place>(rotation, slab);
     const bool is_written = rotation.writes_rows();
     const In* x = slab.x;
     Out* y = slab.y;
@@ -134,7 +134,8 @@ ROPE_NOINLINE void rotate_slab(const Rotation<In, Out, T>& rotation, const Slab<
                              rotation.source.sin + row);
         else
             rotation.kernels.rotate(x, y, rotation.source.cos + row, rotation.source.sin + row, slab.shape, slab.heads);
-        if (rotation.copies) copy_unrotated(rotation, slab, x, y);
+        if constexpr (is_out_of_place)
+            if (rotation.copies) copy_unrotated(rotation, slab, x, y);
     }
 }
 
@@ -151,7 +152,7 @@ void rotate_all(const RotateTask<In, Out, T>& task, Index begin, Index end) noex
         if (lanes == kHeadAxis || (lanes == walk.token_axis() && tokens > 1))
             rotate_columns<is_out_of_place>(task, slab);
         else
-            rotate_slab(task.rotation, slab);
+            rotate_slab<is_out_of_place>(task.rotation, slab);
         walk.advance(tokens, heads);
         begin += tokens * heads;
     }

@@ -38,7 +38,7 @@ ROPE_INLINE constexpr Capabilities capabilities_of_any() noexcept {
 
 /// Rotates the tensor of an accepted call. One token is one call of a kernel, without a Rotation: to fill one takes as
 /// long as to rotate a head.
-template <Layout layout, class In, class Out, class T>
+template <Layout layout, bool is_out_of_place, class In, class Out, class T>
 ROPE_INLINE void rotate_accepted(IsaId isa, Direction direction, const CosSinRows<T>& table,
                                  const Slab<In, Out>& slab) noexcept {
     const RotateKernels<In, Out, T>& kernels = rotate_kernels<layout, In, Out, T>(isa, slab.shape.pairs, true);
@@ -47,7 +47,7 @@ ROPE_INLINE void rotate_accepted(IsaId isa, Direction direction, const CosSinRow
         const Index row = slab.rows.first * source.stride;  // one token has no list
         return kernels.rotate(slab.x, slab.y, source.cos + row, source.sin + row, slab.shape, slab.heads);
     }
-    rotate_slab(rotation_of(table, direction, kernels), slab);
+    rotate_slab<is_out_of_place>(rotation_of(table, direction, kernels), slab);
 }
 
 // ---- All other calls ----
@@ -97,7 +97,10 @@ ROPE_INLINE auto rotate_job(Direction direction, const Positions& positions, Isa
 
 template <class A, class Erased>
 ROPE_INLINE CheckedTensor checked(const A& argument, const Erased& views) noexcept {
-    return {views.in(), views.out, shape_of(argument.rows), A::kIsOutOfPlace};
+    if constexpr (A::kIsOutOfPlace)
+        return {views.in(), views.out, shape_of(argument.rows), &is_disjoint};
+    else
+        return {views.in(), views.out, shape_of(argument.rows), nullptr};
 }
 
 /// Checks everything, then hands the tensors, one or two, to the executor.
@@ -136,7 +139,7 @@ ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& 
         Accepted<typename A::In, typename A::Out> call;
         if (isa == 0 || !accept<kMaxAcceptedBytes<Executor>>(x, layout, direction, positions, call))
             return check_and_rotate<layout>(direction, positions, executor, x);
-        rotate_accepted<layout>(isa, direction, x.rows, call.slab);
+        rotate_accepted<layout, A::kIsOutOfPlace>(isa, direction, x.rows, call.slab);
     }
 }
 template <Layout layout, class Executor, class Q, class K>
@@ -148,13 +151,13 @@ ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& 
         Accepted<typename K::In, typename K::Out> of_k;
         if (isa == 0) return check_and_rotate<layout>(direction, positions, executor, q, k);
         if (&q.rows == &k.rows && accept_as_one<most>(q, k, layout, direction, positions, of_q))
-            return rotate_accepted<layout>(isa, direction, q.rows, of_q.slab);
+            return rotate_accepted<layout, false>(isa, direction, q.rows, of_q.slab);
         if (!accept<most>(q, layout, direction, positions, of_q) ||
             !accept<most>(k, layout, direction, positions, of_k) || !are_accepted_together<most>(of_q, of_k) ||
             q.x.seq != k.x.seq)
             return check_and_rotate<layout>(direction, positions, executor, q, k);
-        rotate_accepted<layout>(isa, direction, q.rows, of_q.slab);
-        rotate_accepted<layout>(isa, direction, k.rows, of_k.slab);
+        rotate_accepted<layout, false>(isa, direction, q.rows, of_q.slab);
+        rotate_accepted<layout, false>(isa, direction, k.rows, of_k.slab);
     }
 }
 
