@@ -60,13 +60,13 @@ class AdditiveEmbedding : protected detail::AdditiveTable<T> {
     /// Adds to every token the row of its position, in place.
     template <class X, class Executor = detail::CallingThread>
     ROPE_ABI void add(X&& x, PositionsArgument&& positions = {}, Executor&& executor = {}) const {
-        this->add_rows(x, positions, executor);
+        this->add_rows(this->embedding(x), positions, executor);
     }
 
     /// Whether add would accept these arguments. Never throws; see Status.
     template <class X, class Executor = detail::CallingThread>
     ROPE_ABI Status check(X&& x, PositionsArgument&& positions = {}, Executor&& = {}) const noexcept {
-        return this->check_tensor(x, positions);
+        return this->check_tensor(this->embedding(x), positions);
     }
 
     /// The d_model entries of a position, valid as long as the table. Throws std::out_of_range when the table

@@ -66,9 +66,36 @@ class AdditiveTable {
         return nullptr;
     }
 
-    template <class X, class Executor>
-    void add_rows(X& x, const Positions& positions, Executor& executor) const {
-        const auto v = embedding(x);
+    /// A tensor as a view, or Refused: the functions of the interface call this, so that the compiler's sentence comes
+    /// early.
+    template <class X>
+    static auto embedding(X& x) noexcept {
+        using View = ViewOf<X>;
+        static_assert(
+            !is_no_tensor<X>,
+            "This argument is no tensor that rope knows: pass rope::embedding_view(ptr, batch, seq, d_model), "
+            "rope::view(eigen_matrix, 1), an Eigen Tensor or TensorMap of rank 3 or 4 (with <rope/eigen.hpp> "
+            "included), or specialise rope::ViewTraits for its type.");
+        static_assert(has_elements<View>,
+                      "Elements must be float, double, rope::half or rope::bfloat16, or a type for which "
+                      "rope::ElementTraits names one of these (for 16-bit integers that hold such bits: "
+                      "rope::as_half(ptr), rope::as_bfloat16(ptr)).");
+        static_assert(has_right_traits<View>,
+                      "Types of your own may stand for rope::half and rope::bfloat16, which are read as bytes, if they "
+                      "have their size and are trivially copyable; float and double are read as themselves.");
+        static_assert(is_writable<View>, "This tensor is written, so its elements must not be const.");
+        static_assert(goes_with<View, T>,
+                      "double data needs an embedding of T = double; float, half and bfloat16 data one of T = float.");
+        if constexpr (is_accepted<View, true, T>) {
+            return as_embedding(x);
+        } else {
+            return Refused();
+        }
+    }
+
+    /// Adds to a view that embedding() has returned.
+    template <class View, class Executor>
+    void add_rows(const View& v, const Positions& positions, Executor& executor) const {
         if constexpr (!is_refused<decltype(v)>) {
             const AnyView out = erased("x", v);
             if (!ok_or_raise(check_view(out, positions))) return;
@@ -84,9 +111,8 @@ class AdditiveTable {
         }
     }
 
-    template <class X>
-    Status check_tensor(X& x, const Positions& positions) const noexcept {
-        const auto v = embedding(x);
+    template <class View>
+    Status check_tensor(const View& v, const Positions& positions) const noexcept {
         if constexpr (is_refused<decltype(v)>)
             return Status();
         else
@@ -156,31 +182,6 @@ class AdditiveTable {
     Index d_model_ = 0;
 
  private:
-    template <class X>
-    static auto embedding(X& x) noexcept {
-        using View = ViewOf<X>;
-        static_assert(
-            !is_no_tensor<X>,
-            "This argument is no tensor that rope knows: pass rope::embedding_view(ptr, batch, seq, d_model), "
-            "rope::view(eigen_matrix, 1), an Eigen Tensor or TensorMap of rank 3 or 4 (with <rope/eigen.hpp> "
-            "included), or specialise rope::ViewTraits for its type.");
-        static_assert(has_elements<View>,
-                      "Elements must be float, double, rope::half or rope::bfloat16, or a type for which "
-                      "rope::ElementTraits names one of these (for 16-bit integers that hold such bits: "
-                      "rope::as_half(ptr), rope::as_bfloat16(ptr)).");
-        static_assert(has_right_traits<View>,
-                      "Types of your own may stand for rope::half and rope::bfloat16, which are read as bytes, if they "
-                      "have their size and are trivially copyable; float and double are read as themselves.");
-        static_assert(is_writable<View>, "This tensor is written, so its elements must not be const.");
-        static_assert(goes_with<View, T>,
-                      "double data needs an embedding of T = double; float, half and bfloat16 data one of T = float.");
-        if constexpr (is_accepted<View, true, T>) {
-            return as_embedding(x);
-        } else {
-            return Refused();
-        }
-    }
-
     ROPE_COLD Status check_view(const AnyView& x, const Positions& positions) const noexcept {
         const AnyView rows =
             erased("", TensorView<const T>{table(), 1, max_positions_, 1, d_model_, 0, d_model_, d_model_, 1});
