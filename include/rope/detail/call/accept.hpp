@@ -136,21 +136,21 @@ ROPE_INLINE bool accept(const InPlace<View, T>& a, Layout layout, Direction dire
     return accept<most>(a.x, a.rows, layout, direction, positions, call);
 }
 
-/// The same out of place, where all features are rotated and no memory is common.
+/// The same out of place, where no memory is common.
 template <Index most, class A, class B, class In, class Out, class T>
 ROPE_NOINLINE bool accept(const TensorView<A>& in, const TensorView<B>& out, const CosSinRows<T>& table, Layout layout,
                           Direction direction, const Positions& positions, Accepted<In, Out>& call) noexcept {
     const TokensView from = tokens_of(in), to = tokens_of(out);
     if (!fits_table(in, layout, direction, table) || !fits_table(out, layout, direction, table) ||
-        in.batch != out.batch || in.seq != out.seq || in.heads != out.heads || 2 * table.pairs() != in.head_dim)
+        in.batch != out.batch || in.seq != out.seq || in.heads != out.heads)
         return false;
     Accepted<In, In> read;
     if (!accept_memory<kMemoryBytes>(in, from, read) || !accept_memory<most>(out, to, call) ||
         (read.end > call.begin && call.end > read.begin) || !accept_positions(positions, to, table, call.slab.rows))
         return false;
     const PairShape pair = pair_shape(layout, table.pairs());
-    call.slab.x = reinterpret_cast<const In*>(in.data);
-    call.slab.y = reinterpret_cast<Out*>(out.data);
+    call.slab.x = reinterpret_cast<const In*>(in.data) + table.rotary_offset();
+    call.slab.y = reinterpret_cast<Out*>(out.data) + table.rotary_offset();
     call.slab.shape = {head_stride_of(from), head_stride_of(to), pair, pair, table.pairs()};
     call.slab.heads = to.heads;
     call.slab.tokens = to.tokens;

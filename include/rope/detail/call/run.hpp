@@ -43,11 +43,16 @@ ROPE_INLINE void rotate_accepted(IsaId isa, Direction direction, const CosSinRow
                                  const Slab<In, Out>& slab) noexcept {
     const RotateKernels<In, Out, T>& kernels = rotate_kernels<layout, In, Out, T>(isa, slab.shape.pairs, true);
     const RowSource<T>& source = RowsAccess::source(table);
-    if (slab.tokens == 1 && direction == Direction::forward && source.fine == nullptr) {
+    const bool copies = is_out_of_place && 2 * slab.shape.pairs != table.head_dim();
+    if (slab.tokens == 1 && direction == Direction::forward && source.fine == nullptr && !copies) {
         const Index row = slab.rows.first * source.stride;  // one token has no list
         return kernels.rotate(slab.x, slab.y, source.cos + row, source.sin + row, slab.shape, slab.heads);
     }
-    rotate_slab<is_out_of_place>(rotation_of(table, direction, kernels), slab);
+    Rotation<In, Out, T> rotation = rotation_of(table, direction, kernels);
+    rotation.before = table.rotary_offset();
+    rotation.after = table.head_dim() - rotation.before - 2 * slab.shape.pairs;
+    rotation.copies = copies;
+    rotate_slab<is_out_of_place>(rotation, slab);
 }
 
 // ---- All other calls ----
