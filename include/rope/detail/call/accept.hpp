@@ -100,8 +100,9 @@ ROPE_INLINE bool fits_table(const TensorView<Element>& v, Layout layout, Directi
 template <Index most, class Element, class In, class Out>
 ROPE_INLINE bool accept_memory(const TensorView<Element>& v, const TokensView& view, Accepted<In, Out>& call) noexcept {
     const Index span = view.span();
+    if (span == 0) return false;
     call.bytes = view.tokens * view.heads * view.head_dim * static_cast<Index>(sizeof(Out));
-    if (span == 0 || call.bytes > most) return false;
+    if (call.bytes > most) return false;
     if (kPointersAreShort && span > kMemoryBytes / static_cast<Index>(sizeof(Out))) return false;
     call.begin = reinterpret_cast<std::uintptr_t>(v.data);
     call.end = call.begin + static_cast<std::uintptr_t>(span) * sizeof(Out);
