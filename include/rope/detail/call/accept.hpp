@@ -86,7 +86,7 @@ ROPE_INLINE bool accept_positions(const Positions& p, const TokensView& v, const
     return true;
 }
 
-/// What a view's call needs beside its memory: a table made for such heads and the layout, and tokens along one axis.
+/// Whether the table serves the view, the layout and the direction, and the view's tokens lie along one axis.
 template <class Element, class T>
 ROPE_INLINE bool fits_table(const TensorView<Element>& v, Layout layout, Direction direction,
                             const CosSinRows<T>& table) noexcept {
@@ -112,8 +112,7 @@ ROPE_INLINE bool accept_memory(const TensorView<Element>& v, const TokensView& v
 ROPE_INLINE Index head_stride_of(const TokensView& v) noexcept { return v.heads == 1 ? 0 : v.head; }
 
 /// Fills `call` if a call is usual: contiguous features, the tokens of a sequence or of a batch of single tokens, each
-/// position in the table, and at most `most` bytes. False for all other calls, and for all that explain
-/// refuses.
+/// position in the table, and at most `most` bytes. False for all other calls, and for all that explain refuses.
 template <Index most, class Element, class Storage, class T>
 ROPE_NOINLINE bool accept(const TensorView<Element>& v, const CosSinRows<T>& table, Layout layout, Direction direction,
                           const Positions& positions, Accepted<Storage, Storage>& call) noexcept {

@@ -126,14 +126,18 @@ ROPE_NOINLINE void rotate_slab(const Rotation<In, Out, T>& rotation, const Slab<
     const In* x = slab.x;
     Out* y = slab.y;
     for (Index t = 0; t < slab.tokens; ++t, x += slab.x_token_stride, y += slab.y_token_stride) {
-        const Index k = slab.rows[t], row = k * rotation.source.stride;
-        if (is_written)
+        const Index k = slab.rows[t];
+        if (is_written) {
             rotate_by_written_row(rotation, slab, x, y, k);
-        else if (rotation.streams())
-            rotate_in_groups(rotation, slab.shape, slab.heads, x, y, rotation.source.cos + row,
-                             rotation.source.sin + row);
-        else
-            rotation.kernels.rotate(x, y, rotation.source.cos + row, rotation.source.sin + row, slab.shape, slab.heads);
+        } else {
+            const Index row = k * rotation.source.stride;  // of a compact table, this product could overflow
+            const T* const cos = rotation.source.cos + row;
+            const T* const sin = rotation.source.sin + row;
+            if (rotation.streams())
+                rotate_in_groups(rotation, slab.shape, slab.heads, x, y, cos, sin);
+            else
+                rotation.kernels.rotate(x, y, cos, sin, slab.shape, slab.heads);
+        }
         if constexpr (is_out_of_place)
             if (rotation.copies) copy_unrotated(rotation, slab, x, y);
     }

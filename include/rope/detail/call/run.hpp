@@ -49,8 +49,6 @@ ROPE_INLINE void rotate_accepted(IsaId isa, Direction direction, const CosSinRow
         return kernels.rotate(slab.x, slab.y, source.cos + row, source.sin + row, slab.shape, slab.heads);
     }
     Rotation<In, Out, T> rotation = rotation_of(table, direction, kernels);
-    rotation.before = table.rotary_offset();
-    rotation.after = table.head_dim() - rotation.before - 2 * slab.shape.pairs;
     rotation.copies = copies;
     rotate_slab<is_out_of_place>(rotation, slab);
 }
@@ -85,8 +83,6 @@ ROPE_INLINE Job<RotateTask<In, Out, T>> rotate_job(Direction direction, const Po
     rotation.heads_at_once = order.heads_at_once;
     rotation.x_feature_stride = in.strides[kFeatureAxis];
     rotation.y_feature_stride = out.strides[kFeatureAxis];
-    rotation.before = offset;
-    rotation.after = out.extents[kFeatureAxis] - offset - 2 * pairs;
     rotation.copies = is_out_of_place && in.data != out.data && 2 * pairs != out.extents[kFeatureAxis];
     return {{in, out, rotation, pair_shape(layout, pairs), pairs, offset, positions, order},
             &rotate_all<is_out_of_place, In, Out, T>,

@@ -18,8 +18,8 @@ ROPE_DETAIL_BEGIN
 
 /// The row of the table for each token of a slab.
 struct RowNumbers {
-    Index first, step;            // the row of token 0 and the step from token to token, or, if there is a list,
-    const Positions* list;        // what is added to its entries; null: none
+    Index first, step;            // the row of token 0 and the step from token to token
+    const Positions* list;        // if not null, the entry of each token is added
     Index list_begin, list_step;  // the entry of token 0 and the step from token to token; unset without a list
 
     ROPE_INLINE Index operator[](Index token) const noexcept {
@@ -71,7 +71,8 @@ ROPE_INLINE Rotation<In, Out, T> rotation_of(const CosSinRows<T>& table, Directi
         if (direction == Direction::inverse) cos_scale = static_cast<T>(1.0 / (m * m));
         sin_scale = -cos_scale;
     }
-    return {kernels, RowsAccess::source(table), cos_scale, sin_scale, kAllHeads, 1, 1, 0, 0, false};
+    const Index before = table.rotary_offset(), after = table.head_dim() - before - table.rotary_dim();
+    return {kernels, RowsAccess::source(table), cos_scale, sin_scale, kAllHeads, 1, 1, before, after, false};
 }
 
 /// A rotation of a whole tensor. References, because copying views costs more than a small rotation.

@@ -50,7 +50,7 @@ inline bool are_same(const TableSource& a, const TableSource& b) noexcept {
            a.slice.rotary_offset == b.slice.rotary_offset;
 }
 
-/// What the tables of a layer are made from.
+/// The sources of the tables of a layer.
 struct BothSources {
     TableSource q, k;
     bool is_one() const noexcept { return are_same(q, k); }
