@@ -114,7 +114,7 @@ TEST_CASE("wrong types and values are refused with the key's path") {
             {{"", "\"\""},
              {"Llama", "\"Llama\""},
              {"a b", "\"a b\""},
-             {std::string("a\n\0\x80", 4), "\"a???\""},
+             {std::string("a\n\0\x80", 4), "\"a\\x0a\\x00\\x80\""},
              {std::string(65, 'a'), "\"" + std::string(60, 'a') + "...\""}},
             characters);
 }

@@ -123,8 +123,9 @@ TEST_CASE("a text that is no JSON is an error that says where") {
             not_json + R"(21, the last of "\"a\": [1, {\"b\": [2, x", near a[1].b[1].)");
     refuses("\xEF\xBB\xBF" + good, "json_text begins with a byte order mark; JSON must not.");
     refuses(good + std::string(1, '\0'), "json_text has a zero at byte " + end + "; JSON must not.");
-    refuses("{\"a\": \"\xff\"}", not_json + R"(8, the last of "{\"a\": \"\ufffd", near a.)");
-    refuses("{\"\xc3\xa9\": \"\\ud800\"}", not_json + R"(15, the last of "{\"\u00e9\": \"\\ud800\"", near "\u00e9".)");
+    refuses("{\"a\": \"\xff\"}", not_json + R"(8, the last of "{\"a\": \"\xff", near a.)");
+    refuses("{\"\xc3\xa9\": \"\\ud800\"}",
+            not_json + R"(15, the last of "{\"\xc3\xa9\": \"\\ud800\"", near "\xc3\xa9".)");
 }
 
 TEST_CASE("a key that stands twice in an object is an error, wherever it is") {
@@ -136,7 +137,7 @@ TEST_CASE("a key that stands twice in an object is an error, wherever it is") {
     refuses(R"("rope_\u0074heta": 5)", "rope_theta");
     refuses(R"("x": [0, {"rope_theta": 1, "y": {"rope_theta": 2}, "rope_theta": 3}])", "x[1].rope_theta");
     refuses(R"("rope_scaling": {"factor": 1, "factor": 1})", "rope_scaling.factor");
-    refuses(R"("x": {"\u0000": 1, "\u0000": 1})", "x.\"\\u0000\"");
+    refuses(R"("x": {"\u0000": 1, "\u0000": 1})", "x.\"\\x00\"");
     CHECK(rope::read_hf_config(model(R"("x": [{"a": 1}, {"a": 1}, {"x": {"x": 1}}])")).warnings.empty());
 }
 

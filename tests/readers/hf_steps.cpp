@@ -108,7 +108,7 @@ TEST_CASE("steps: a norm's eps stands under the key of the type") {
     CHECK(steps(config_of("dory", 1, {{"rms_norm_eps", 1e-3}})).q.eps == 1e-6);  // its code has a number of its own
     CHECK(steps(config_of("dory", 1)).q.kind == NormKind::l2);
     CHECK(refused(config_of("qwen3", 1, {{"rms_norm_eps", -1.0}})) ==
-          "rms_norm_eps is -1.0; it must be a number from 0 to 1.");
+          "rms_norm_eps is -1; it must be a number from 0 to 1.");
 }
 
 TEST_CASE("steps: Gemma 4 norms values, too, and leaves the softmax's scale to its norms") {

@@ -102,7 +102,7 @@ std::vector<PublishedModel> llama_and_mistral() {
     return {
         model("Llama-2-7b", 32, "f", 32, 32, 4096)
             .rotary(half_split(128, 1e4))
-            .warns({"rope_theta is missing; 10000.0"}),
+            .warns({"rope_theta is missing; 10000"}),
         model("Llama-3-8B", 32, "f", 32, 8, 8192).rotary(half_split(128, 5e5)),
         model("Llama-3.1-8B", 32, "f", 32, 8, 131072).rotary(half_split(128, 5e5, Llama3{8.0, 1.0, 4.0, 8192})),
         model("Llama-3.2-1B", 16, "f", 32, 8, 131072).rotary(half_split(64, 5e5, Llama3{32.0, 1.0, 4.0, 8192})),
@@ -173,8 +173,8 @@ std::vector<PublishedModel> gemma_and_phi() {
             .rotary('f', slowed(half_split(256, 1e6), 8.0))
             .warns({"text_config.max_position_embeddings is missing; 131072",
                     "text_config.num_attention_heads is missing; 8", "text_config.num_key_value_heads is missing; 4",
-                    "text_config.head_dim is missing; 256", "text_config.rope_local_base_freq is missing; 10000.0",
-                    "text_config.rope_theta is missing; 1000000.0"}),
+                    "text_config.head_dim is missing; 256", "text_config.rope_local_base_freq is missing; 10000",
+                    "text_config.rope_theta is missing; 1000000"}),
         model("Gemma-4-31B", 60, "sssssf", 32, 16, 262144)
             .rotary('s', half_split(256, 1e4))
             .rotary('f', half_split(512, 1e6, Proportional{0.25, 1.0}))
@@ -197,7 +197,7 @@ std::vector<PublishedModel> others() {
         model("Command-R7B", 32, "sssF", 32, 8, 8192).rotary(interleaved(128, 5e4)),
         model("Falcon-7b", 32, "f", 71, 1, 2048)
             .rotary(half_split(64, 1e4))
-            .warns({"max_position_embeddings is missing; 2048", "rope_theta is missing; 10000.0"}),
+            .warns({"max_position_embeddings is missing; 2048", "rope_theta is missing; 10000"}),
         model("gpt-oss-20b", 24, "sf", 64, 8, 131072)
             .rotary(half_split(64, 1.5e5, yarn(32.0, 4096, 32.0, false)), magnitude_of_yarn(32.0)),
         model("ModernBERT-base", 22, "fss", 12, 12, 8192)

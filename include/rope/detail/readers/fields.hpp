@@ -132,6 +132,26 @@ ROPE_COLD std::string end_of(const std::string& path) {
     return path.size() > kMaxPath ? "..." + path.substr(path.size() - (kMaxPath - 3)) : path;
 }
 
+/// A number as a sentence shows it: 1000000, not 1e+06.
+ROPE_COLD std::string shown(double value) {
+    const bool is_whole = value > -0x1p53 && value < 0x1p53 && value == std::trunc(value);
+    return is_whole ? std::to_string(static_cast<Index>(value)) : Message("{}", {value}).text();
+}
+/// The beginning of a string as a sentence shows it: quoted, bytes that are no printable ASCII as \xNN.
+ROPE_COLD std::string shown(std::string_view value) {
+    std::string text = "\"";
+    for (const char c : value) {
+        if (text.size() > kMaxShown) return text + "...\"";
+        if (c >= ' ' && c <= '~') {
+            text.append(c == '"' || c == '\\' ? "\\" : "").append(1, c);
+        } else {
+            const auto byte = static_cast<unsigned char>(c);
+            text.append("\\x").append(1, "0123456789abcdef"[byte / 16]).append(1, "0123456789abcdef"[byte % 16]);
+        }
+    }
+    return text + "\"";
+}
+
 /// Names of one key, in order of precedence.
 using Keys = std::initializer_list<const char*>;
 /// A list, or none. (Compilers take long for a std::optional of a list.)
@@ -257,8 +277,8 @@ class Fields {
         return x ? MaybeList<Index>(std::vector<Index>(layers_, *x)) : std::nullopt;
     }
 
-    ROPE_COLD void refuse(std::string_view path, const Value& value, std::string_view allowed) {
-        diagnostics_->fail("{} is {}; it must be {}.", {path, value.shown, allowed});
+    ROPE_COLD void refuse(std::string_view path, const Word& value, std::string_view allowed) {
+        diagnostics_->fail("{} is {}; it must be {}.", {path, value, allowed});
     }
     ROPE_COLD void demand(bool is_there, const char* key, std::string_view by) {
         if (!is_there) diagnostics_->fail("{}; {} needs it.", {lack_of(key), by});
@@ -288,7 +308,7 @@ class Fields {
                         v.number <= range.most && (!std::is_same_v<T, Index> || v.number == std::floor(v.number));
         if (std::is_same_v<T, bool>) is_right = v.kind == Value::Kind::truth;
         if (std::is_same_v<T, std::string>) is_right = v.kind == Value::Kind::text;
-        if (!is_right) return refuse(path, v, range.text), std::nullopt;
+        if (!is_right) return refuse(path, v.shown, range.text), std::nullopt;
         if constexpr (std::is_same_v<T, std::string>)
             return v.text;
         else
@@ -303,7 +323,7 @@ class Fields {
     ROPE_COLD MaybeList<T> list_of(const char* key, const NumberRange& range) {
         if (!says(key)) return std::nullopt;
         const auto value = find(key);
-        if (value->kind != Value::Kind::list) return refuse(path_of(key), *value, "a list"), std::nullopt;
+        if (value->kind != Value::Kind::list) return refuse(path_of(key), value->shown, "a list"), std::nullopt;
         if (value->size > kMaxEntries)
             diagnostics_->fail("{} has {} entries; it must have at most {}.", {path_of(key), value->size, kMaxEntries});
         std::vector<T> list;

@@ -42,7 +42,7 @@ class Reader : Rotary {
         if (!name) return fields_.demand(false, "general.architecture", "every GGUF file");
         if (name->empty() || name->size() > 64 ||
             name->find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_.") != name->npos)
-            return fields_.refuse("general.architecture", *fields_.find("general.architecture"),
+            return fields_.refuse("general.architecture", fields_.find("general.architecture")->shown,
                                   "1 to 64 of the characters a-z, 0-9, -, _ and .");
         model_.model_type = *name;
         fields_ = fields_of(get_, *name, diagnostics_);

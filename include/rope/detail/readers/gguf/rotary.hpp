@@ -21,18 +21,6 @@
 ROPE_DETAIL_BEGIN
 namespace gguf {
 
-/// A number as a sentence shows it.
-ROPE_COLD std::string shown(double value) { return Message("{}", {value}).text(); }
-/// A string as a sentence shows it.
-ROPE_COLD std::string shown(const std::string& value) {
-    std::string text = "\"";
-    for (const char c : value) {
-        if (text.size() > kMaxShown) return text + "...\"";
-        text += c >= ' ' && c <= '~' ? c : '?';
-    }
-    return text + "\"";
-}
-
 /// Converts each kind of value to a Value.
 struct MakeValue {
     ROPE_COLD Value operator()(bool x) const { return {Value::Kind::truth, x ? 1.0 : 0.0, {}, x ? "true" : "false"}; }
@@ -78,7 +66,7 @@ class Rotary {
         type_ = type.value_or("linear");
         const bool is_known = type_ == "none" || type_ == "linear" || has_original_length();
         if (!is_known)
-            fields_.refuse(fields_.path_of("rope.scaling.type"), *fields_.find("rope.scaling.type"),
+            fields_.refuse(fields_.path_of("rope.scaling.type"), fields_.find("rope.scaling.type")->shown,
                            "none, linear, yarn or longrope");
         const bool has_factors = !tensors_.rope_factors_long.empty() || !tensors_.rope_factors_short.empty();
         if (!type && has_factors) type_ = "longrope";  // Phi-3 and MiniCPM3 have the tensors and no type

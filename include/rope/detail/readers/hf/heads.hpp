@@ -212,14 +212,12 @@ class HfSteps : HfPart {
         const Index shared = given.value_or(type_.shared_layers < layers ? type_.shared_layers : 0);
         if (!given && shared != 0) top_.warn_of_default("num_kv_shared_layers", shared, default_of_type());
         share_last_keys(model_, model_.steps.size(), shared);
-        if (shared > layers)
-            top_.refuse(top_.path_of("num_kv_shared_layers"), value_of(json_of(shared)),
-                        "no more than there are layers");
+        if (shared > layers) top_.refuse(top_.path_of("num_kv_shared_layers"), shared, "no more than there are layers");
         const auto sources = top_.per_layer("kv_source_layers", top_.counts("kv_source_layers", kAnyCountOrNone), true);
         for (std::size_t i = 0; sources && ok() && i < model_.steps.size(); ++i) {
             const Index source = model_.steps[i].keys_of_layer = sources.list[i];
             if (source > static_cast<Index>(i))
-                top_.refuse(sentence_of("{}[{}]", {top_.path_of("kv_source_layers"), i}), value_of(json_of(source)),
+                top_.refuse(sentence_of("{}[{}]", {top_.path_of("kv_source_layers"), i}), source,
                             "the number of this layer or of one before it");
         }
     }

@@ -47,7 +47,7 @@ class HfPart {
     ROPE_COLD bool has(Traits trait) const noexcept { return (type_.traits & trait) != 0; }
     ROPE_COLD void fail(std::string_view form, Words words = {}) { diagnostics_.fail(form, words); }
     ROPE_COLD void warn(std::string_view form, Words words = {}) { diagnostics_.warn(form, words); }
-    ROPE_COLD std::string named() const { return "model_type " + shown(json_of(model_.model_type)); }
+    ROPE_COLD std::string named() const { return "model_type " + shown(model_.model_type); }
     ROPE_COLD std::string default_of_type() const { return "the default of model_type " + model_.model_type; }
     /// Replaces a missing count by the default of the model's type; 0: none.
     ROPE_COLD std::optional<Index> or_default(std::optional<Index> value, const char* key, Index of_type) {
@@ -84,7 +84,7 @@ class HfLayers : HfPart {
         for (std::size_t i = 0; i < names.size(); ++i) {
             const LayerName* const known = find_layer_name(names[i]);
             if (known == nullptr)
-                top_.refuse(sentence_of("{}[{}]", {source_, i}), value_of(json_of(names[i])),
+                top_.refuse(sentence_of("{}[{}]", {source_, i}), shown(names[i]),
                             "one of full_attention, sliding_attention, chunked_attention and the like, or "
                             "linear_attention, mamba, conv and the like (without RoPE)");
             model_.layer_types.push_back(known != nullptr ? known->type : LayerType::no_attention);
@@ -158,7 +158,7 @@ class HfLayers : HfPart {
             for (const char c : *text)
                 names.emplace_back(c == 'M' ? "mamba" : c == '*' ? "attention" : c == 'E' ? "moe" : "mlp");
             if (text->find_first_not_of("M*E-") != text->npos)
-                fields.refuse(fields.path_of(known.key), value_of(json_of(*text)), "made of the letters M, *, E and -");
+                fields.refuse(fields.path_of(known.key), shown(*text), "made of the letters M, *, E and -");
             return names;
         }
         if (known.form == LayerKey::Form::blocks) {
@@ -210,7 +210,7 @@ class HfLayers : HfPart {
             pattern.clear();
             for (const char c : own->text) pattern += c == 'L' ? 's' : 'f';
             if (pattern.empty() || own->text.find_first_not_of("LG") != own->text.npos)
-                top_.refuse(top_.path_of("sliding_window_pattern"), *own, "a whole number, or letters L and G");
+                top_.refuse(top_.path_of("sliding_window_pattern"), own->shown, "a whole number, or letters L and G");
         } else {
             auto number = top_.count({"sliding_window_pattern", "_sliding_window_pattern"}, kAnyCountOrNone);
             const auto interval =

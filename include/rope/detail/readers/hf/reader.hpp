@@ -126,16 +126,15 @@ class HfReader : HfPart {
             const char* const value = type_.rope_value;
             if (value != nullptr ? kind == value : top_.truth({key}).value_or(false)) return;
             return no_rope((top_.says(key) ? top_.path_of(key) + " is " + top_.find(key)->shown : top_.lack_of(key)) +
-                           ", not " + (value != nullptr ? shown(json_of(value)) : "true"));
+                           ", not " + (value != nullptr ? shown(value) : "true"));
         }
         if (!kind || *kind == "rope" || *kind == "rotary") return;
         if (*kind == "nope" || *kind == "alibi" || *kind == "learned")
-            return no_rope(top_.path_of(kind_key) + " is " + shown(json_of(*kind)));
+            return no_rope(top_.path_of(kind_key) + " is " + shown(*kind));
         // These values repeat the layout that is known, or are left over from older files.
         const bool is_usual = *kind == "absolute" || (*kind == "rope_gptj" && type_.layout == Layout::interleaved);
         if (!file_.type_is_known || !is_usual)
-            warn("{} is {}, which is not understood, and was not used.",
-                 {top_.path_of(kind_key), shown(json_of(*kind))});
+            warn("{} is {}, which is not understood, and was not used.", {top_.path_of(kind_key), shown(*kind)});
     }
 
     ROPE_COLD void read_layers() {
@@ -201,7 +200,7 @@ class HfReader : HfPart {
             if (!own_partials_.empty()) source.own_partial = own_partials_[i];
             Json& config = made[source.text(file_.heads[i].head_dim)];
             if (config.is_null()) {
-                config = json_of(static_cast<Index>(model_.configs.size()));
+                config = model_.configs.size();
                 model_.configs.push_back(HfRotary(file_, source, file_.heads[i]).read());
             }
             model_.config_of_layer[i] = static_cast<Index>(config.get<double>());
@@ -235,7 +234,7 @@ class HfReader : HfPart {
         }
         default_params_ = JsonTextReader(text, diagnostics_).read();
         params_ = &default_params_;
-        top_.warn_of_default("rope_parameters", default_params_.dump(), default_of_type());
+        top_.warn_of_default("rope_parameters", text, default_of_type());
     }
     ROPE_COLD bool is_rotated(std::size_t i) const {
         return rotated_[i] && (!has(kRopeByEntry) || by_kind_ || model_.layer_types[i] != LayerType::full_attention);
@@ -264,7 +263,7 @@ class HfReader : HfPart {
             const auto entry = outer.find(key);
             if (!entry && !has(kRopeByEntry)) outer.demand(false, key.c_str(), "a layer of that type");
             if (!outer.says(key)) return false;
-            if (!outer.is_object(key)) outer.refuse(outer.path_of(key), *entry, "an object or null");
+            if (!outer.is_object(key)) outer.refuse(outer.path_of(key), entry->shown, "an object or null");
             s.params = outer.object(key);
             s.path = outer.path_of(key);
             s.is_entry = true;
@@ -322,7 +321,7 @@ ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> 
     if (layout) diagnostics.status = check_layout(*layout);
     const Json root = diagnostics.ok() ? JsonTextReader(text, diagnostics).read() : Json();
     if (diagnostics.ok() && (!root.is_object() || is_not_finite(root)))
-        diagnostics.fail("json_text is {}; it must be an object.", {shown(root)});
+        diagnostics.fail("json_text is {}; it must be an object.", {shown_json(root)});
     if (!diagnostics.ok()) return {};
 
     // Multimodal models keep the language model in an object of its own, at times within another.

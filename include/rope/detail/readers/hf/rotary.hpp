@@ -126,12 +126,12 @@ class HfRotary : HfPart {
                 "{} multiplied the base, which is what it means in ChatGLM3 and GLM-4; in ChatGLM2 it divides "
                 "positions, and the file does not tell them apart.",
                 {top_.path_of("rope_ratio")});
-        if (!ratio && !has(kFixedTheta)) warn_of_default(is_usual ? "rope_theta" : key, json_of(source_.theta));
+        if (!ratio && !has(kFixedTheta)) warn_of_default(is_usual ? "rope_theta" : key, shown(source_.theta));
         return source_.theta * ratio.value_or(1.0);
     }
-    ROPE_COLD void warn_of_default(const char* key, const Json& value) {
+    ROPE_COLD void warn_of_default(const char* key, const Word& value) {
         Fields& fields = source_.is_entry ? params_ : top_;
-        fields.warn_of_default(key, value.dump(), file_.type_is_known ? default_of_type() : "which most models have");
+        fields.warn_of_default(key, value, file_.type_is_known ? default_of_type() : "which most models have");
     }
 
     /// The rotated part of a head, if a key gives it that the model's code reads.
@@ -170,12 +170,12 @@ class HfRotary : HfPart {
         const double factor = part.value_or(type_.partial);
         if (!part && (count || type_.rotary_dim != 0)) {
             c.rotary_dim = count.value_or(type_.rotary_dim);
-            if (!count) warn_of_default("rotary_dim", json_of(c.rotary_dim));
+            if (!count) warn_of_default("rotary_dim", c.rotary_dim);
             rotary_dim_is_ = sentence_of("{} is {}", {count_is, c.rotary_dim});
         } else if (factor != 1.0) {
-            if (!part && !has(kFixedTheta)) warn_of_default("partial_rotary_factor", json_of(factor));
+            if (!part && !has(kFixedTheta)) warn_of_default("partial_rotary_factor", shown(factor));
             c.rotary_dim = part_of_head(factor);
-            rotary_dim_is_ = part_is_ + " is " + json_of(factor).dump();
+            rotary_dim_is_ = part_is_ + " is " + shown(factor);
             if (c.rotary_dim == 0)  // 0 means the whole head to a Config
                 fail("{}, so that none of head_dim ({}) features would turn; at least two must.",
                      {rotary_dim_is_, c.head_dim});
@@ -237,7 +237,7 @@ class HfRotary : HfPart {
         } else if (rope_type_ == "axial") {
             c.schedule = schedule::Axial();
         } else {
-            params_.refuse(params_.path_of_first(kRopeTypeKeys), value_of(json_of(rope_type_)),
+            params_.refuse(params_.path_of_first(kRopeTypeKeys), shown(rope_type_),
                            "one of default, linear, dynamic, ntk, yarn, deepseek_yarn, longrope, su, llama3, "
                            "proportional, axial, mrope, xdrope");
         }
