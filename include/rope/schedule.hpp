@@ -191,4 +191,4 @@ ROPE_ABI inline const char* schedule_name(const Schedule& s) noexcept;
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/angles/schedule_checks.hpp"
+#include "detail/angles/schedules.hpp"

@@ -106,6 +106,19 @@ TEST_CASE("unsigned ids beyond every table are seen as such") {
     CHECK(rope::start_at(std::numeric_limits<std::uint64_t>::max()).start() == std::numeric_limits<Index>::max());
 }
 
+TEST_CASE("the position of a token, read back") {
+    const std::vector<int> starts = {5, 50, 500}, shared = {9, 8, 7, 6};
+    const std::vector<int> own = {1, 2, 3, 4, 11, 12, 13, 14, 21, 22, 23, 24};
+    const rope::Positions from_one = rope::start_at(7), from_each = rope::start_at(starts), ids = shared, all = own;
+    for (Index b = 0; b < kBatch; ++b)
+        for (Index s = 0; s < kSeq; ++s) {
+            CHECK(from_one.at(b, s, kSeq) == 7 + s);
+            CHECK(from_each.at(b, s, kSeq) == starts[support::size(b)] + s);
+            CHECK(ids.at(b, s, kSeq) == shared[support::size(s)]);
+            CHECK(all.at(b, s, kSeq) == own[support::size(b * kSeq + s)]);
+        }
+}
+
 TEST_CASE("ids of the entry, not of its neighbour") {
     // Every batch entry has ids of its own; give the wrong ones to one entry and it shows.
     const std::vector<int> right = {1, 2, 3, 4, 11, 12, 13, 14, 21, 22, 23, 24};

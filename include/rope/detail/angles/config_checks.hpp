@@ -8,7 +8,7 @@
 #include "../../errors.hpp"
 #include "../../types.hpp"
 #include "../base/bits.hpp"
-#include "schedule_checks.hpp"
+#include "schedules.hpp"
 
 #include "../base/hide_macros.hpp"
 

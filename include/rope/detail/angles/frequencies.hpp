@@ -13,7 +13,7 @@
 #include "../base/bits.hpp"
 #include "config_checks.hpp"
 #include "double_double.hpp"
-#include "schedule_formulas.hpp"
+#include "schedules.hpp"
 
 #include "../base/hide_macros.hpp"
 
@@ -80,16 +80,11 @@ inline Status check_seq_len(Index seq_len) noexcept {
     return invalid("seq_len is {}; it must be from 0 to 2^40.", {seq_len});
 }
 
-/// The longest sequence that frequencies(config, seq_len) are for.
-inline Index longest_sequence(const Config& config, Index seq_len) noexcept {
-    return longest_sequence(config.schedule, seq_len);
-}
-
 /// Makes the frequencies of a Config, or says why there are none, or that no table can be made of them.
 inline Status make_frequencies(const Config& config, Index seq_len, Frequencies& result) {
     if (const Status s = check(config); !s.ok()) return s;
     if (const Status s = check_seq_len(seq_len); !s.ok()) return s;
-    const Scheduled made = detail::visit(MakeSchedule{rotary_dim(config), config.base, seq_len}, config.schedule);
+    const Scheduled made = make_schedule(config.schedule, {rotary_dim(config), config.base}, seq_len);
     // Divided by the factor's mantissa, then scaled: a quotient of extreme numbers would overflow on the way.
     int factor_exponent = 0;
     const DoubleDouble factor = {std::frexp(config.interpolation_factor, &factor_exponent), 0.0};

@@ -4,13 +4,13 @@
 
 #include <cmath>
 #include <cstddef>
-#include <variant>
 
 #include "../../config.hpp"
 #include "../../errors.hpp"
 #include "../../model_config.hpp"
 #include "../../types.hpp"
 #include "../base/bits.hpp"
+#include "schedules.hpp"
 
 #include "../base/hide_macros.hpp"
 
@@ -36,16 +36,8 @@ ROPE_ABI inline const Config* ModelConfig::layer(Index i) const {
 ROPE_ABI inline Index scaled_length(const ModelConfig& model) noexcept {
     Index longest = model.max_position_embeddings;
     for (const Config& c : model.configs) {
-        double length = static_cast<double>(model.max_position_embeddings) * c.interpolation_factor;
-        const auto trained = [&length](const auto* s, double factor) {
-            if (s != nullptr) length = static_cast<double>(s->original_max_position_embeddings) * factor;
-        };
-        const auto* const yarn = std::get_if<schedule::Yarn>(&c.schedule);
-        const auto* const llama3 = std::get_if<schedule::Llama3>(&c.schedule);
-        const auto* const longrope = std::get_if<schedule::LongRope>(&c.schedule);
-        trained(yarn, yarn != nullptr ? yarn->factor.value_or(1.0) : 1.0);
-        trained(llama3, llama3 != nullptr ? llama3->factor : 1.0);
-        trained(longrope, longrope != nullptr ? longrope->factor.value_or(1.0) : 1.0);
+        double length = detail::scaled_length(c.schedule);
+        if (length == 0.0) length = static_cast<double>(model.max_position_embeddings) * c.interpolation_factor;
         if (length > static_cast<double>(longest) && length <= 0x1p40) longest = static_cast<Index>(length);
     }
     return longest;

@@ -32,7 +32,7 @@ inline TableSource table_source(const Config& config, Index seq_len) {
     s.status = make_frequencies(config, seq_len, s.f);
     s.slice = {config.head_dim, config.rotary_offset};
     s.layout = config.layout;
-    s.longest = longest_sequence(config, seq_len);
+    s.longest = longest_sequence(config.schedule, seq_len);
     s.schedule = schedule_name(config.schedule);
     s.seq_len = seq_len;
     return s;

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "../../angles/schedule_formulas.hpp"
+#include "../../angles/schedules.hpp"
 #include "../layers_and_axes.hpp"
 #include "architectures.hpp"
 

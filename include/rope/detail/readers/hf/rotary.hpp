@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "../../../frequencies.hpp"
-#include "../../angles/schedule_formulas.hpp"
+#include "../../angles/schedules.hpp"
 #include "layers.hpp"
 
 ROPE_DETAIL_BEGIN

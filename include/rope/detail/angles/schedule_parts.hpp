@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// What the schedules in schedules.hpp are made of: checks of one parameter each, and powers of the base in double-double.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "../../errors.hpp"
+#include "../../list.hpp"
+#include "../../schedule.hpp"
+#include "../../types.hpp"
+#include "../base/bits.hpp"
+#include "double_double.hpp"
+
+#include "../base/hide_macros.hpp"
+
+ROPE_DETAIL_BEGIN
+
+/// Bounds within which all schedules have finite frequencies and magnitudes.
+inline constexpr double kMaxFactor = 0x1p32;
+inline constexpr Index kMaxLength = Index(1) << 40;
+
+ROPE_COLD Status check_factor(const char* name, double value) noexcept {
+    if (is_finite(value) && value >= 1.0 / kMaxFactor && value <= kMaxFactor) return Status();
+    return invalid("schedule.{} is {}; it must be from 2^-32 to 2^32.", {name, value});
+}
+ROPE_COLD Status check_number(const char* name, double value) noexcept {
+    if (is_finite(value) && value >= -kMaxFactor && value <= kMaxFactor) return Status();
+    return invalid("schedule.{} is {}; it must be from -2^32 to 2^32.", {name, value});
+}
+ROPE_COLD Status check_length(const char* name, Index value, Index least) noexcept {
+    if (value >= least && value <= kMaxLength) return Status();
+    return invalid("schedule.{} is {}; it must be from {} to 2^40.", {name, value, least});
+}
+ROPE_COLD Status check_divisors(const char* name, const List<double>& values, Index pairs) noexcept {
+    if (values.size() != static_cast<std::size_t>(pairs))
+        return invalid("schedule.{} has {} entries; it must have one per pair ({}).", {name, values.size(), pairs});
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (!is_finite(values[i]) || values[i] < 1.0 / kMaxFactor || values[i] > 1e300)
+            return invalid("schedule.{}[{}] is {}; it must be from 2^-32 to 1e300.", {name, i, values[i]});
+    return Status();
+}
+ROPE_COLD Status check_numbers(const char* name, const List<double>& values) noexcept {
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (!is_finite(values[i]) || values[i] < -kMaxFactor || values[i] > kMaxFactor)
+            return invalid("schedule.{}[{}] is {}; it must be from -2^32 to 2^32.", {name, i, values[i]});
+    return Status();
+}
+
+/// Runs the checks of one schedule and keeps the first error.
+class FirstError {
+ public:
+    ROPE_COLD FirstError& factor(const char* name, double value) noexcept {
+        return status_.ok() ? set(check_factor(name, value)) : *this;
+    }
+    ROPE_COLD FirstError& factor(const char* name, const std::optional<double>& value) noexcept {
+        return value ? factor(name, *value) : *this;
+    }
+    ROPE_COLD FirstError& number(const char* name, const std::optional<double>& value) noexcept {
+        return status_.ok() && value ? set(check_number(name, *value)) : *this;
+    }
+    ROPE_COLD FirstError& length(const char* name, Index value, Index least = 1) noexcept {
+        return status_.ok() ? set(check_length(name, value, least)) : *this;
+    }
+    ROPE_COLD FirstError& divisors(const char* name, const List<double>& values, Index pairs) noexcept {
+        return status_.ok() ? set(check_divisors(name, values, pairs)) : *this;
+    }
+    ROPE_COLD FirstError& numbers(const char* name, const List<double>& values) noexcept {
+        return status_.ok() ? set(check_numbers(name, values)) : *this;
+    }
+    ROPE_COLD FirstError& source(schedule::FactorSource s) noexcept {
+        return unless(s == schedule::FactorSource::factor || s == schedule::FactorSource::lengths,
+                      "schedule.factor_source is {}; it must be factor (0) or lengths (1).", {static_cast<int>(s)});
+    }
+    ROPE_COLD FirstError& unless(bool condition, const char* sentence, Pieces pieces = {}) noexcept {
+        return status_.ok() && !condition ? set(invalid(sentence, pieces)) : *this;
+    }
+    ROPE_COLD operator Status() const noexcept { return status_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+    ROPE_COLD FirstError& set(const Status& s) noexcept {
+        status_ = s;
+        return *this;
+    }
+    Status status_;
+};
+
+/// Whether a schedule's factor is the ratio of its two lengths.
+template <class S>
+inline bool uses_lengths(const S& s) noexcept {
+    return !s.factor || s.factor_source == schedule::FactorSource::lengths;
+}
+
+/// The result of a schedule: frequencies, their common magnitude, and, for xPos, the logarithm of each pair's growth
+/// per position.
+struct Scheduled {
+    std::vector<DoubleDouble> inv_freq;
+    DoubleDouble attention_factor = {1.0, 0.0};
+    std::vector<DoubleDouble> log_growth = {};
+    double centre = 0.0;
+};
+
+inline DoubleDouble exact(double x) noexcept { return {x, 0.0}; }
+inline DoubleDouble exact(Index x) noexcept {  // beyond 2^53, the nearest double
+    return {static_cast<double>(x), 0.0};
+}
+
+/// The factor f: given, or the ratio of the lengths.
+template <class S>
+inline DoubleDouble factor_of(const S& s) noexcept {
+    if (!uses_lengths(s)) return exact(*s.factor);
+    return exact(s.max_position_embeddings) / exact(s.original_max_position_embeddings);
+}
+
+/// The frequencies of the default schedule, w_i = base^(-2i/d), and what other schedules make of them.
+struct Powers {
+    Index d;  ///< rotary_dim
+    double base;
+
+    /// e^(-2i/n * log_base) for i = 0 .. n/2 - 1
+    static std::vector<DoubleDouble> of(DoubleDouble log_base, Index n) {
+        std::vector<DoubleDouble> w(static_cast<std::size_t>(n / 2));
+        for (std::size_t i = 0; i < w.size(); ++i) w[i] = exp(exact(-static_cast<double>(i)) / exact(n / 2) * log_base);
+        return w;
+    }
+    std::vector<DoubleDouble> all() const { return of(log(exact(base)), d); }
+    /// The powers of base * factor^(d / (d - 2)), as NTK scaling has it.
+    std::vector<DoubleDouble> with_base_times(DoubleDouble factor) const {
+        return of(log(exact(base)) + exact(d) / exact(d - 2) * log(factor), d);
+    }
+    std::vector<DoubleDouble> divided_by(const List<double>& divisors) const {
+        std::vector<DoubleDouble> w = all();
+        for (std::size_t i = 0; i < w.size(); ++i) w[i] = w[i] / exact(divisors[i]);
+        return w;
+    }
+};
+
+ROPE_DETAIL_END
+
+#include "../base/restore_macros.hpp"
