@@ -32,7 +32,7 @@ class IsaNames;
 template <class T>
 class List;
 
-// How frequencies are made for long contexts: <rope/schedule.hpp>.
+// How frequencies are made: <rope/schedule.hpp>.
 namespace schedule {
 struct ROPE_ABI Default;
 struct Ntk;

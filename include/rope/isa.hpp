@@ -8,10 +8,11 @@
 // Every kernel exists once per instruction set, in every translation unit that includes the library. The first table
 // that is built, or the first call that needs a kernel, chooses once per process: the environment variable ROPE_ISA if
 // it is set and not empty, else the best instruction set that the machine has. A name that is not available is no
-// choice: tables are built by plain loops, with the same bits, and calls throw. The instruction sets, best first,
-// spelled exactly so:
+// choice: tables are built by plain loops, with the same bits, and calls throw. The instruction sets, best first on
+// each machine, spelled exactly so:
 //
-//     avx512      x86-64 with AVX-512 F, BW, DQ and VL; avx2 for heads that are no whole vectors, runs of single heads
+//     avx512      x86-64 with AVX-512 F, BW, DQ and VL; avx2 rotates heads that are no whole vectors, and tokens of
+//                 one head each
 //     avx2        x86-64 with AVX2, FMA and F16C
 //     sse2        every x86-64
 //     neon        every aarch64 with bytes in little-endian order

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Schedules: the ways in which models make frequencies for contexts that are longer than their training contexts.
+// Schedules: the ways in which models make frequencies, most of them for contexts longer than their training contexts.
 #pragma once
 
 #include <optional>
@@ -39,7 +39,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace schedule {
 
 /// w_i.
-struct Default {};  // ROPE_ABI, by its declaration
+struct Default {};  // fwd.hpp declares it, with ROPE_ABI
 
 /// NTK-aware scaling: the base becomes base * factor^(d / (d - 2)), so that the fastest pair does not change and the
 /// slowest rotates `factor` times slower. HunYuan's "alpha" is this factor. rotary_dim is at least 4. Source: bloc97
@@ -77,7 +77,7 @@ enum class YarnMagnitude : unsigned char {
 ///
 ///     corr(r) = d ln(original_max_position_embeddings / (2 pi r)) / (2 ln base)
 ///     low = max(corr(beta_fast), 0), high = min(corr(beta_slow), d - 1), floor and ceil of them if `truncate`
-///     keep_i = extrapolation_factor * (1 - clamp((i - low) / (high - low), 0, 1))
+///     keep_i = extrapolation_factor * (1 - clamp((i - low) / (high - low), 0, 1))      high + 0.001 if low = high
 ///     result = w_i / f * (1 - keep_i) + w_i * keep_i
 ///
 /// The base is above 1, beta_fast at least beta_slow, and mscale, mscale_all_dim and log_coefficient are from -2^32 to
@@ -114,7 +114,8 @@ struct Llama3 {
 };
 
 /// LongRoPE ("su"): w_i / long_factor[i] for sequences longer than the original context, w_i / short_factor[i] for
-/// others, each from 2^-32 to 1e300. A table for the original context is for no longer sequence. Magnitude:
+/// others, each from 2^-32 to 1e300. A table made for a seq_len within the original context is refused for longer
+/// sequences. Magnitude:
 /// attention_factor if given; else sqrt(1 + ln f / ln original_max_position_embeddings) for f > 1, else 1; or
 /// long_mscale and short_mscale where they are given. Source: Ding et al., "LongRoPE", arXiv:2402.13753.
 struct LongRope {
@@ -154,7 +155,7 @@ struct Xpos {
     enum class Side : unsigned char { query, key };
     Side side = Side::query;
     double scale_base = 512.0;  ///< 2 .. 2^32
-    double centre = 0.0;
+    double centre = 0.0;        ///< -2^32 .. 2^32
 };
 
 /// w_i / freq_factors[i], each from 2^-32 to 1e300: GGUF's tensor rope_freqs.weight.
@@ -174,8 +175,8 @@ struct Custom {
 }  // namespace schedule
 
 /// A variant of the schedules above: std::get_if, std::holds_alternative and std::visit take it, and index() is in this
-/// order. (std::variant_size takes Schedule::variant.) Default is tagged (see version.hpp), and so are, by it, the
-/// functions that std makes for the variant.
+/// order. (std::variant_size takes Schedule::variant.) Default carries the machine's tag, ROPE_ABI, which version.hpp
+/// explains; by it the functions that the standard library makes for this variant differ by machine, too.
 class Schedule : public std::variant<schedule::Default, schedule::Ntk, schedule::DynamicNtk, schedule::Yarn,
                                      schedule::Llama3, schedule::LongRope, schedule::Proportional, schedule::Axial,
                                      schedule::Xpos, schedule::FreqFactors, schedule::Custom> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// All checks before the first write, and the sentence where one fails. Views come here with their types erased, so this
-// is compiled once per program, not once per element type. Only calls that accept.hpp does not accept come here.
+// All checks before the first write, and the sentence where one fails. Views come here with their types erased, so that a
+// translation unit compiles this once, not once per element type. Only calls that accept.hpp does not accept come here.
 #pragma once
 
 #include "../../cos_sin_rows.hpp"

@@ -52,7 +52,7 @@ ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, con
                        {p.count(), seq, tokens});
     if (p.count() == 0 || seq == 0) return Status();
     if (p.data() == nullptr) return invalid("positions is a null pointer; it must point to {} integers.", {p.count()});
-    // The last start that leaves room for seq tokens; below `low` if none does.
+    // The last position allowed: of starts the one that leaves room for seq tokens, below `low` if none does.
     const Index last = !starts ? high : seq > table.max_positions ? low - 1 : high - (seq - 1);
     const Index outside = p.find_outside(low, last);
     if (outside == p.count()) return Status();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The list of instruction sets, best first: one line for each, and a folder of the same name.
+// The list of instruction sets: one line for each, and a folder of the same name. Of the sets of one machine the best
+// stands first, and `portable` after all that a machine may have; `emulated` is for tests.
 //
 // This file has no include guard: it is included once for every piece of code that exists once per instruction set.
 //
@@ -12,9 +13,9 @@
 //
 //     #include "isa_list.hpp"               includes each cpu.hpp, which tells whether this machine has the set
 //
-// Both macros are undefined at the end. The list leaves out instruction sets for which this translation unit cannot be
-// compiled, and instruction sets without fma where its flags allow fma: the compiler would use fma, and change the
-// class of bits.
+// Both macros are undefined at the end. Each isa.hpp leaves its set out where this translation unit cannot be compiled for
+// it (the macros of ../base/arithmetic.hpp say where), and a set without fma where the flags allow fma: the compiler would
+// use fma, and change the class of bits.
 
 // The folders use these headers, which are included before any region begins: a function that is first seen inside a
 // region belongs to it.

@@ -86,7 +86,7 @@ struct KeyedNumber {
 
 /// A model type. Numbers are defaults of missing keys.
 struct HfModel {
-    const char* types = "";  ///< all its names, with spaces between
+    const char* types = "";  ///< all types with these properties, with spaces between
     double theta = 10000.0;
     double local_theta = 0.0;     ///< of sliding layers, which then have no scaling; 0: the same theta
     double partial = 1.0;         ///< rotated part of a head

@@ -12,7 +12,9 @@
 
 ROPE_DETAIL_BEGIN
 
-/// A line or a few for each type. Source: the configuration and modeling code of transformers 5.24 and of models.
+/// A line or a few for types with the same properties, wrappers of a language model among them: interleaved layouts,
+/// half-split ones, then models without RoPE, each by name. Source: the configuration and modeling code of transformers
+/// 5.24 and of models.
 // clang-format off
 inline constexpr HfModel kHfModels[] = {
     interleaved_model("blt_global_transformer").with_theta(500000.0),
