@@ -109,6 +109,21 @@ class RotaryEmbedding;
 template <class T = float>
 class RotaryStep;
 
+// Steps on heads in one pass: <rope/heads.hpp>; where they go: <rope/destinations.hpp>; executors: <rope/part.hpp>.
+class StepNumbers;
+enum class NormSpan : unsigned char;
+enum class NormRounding : unsigned char;
+struct NormOptions;
+enum class RotateRounding : unsigned char;
+class Path;
+template <class T>
+struct Paged;
+class Destination;
+enum class ScaleUse : unsigned char;
+class Part;
+template <class Executor>
+class AtEverySize;
+
 // The additive encodings: <rope/additive.hpp>.
 enum class SinusoidalVariant : unsigned char;
 template <class T>

@@ -57,6 +57,16 @@
     X(rope::GgufTensors)              \
     X(rope::RotaryEmbedding<>)        \
     X(rope::RotaryStep<>)             \
+    X(rope::StepNumbers)              \
+    X(rope::NormSpan)                 \
+    X(rope::NormRounding)             \
+    X(rope::NormOptions)              \
+    X(rope::RotateRounding)           \
+    X(rope::Path)                     \
+    X(rope::Paged<float>)             \
+    X(rope::Destination)              \
+    X(rope::ScaleUse)                 \
+    X(rope::Part)                     \
     X(rope::SinusoidalVariant)        \
     X(rope::AdditiveEmbedding<float>) \
     X(rope::SinusoidalEmbedding<>)    \

@@ -17,4 +17,16 @@ struct CallingThread {
 /// Smaller calls end before another thread has begun.
 inline constexpr Index kSplitBytes = Index(1) << 20;
 
+/// Which calls go to an executor.
+enum class Cutting : unsigned char {
+    never,     // none: the calling thread does all
+    if_large,  // those that write at least kSplitBytes, in items that are worth the hand-over
+    always,    // all, in such items
+    by_heads   // all, head by head
+};
+template <class Executor>
+inline constexpr Cutting cutting_of = Cutting::if_large;
+template <>
+inline constexpr Cutting cutting_of<CallingThread> = Cutting::never;
+
 ROPE_DETAIL_END

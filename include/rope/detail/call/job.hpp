@@ -28,6 +28,20 @@ ROPE_NOINLINE Index heads_per_item(const LoopOrder& order, const AnyView& v) noe
     return v.extents[kBatchAxis] * v.extents[kSeqAxis] >= 64 ? all : heads;
 }
 
+ROPE_INLINE Index count_items(Index heads, Index heads_in_item) noexcept {
+    return heads / heads_in_item + (heads % heads_in_item != 0 ? 1 : 0);
+}
+/// Runs a job's part of work items begin .. end - 1; its own items begin at number `first`.
+template <class Job>
+ROPE_NOINLINE void run_range(const Job& job, Index begin, Index end, Index first, Index heads_in_item) {
+    const Index last = first + count_items(job.heads, heads_in_item);
+    if (begin < first) begin = first;
+    if (end > last) end = last;
+    if (begin >= end) return;
+    const Index end_head = (end - first) * heads_in_item;
+    job.kernel(job.task, (begin - first) * heads_in_item, end_head < job.heads ? end_head : job.heads);
+}
+
 /// A task with its kernel and its size.
 template <class Task>
 struct Job {
@@ -36,21 +50,11 @@ struct Job {
     Index heads;  // in all
     Index bytes;  // written
 
-    Index items() const noexcept { return items(heads_per_item(task.order, task.out)); }
-    /// Runs this job's part of work items begin .. end - 1; its own items begin at number `first`.
+    Index units() const noexcept { return heads; }
+    void run_units(Index begin, Index end, Index first) const { run_range(*this, begin, end, first, 1); }
+    Index items() const noexcept { return count_items(heads, heads_per_item(task.order, task.out)); }
     void run_items(Index begin, Index end, Index first) const {
-        const Index heads_in_item = heads_per_item(task.order, task.out);
-        const Index last = first + items(heads_in_item);
-        if (begin < first) begin = first;
-        if (end > last) end = last;
-        if (begin >= end) return;
-        const Index end_head = (end - first) * heads_in_item;
-        kernel(task, (begin - first) * heads_in_item, end_head < heads ? end_head : heads);
-    }
-
- private:
-    Index items(Index heads_in_item) const noexcept {
-        return heads / heads_in_item + (heads % heads_in_item != 0 ? 1 : 0);
+        run_range(*this, begin, end, first, heads_per_item(task.order, task.out));
     }
 };
 
@@ -63,12 +67,28 @@ ROPE_NOINLINE void execute_in_items(Executor& executor, const Jobs&... jobs) {
     });
 }
 
-/// The same, but on the calling thread if there is no executor, or if the work ends before another thread has begun.
+/// Hands the heads of all jobs as one range to the executor.
+template <class Executor, class... Jobs>
+ROPE_NOINLINE void execute_by_heads(Executor& executor, const Jobs&... jobs) {
+    executor((jobs.units() + ...), [&](Index begin, Index end) {
+        Index first = 0;
+        ((jobs.run_units(begin, end, first), first += jobs.units()), ...);
+    });
+}
+
+/// As the executor wants it; on the calling thread if there is none, or if the work ends before another thread has begun.
 template <class Executor, class... Jobs>
 ROPE_INLINE void execute(Executor& executor, const Jobs&... jobs) {
-    if constexpr (!std::is_same_v<Executor, CallingThread>)
-        if ((jobs.bytes + ...) >= kSplitBytes) return execute_in_items(executor, jobs...);
-    (jobs.kernel(jobs.task, 0, jobs.heads), ...);
+    constexpr Cutting cutting = cutting_of<std::remove_const_t<Executor>>;
+    if constexpr (cutting == Cutting::by_heads) {
+        execute_by_heads(executor, jobs...);
+    } else if constexpr (cutting == Cutting::always) {
+        execute_in_items(executor, jobs...);
+    } else {
+        if constexpr (cutting == Cutting::if_large)
+            if ((jobs.bytes + ...) >= kSplitBytes) return execute_in_items(executor, jobs...);
+        (jobs.kernel(jobs.task, 0, jobs.heads), ...);
+    }
 }
 
 ROPE_DETAIL_END

@@ -132,13 +132,17 @@ ROPE_INLINE Status check_tensors(const Positions& positions, Capabilities uses, 
 template <class Executor>
 inline constexpr Index kMaxAcceptedBytes = std::is_same_v<Executor, CallingThread> ? kStreamingBytes : kSplitBytes - 1;
 
+/// Whether calls of every size go to the executor.
+template <class Executor>
+inline constexpr bool is_cut = cutting_of<std::remove_const_t<Executor>> > Cutting::if_large;
+
 /// A call on one tensor, and a call on two.
 template <Layout layout, class Executor, class A>
 ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& executor, const A& x) {
     if constexpr (!is_refused<A>) {
         const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
         Accepted<typename A::In, typename A::Out> call;
-        if (isa == 0 || !accept<kMaxAcceptedBytes<Executor>>(x, layout, direction, positions, call))
+        if (isa == 0 || is_cut<Executor> || !accept<kMaxAcceptedBytes<Executor>>(x, layout, direction, positions, call))
             return check_and_rotate<layout>(direction, positions, executor, x);
         rotate_accepted<layout, A::kIsOutOfPlace>(isa, direction, x.rows, call.slab);
     }
@@ -150,7 +154,7 @@ ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& 
         const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
         Accepted<typename Q::In, typename Q::Out> of_q;
         Accepted<typename K::In, typename K::Out> of_k;
-        if (isa == 0) return check_and_rotate<layout>(direction, positions, executor, q, k);
+        if (isa == 0 || is_cut<Executor>) return check_and_rotate<layout>(direction, positions, executor, q, k);
         if (&q.rows == &k.rows && accept_as_one<most>(q, k, layout, direction, positions, of_q))
             return rotate_accepted<layout, false>(isa, direction, q.rows, of_q.slab);
         if (!accept<most>(q, layout, direction, positions, of_q) ||

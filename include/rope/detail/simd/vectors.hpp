@@ -87,6 +87,7 @@ struct Vector<double> {
     ROPE_INLINE static Vector all(double x) noexcept { return {ROPE_ISA::all(x)}; }
 
     ROPE_INLINE static Vector load(const double* p) noexcept { return {load_doubles(p)}; }
+    ROPE_INLINE static Vector load(const float* p) noexcept { return {load_doubles(p)}; }
     ROPE_INLINE static Vector load_dup(const double* p) noexcept { return {ROPE_ISA::load_dup(p)}; }
     ROPE_INLINE void store(double* p) const noexcept { ROPE_ISA::store(p, v); }
     ROPE_INLINE void store(float* p) const noexcept { store_as_floats(p, v); }

@@ -222,7 +222,9 @@ class TokenRows : public SourcedRows<T> {
             for (Index t = from < until ? begin + from * item : last; t < last; ++t)
                 write_token(to + t * 2 * this->pairs_, t, move_of);
         };
-        if ((end - begin) * weight < kSplitBytes)
+        // With rope::part every thread has rows of its own, and makes all of them.
+        constexpr Cutting cutting = cutting_of<std::remove_const_t<Executor>>;
+        if (cutting == Cutting::by_heads || (cutting != Cutting::always && (end - begin) * weight < kSplitBytes))
             write(0, items);
         else
             executor(items, write);

@@ -16,6 +16,7 @@ inline constexpr bool kHas32Registers = false;
 
 ROPE_INLINE Floats load_floats(const float* p) noexcept { return _mm256_loadu_ps(p); }
 ROPE_INLINE Doubles load_doubles(const double* p) noexcept { return _mm256_loadu_pd(p); }
+ROPE_INLINE Doubles load_doubles(const float* p) noexcept { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
 ROPE_INLINE Words load_words(const void* p) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 ROPE_INLINE Shorts load_shorts(const void* p) noexcept { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
 ROPE_INLINE Floats load_dup(const float* p) noexcept {

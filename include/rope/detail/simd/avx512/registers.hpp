@@ -29,6 +29,7 @@ ROPE_INLINE Floats load_lower(const float* p) noexcept {
     return _mm512_maskz_insertf32x8(kAll16, _mm512_setzero_ps(), _mm256_loadu_ps(p), 0);
 }
 ROPE_INLINE Doubles load_doubles(const double* p) noexcept { return _mm512_loadu_pd(p); }
+ROPE_INLINE Doubles load_doubles(const float* p) noexcept { return _mm512_maskz_cvtps_pd(kAll8, _mm256_loadu_ps(p)); }
 ROPE_INLINE Doubles load_lower(const double* p) noexcept {
     return _mm512_maskz_insertf64x4(kAll8, _mm512_setzero_pd(), _mm256_loadu_pd(p), 0);
 }

@@ -51,6 +51,11 @@ inline void store_lanes(E* p, const R& x, Mask m, int count) noexcept {
 inline Floats load_floats(const float* p) noexcept { return load_lanes<Floats>(p, 16); }
 inline Floats load_lower(const float* p) noexcept { return load_lanes<Floats>(p, 8); }
 inline Doubles load_doubles(const double* p) noexcept { return load_lanes<Doubles>(p, 8); }
+inline Doubles load_doubles(const float* p) noexcept {
+    Doubles r;
+    for (int i = 0; i < 8; ++i) r.lane[i] = static_cast<double>(p[i]);
+    return r;
+}
 inline Doubles load_lower(const double* p) noexcept { return load_lanes<Doubles>(p, 4); }
 inline Words load_words(const void* p) noexcept { return load_lanes<Words>(static_cast<const std::uint16_t*>(p), 32); }
 inline Shorts load_shorts(const void* p) noexcept {

@@ -19,6 +19,7 @@ ROPE_INLINE Floats load_floats(const float* p) noexcept { return _mm_loadu_ps(p)
 ROPE_INLINE Doubles load_doubles(const double* p) noexcept { return _mm_loadu_pd(p); }
 ROPE_INLINE Words load_words(const void* p) noexcept { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
 ROPE_INLINE Shorts load_shorts(const void* p) noexcept { return _mm_loadl_epi64(static_cast<const __m128i*>(p)); }
+ROPE_INLINE Doubles load_doubles(const float* p) noexcept { return _mm_cvtps_pd(_mm_castsi128_ps(load_shorts(p))); }
 ROPE_INLINE Floats load_dup(const float* p) noexcept {
     const Floats lower = _mm_castsi128_ps(load_shorts(p));
     return _mm_unpacklo_ps(lower, lower);

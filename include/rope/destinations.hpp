@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Where a path leaves its heads: a view, pages of a cache that slots choose, and the format of what lies there.
+#pragma once
+
+#include <type_traits>
+
+#include "errors.hpp"
+#include "tensor_view.hpp"
+#include "types.hpp"
+
+#include "detail/base/containers.hpp"
+#include "detail/paths/places.hpp"
+
+#include "detail/base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+/// Pages of a cache, and for each token of a call the slot that it goes to: page slot / page_size, place
+/// slot % page_size. The element of feature i of head h in that place is
+/// data[page * page_stride + place * place_stride + h * head_stride + i * feature_stride].
+///
+/// Made by paged and paged_heads_first; the strides may be changed by hand. Owns nothing: memory and slots must live as
+/// long as it is used. A ring buffer of n places is one page of n, with slots position % n.
+///
+/// Slots are integers of any type, batch * seq of them, entry after entry; -1 skips a token, which is then checked like
+/// the others and written nowhere. Slots of a call should differ: of equal ones any may be written last.
+template <class T>
+struct Paged {
+    T* data = nullptr;
+    Index pages = 0, page_size = 0, heads = 0, head_dim = 0;
+    Index page_stride = 0, place_stride = 0, head_stride = 0, feature_stride = 1;
+    detail::NumberList slots = {};
+    Index slot_count = 0;
+};
+
+/// A contiguous [pages, page_size, heads, head_dim] cache ("NHD"), and a contiguous container of slots.
+template <class T, class Slots>
+ROPE_ABI inline Paged<T> paged(T* data, Index pages, Index page_size, Index heads, Index head_dim,
+                               const Slots& slots ROPE_LIFETIMEBOUND) noexcept {
+    const Index place = detail::clamped_product(heads, head_dim);
+    return {data,
+            pages,
+            page_size,
+            heads,
+            head_dim,
+            detail::clamped_product(page_size, place),
+            place,
+            head_dim,
+            1,
+            detail::slots_of(slots),
+            static_cast<Index>(slots.size())};
+}
+/// A contiguous [pages, heads, page_size, head_dim] cache ("HND").
+template <class T, class Slots>
+ROPE_ABI inline Paged<T> paged_heads_first(T* data, Index pages, Index heads, Index page_size, Index head_dim,
+                                           const Slots& slots ROPE_LIFETIMEBOUND) noexcept {
+    const Index head = detail::clamped_product(page_size, head_dim);
+    return {data,
+            pages,
+            page_size,
+            heads,
+            head_dim,
+            detail::clamped_product(heads, head),
+            head_dim,
+            head,
+            1,
+            detail::slots_of(slots),
+            static_cast<Index>(slots.size())};
+}
+
+/// Where heads go, and in which format: what Path::to takes. A view or pages of float, half, bfloat16 or double convert
+/// to one; the functions below make those of other formats. Its features are contiguous where a format has codes.
+class Destination {
+ public:
+    template <class T>
+    ROPE_ABI Destination(const TensorView<T>& v) noexcept
+        : codes_(detail::in_memory(v)) {  // NOLINT(google-explicit-constructor)
+        check_elements<T>();
+    }
+    template <class T>
+    ROPE_ABI Destination(const Paged<T>& p) noexcept  // NOLINT(google-explicit-constructor)
+        : codes_(detail::in_memory(TensorView<T>{p.data, p.pages, p.page_size, p.heads, p.head_dim, p.page_stride,
+                                                 p.place_stride, p.head_stride, p.feature_stride})) {
+        check_elements<T>();
+        codes_.is_paged = true;
+        codes_.slots = p.slots;
+        codes_.slot_count = p.slot_count;
+    }
+    ROPE_CROSSES(Destination)
+
+ private:
+    friend struct detail::PathAccess;
+    template <class T>
+    static void check_elements() noexcept {
+        static_assert(!std::is_const_v<T>, "A destination is written, so its elements must not be const.");
+        static_assert(!std::is_void_v<typename ElementTraits<T>::storage> || detail::is_code<T>,
+                      "Elements of a destination are float, double, rope::half or rope::bfloat16, or, for the codes of "
+                      "a format such as rope::int8, signed char or unsigned char.");
+    }
+
+    /// Of a path without destination.
+    ROPE_ABI Destination() noexcept { codes_.type = detail::kNoElements; }
+    friend class Path;
+
+    detail::HeadsInMemory codes_ = {}, scales_ = {}, zeros_ = {};
+    detail::CacheFormat format_ = detail::CacheFormat::elements;
+    float factor_ = 1.0f;
+    bool divides_ = false;
+};
+
+/// What a scale does to a number before it becomes an 8-bit float: FlashInfer multiplies, vLLM divides.
+enum class ScaleUse : unsigned char { multiplies, divides };
+
+// In what follows, codes are a view or pages of bytes, and scales and zeros a view or pages of float with the same
+// heads and a head_dim of 1: one number for each head of each token. A head of zeros has scale 0 and codes 0. A head
+// with an infinity or a NaN in it has no finite scale and codes 0, so that it is read as NaN.
+
+/// Codes -127 .. 127, the nearest to x / scale, ties to even, with scale = max |x| / 127. Codes are signed char.
+ROPE_ABI inline Destination int8(const Destination& codes, const Destination& scales) noexcept;
+/// Codes 0 .. 255, the nearest to (x - zero) / scale, ties to even, with zero = min x and
+/// scale = (max x - min x) / 255. Codes are unsigned char.
+ROPE_ABI inline Destination uint8(const Destination& codes, const Destination& scales,
+                                  const Destination& zeros) noexcept;
+/// The same with codes 0 .. 15 and 15 in place of 255, two in a byte, the first in its lower half: head_dim / 2 bytes.
+ROPE_ABI inline Destination uint4(const Destination& codes, const Destination& scales,
+                                  const Destination& zeros) noexcept;
+/// 8-bit floats of x times or over a scale of the whole tensor, above 0: OCP's E4M3 (largest 448, no infinity) and E5M2
+/// (largest 57344). To nearest, ties to even; larger numbers and infinities become the largest number, NaN stays.
+ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, float scale = 1.0f,
+                                     ScaleUse use = ScaleUse::multiplies) noexcept;
+ROPE_ABI inline Destination fp8_e5m2(const Destination& codes, float scale = 1.0f,
+                                     ScaleUse use = ScaleUse::multiplies) noexcept;
+/// ggml's blocks of 32 numbers, with the bits of its reference code: 34 and 18 bytes for 32 features, so that the codes
+/// have head_dim / 32 * 34 or 18 unsigned chars in place of head_dim. Blocks so small that ggml's reciprocal overflows,
+/// where its result is undefined, are read as zeros.
+ROPE_ABI inline Destination q8_0(const Destination& blocks) noexcept;
+ROPE_ABI inline Destination q4_0(const Destination& blocks) noexcept;
+
+/// Reads back what a path has written: the numbers that the codes stand for, as float. Tokens whose slot is -1 are left
+/// as they are. Throws std::invalid_argument for what check_pass would refuse in `from`, and for a `to` of another shape.
+ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>& to);
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "detail/base/restore_macros.hpp"
+
+#include "detail/paths/destinations.hpp"

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// The kernels of cache formats, written once for every instruction set: plain loops. No include guard: see isa_list.hpp.
+//
+// A product is written to memory before it is rounded to a code, or a compiler could fuse the two.
+
+ROPE_DETAIL_BEGIN
+namespace ROPE_ISA {
+
+// ---- Parts ----
+
+/// The bits of the largest magnitude: those of a NaN if there is one.
+ROPE_NOINLINE std::uint32_t largest_magnitude(const float* x, Index count) noexcept {
+    std::uint32_t most = 0;
+    ROPE_INDEPENDENT_ITERATIONS
+    for (Index i = 0; i < count; ++i) {
+        const std::uint32_t bits = bit_cast<std::uint32_t>(x[i]) & 0x7fffffffu;
+        most = bits > most ? bits : most;
+    }
+    return most;
+}
+/// y = x * factor, written before it is read again; zeros if factor is 0, also of an infinity or a NaN.
+ROPE_NOINLINE void scaled(const float* x, float* y, float factor, Index count) noexcept {
+    if (factor == 0.0f) {
+        for (Index i = 0; i < count; ++i) y[i] = 0.0f;
+    } else {
+        ROPE_INDEPENDENT_ITERATIONS
+        for (Index i = 0; i < count; ++i) y[i] = x[i] * factor;
+    }
+    compiler_fence();
+}
+/// The nearest whole number, ties to even. |x| is below 2^22.
+ROPE_INLINE std::int32_t nearest_even(float x) noexcept {
+    return bit_cast<std::int32_t>(x + kRounder) - bit_cast<std::int32_t>(kRounder);
+}
+/// The nearest whole number, ties away from zero, as roundf has it.
+ROPE_INLINE std::int32_t nearest_away(float x) noexcept {
+    const std::int32_t even = nearest_even(x);
+    const float left = x - static_cast<float>(even);  // exact
+    return even + ((left == 0.5f) & (x > 0.0f)) - ((left == -0.5f) & (x < 0.0f));
+}
+
+// ---- Formats that scale a head, or a block of it. Each writes codes, and beside them what a reader needs ----
+
+inline constexpr Index kPiece = 64;
+
+ROPE_NOINLINE void write_int8(const float* x, Index count, const FormatRow& to) noexcept {
+    const std::uint32_t most = largest_magnitude(x, count);
+    const float scale = nearest_quotient(bit_cast<float>(most), 127.0f);
+    *to.scale = scale;
+    const float inverse = usable_inverse(most, scale);
+    float products[kPiece];
+    for (Index i = 0; i < count; i += kPiece) {
+        const Index here = count - i < kPiece ? count - i : kPiece;
+        scaled(x + i, products, inverse, here);
+        for (Index k = 0; k < here; ++k) to.codes[i + k] = static_cast<unsigned char>(nearest_even(products[k]));
+    }
+}
+/// Codes from 0 to `levels`, of the range from the smallest to the largest number.
+ROPE_NOINLINE void find_range(const float* x, Index count, float& low, float& high) noexcept {
+    low = high = x[0];
+    for (Index i = 1; i < count; ++i) {
+        low = x[i] < low ? x[i] : low;
+        high = x[i] > high ? x[i] : high;
+    }
+}
+ROPE_NOINLINE void write_range(const float* x, Index count, const FormatRow& to, Index levels) noexcept {
+    float low = x[0], high = x[0], products[kPiece];
+    find_range(x, count, low, high);
+    const bool is_finite_head = largest_magnitude(x, count) < 0x7f800000u;
+    const float range = static_cast<float>(static_cast<double>(high) - static_cast<double>(low));
+    const float scale = nearest_quotient(range, static_cast<float>(levels));
+    *to.scale = is_finite_head ? scale : bit_cast<float>(0x7fc00000u);
+    *to.zero = low;
+    const float inverse = is_finite_head ? usable_inverse(bit_cast<std::uint32_t>(range), scale) : 0.0f;
+    for (Index i = 0; i < count; i += kPiece) {
+        const Index here = count - i < kPiece ? count - i : kPiece;
+        for (Index k = 0; k < here; ++k) products[k] = is_finite_head ? x[i + k] - low : 0.0f;
+        compiler_fence();
+        scaled(products, products, inverse, here);
+        for (Index k = 0; k < here; ++k) {
+            const std::int32_t nearest = nearest_even(products[k]);
+            const std::int32_t code = nearest < levels ? nearest : static_cast<std::int32_t>(levels);
+            if (levels == 255) {
+                to.codes[i + k] = static_cast<unsigned char>(code);
+            } else {
+                unsigned char& both = to.codes[(i + k) / 2];
+                both = static_cast<unsigned char>((i + k) % 2 == 0 ? code : both | code << 4);
+            }
+        }
+    }
+}
+ROPE_NOINLINE void write_uint8(const float* x, Index count, const FormatRow& to) noexcept {
+    write_range(x, count, to, 255);
+}
+ROPE_NOINLINE void write_uint4(const float* x, Index count, const FormatRow& to) noexcept {
+    write_range(x, count, to, 15);
+}
+
+/// ggml's block_q8_0: a half and 32 codes.
+ROPE_NOINLINE void write_q8_0(const float* x, Index count, const FormatRow& to) noexcept {
+    unsigned char* codes = to.codes;
+    float products[32];
+    for (Index i = 0; i < count; i += 32, codes += 34) {
+        const std::uint32_t most = largest_magnitude(x + i, 32);
+        const float d = nearest_quotient(bit_cast<float>(most), 127.0f);
+        const half stored = half_from(d);
+        std::memcpy(codes, &stored, 2);
+        scaled(x + i, products, usable_inverse(most, d), 32);
+        for (Index k = 0; k < 32; ++k) codes[2 + k] = static_cast<unsigned char>(nearest_away(products[k]));
+    }
+}
+/// ggml's block_q4_0: a half, and 16 bytes with features 0 .. 15 in their lower halves and 16 .. 31 in their upper ones.
+ROPE_NOINLINE void write_q4_0(const float* x, Index count, const FormatRow& to) noexcept {
+    unsigned char* codes = to.codes;
+    float products[32];
+    for (Index i = 0; i < count; i += 32, codes += 18) {
+        const std::uint32_t most = largest_magnitude(x + i, 32);
+        float first = 0.0f;  // the first number of that magnitude, with its sign
+        for (Index k = 31; k >= 0; --k)
+            if ((bit_cast<std::uint32_t>(x[i + k]) & 0x7fffffffu) == most) first = x[i + k];
+        const float d = nearest_quotient(first, -8.0f);
+        const half stored = half_from(d);
+        std::memcpy(codes, &stored, 2);
+        scaled(x + i, products, usable_inverse(most, d), 32);
+        for (Index k = 0; k < 16; ++k) {
+            const std::int32_t low = static_cast<std::int32_t>(products[k] + 8.5f);
+            const std::int32_t high = static_cast<std::int32_t>(products[k + 16] + 8.5f);
+            codes[2 + k] = static_cast<unsigned char>((low < 15 ? low : 15) | (high < 15 ? high : 15) << 4);
+        }
+    }
+}
+
+// ---- 8-bit floats, by one factor for the tensor ----
+
+template <class Float8>
+ROPE_NOINLINE void write_fp8(const float* x, Index count, const FormatRow& to) noexcept {
+    const float factor = to.factor;
+    if (to.divides) {
+        ROPE_INDEPENDENT_ITERATIONS
+        for (Index i = 0; i < count; ++i) to.codes[i] = Float8::from(nearest_quotient(x[i], factor));
+    } else {
+        ROPE_INDEPENDENT_ITERATIONS
+        for (Index i = 0; i < count; ++i) to.codes[i] = Float8::from(nearest_product(x[i], factor));
+    }
+}
+
+/// By CacheFormat; null for plain elements.
+inline constexpr WriteFormat* kWriteFormat[] = {nullptr,          &write_int8,      &write_uint8, &write_uint4,
+                                                &write_fp8<E4m3>, &write_fp8<E5m2>, &write_q8_0,  &write_q4_0};
+
+}  // namespace ROPE_ISA
+ROPE_DETAIL_END

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// The kernels of the steps of a path, written once for every instruction set. No include guard: see isa_list.hpp.
+//
+// x may be y. Each kernel has one rounding per loop and result, or hides what it has rounded, so that no compiler fuses
+// two operations into one: the bits are the same in all sets, with fma and without.
+
+ROPE_DETAIL_BEGIN
+namespace ROPE_ISA {
+
+// ---- Between memory and the type of the computation ----
+
+template <class X, class T>
+ROPE_NOINLINE void load_as(const X* x, Index stride, T* y, Index count) noexcept {
+    Index i = 0;
+    if constexpr (Vector<T>::kWidth > 1)
+        if (stride == 1)
+            for (; i + Vector<T>::kWidth <= count; i += Vector<T>::kWidth) Vector<T>::load(x + i).store(y + i);
+    for (; i < count; ++i) y[i] = Element<T, X>::load(x + i * stride);
+}
+template <class T, class Y>
+ROPE_NOINLINE void store_as(const T* x, Y* y, Index stride, Index count) noexcept {
+    Index i = 0;
+    if constexpr (Vector<T>::kWidth > 1)
+        if (stride == 1)
+            for (; i + Vector<T>::kWidth <= count; i += Vector<T>::kWidth) Vector<T>::load(x + i).store(y + i);
+    for (; i < count; ++i) Element<T, Y>::store(y + i * stride, x[i]);
+}
+
+template <class T>
+void load_elements(const void* x, ElementType type, Index stride, T* y, Index count) noexcept {
+    if constexpr (sizeof(T) == 8) {
+        load_as(static_cast<const double*>(x), stride, y, count);
+    } else {
+        if (type == ElementType::f16) return load_as(static_cast<const half*>(x), stride, y, count);
+        if (type == ElementType::bf16) return load_as(static_cast<const bfloat16*>(x), stride, y, count);
+        load_as(static_cast<const float*>(x), stride, y, count);
+    }
+}
+template <class T>
+void store_elements(const T* x, void* y, ElementType type, Index stride, Index count) noexcept {
+    if constexpr (sizeof(T) == 8) {
+        store_as(x, static_cast<double*>(y), stride, count);
+    } else {
+        if (type == ElementType::f16) return store_as(x, static_cast<half*>(y), stride, count);
+        if (type == ElementType::bf16) return store_as(x, static_cast<bfloat16*>(y), stride, count);
+        store_as(x, static_cast<float*>(y), stride, count);
+    }
+}
+
+// ---- Sums, in double: kSums partial sums of every kSums-th number, then sums by halves ----
+
+/// Of `count` partial sums, a power of two.
+ROPE_INLINE double sum_by_halves(double* sums, Index count) noexcept {
+    for (Index half_of = count / 2; half_of > 0; half_of /= 2)
+        for (Index k = 0; k < half_of; ++k) sums[k] += sums[k + half_of];
+    return sums[0];
+}
+
+/// value, or value^2, added to a partial sum. The square of a float is exact, so that an fma has the same bits.
+template <bool of_squares, bool is_exact, class V>
+ROPE_INLINE V accumulated(V sum, V value) noexcept {
+    if constexpr (!of_squares)
+        return sum + value;
+    else if constexpr (is_exact)
+        return fma(value, value, sum);
+    else
+        return sum + product(value, value);
+}
+
+/// The sum of x - shift, or of its squares. Double is double; as a parameter, so that a set without vectors does not
+/// compile those.
+template <bool of_squares, bool is_shifted, class T, class Double = double>
+ROPE_NOINLINE double sum_of(const T* x, double shift, Index count) noexcept {
+    constexpr bool is_exact = sizeof(T) == 4 && !is_shifted;
+    double sums[kSums];
+    Index i = 0;
+    if constexpr (Vector<Double>::kWidth > 1) {
+        using V = Vector<Double>;
+        constexpr Index n = kSums / V::kWidth;
+        const V minus = V::all(-shift);
+        V sum[static_cast<std::size_t>(n)];
+        ROPE_UNROLL
+        for (Index k = 0; k < n; ++k) sum[k] = V::all(0.0);
+        for (; i + kSums <= count; i += kSums) {
+            ROPE_UNROLL
+            for (Index k = 0; k < n; ++k) {
+                V value = V::load(x + i + k * V::kWidth);
+                if constexpr (is_shifted) value = value + minus;
+                sum[k] = accumulated<of_squares, is_exact>(sum[k], value);
+            }
+        }
+        if (i == count) {
+            ROPE_UNROLL
+            for (Index half_of = n / 2; half_of > 0; half_of /= 2)
+                for (Index k = 0; k < half_of; ++k) sum[k] = sum[k] + sum[k + half_of];
+            sum[0].store(sums);
+            return sum_by_halves(sums, V::kWidth);
+        }
+        for (Index k = 0; k < n; ++k) sum[k].store(sums + k * V::kWidth);
+    } else {
+        for (double& sum : sums) sum = 0.0;
+    }
+    for (; i < count; ++i) {
+        const double value = is_shifted ? static_cast<double>(x[i]) - shift : static_cast<double>(x[i]);
+        sums[i % kSums] += of_squares ? product(value, value) : value;
+    }
+    return sum_by_halves(sums, kSums);
+}
+template <class T>
+double sum(const T* x, Index count) noexcept {
+    return sum_of<false, false>(x, 0.0, count);
+}
+template <class T>
+double sum_of_squares(const T* x, double shift, Index count) noexcept {
+    return shift == 0.0 ? sum_of<true, false>(x, 0.0, count) : sum_of<true, true>(x, shift, count);
+}
+
+// ---- One operation ----
+
+/// y = x * w, or x * factor without w.
+template <class T>
+void multiply(const T* x, T* y, T factor, const T* w, Index count) noexcept {
+    Index i = 0;
+    if constexpr (Vector<T>::kWidth > 1) {
+        using V = Vector<T>;
+        if (w == nullptr)
+            for (; i + V::kWidth <= count; i += V::kWidth) (V::load(x + i) * V::all(factor)).store(y + i);
+        else
+            for (; i + V::kWidth <= count; i += V::kWidth) (V::load(x + i) * V::load(w + i)).store(y + i);
+    }
+    for (; i < count; ++i) y[i] = x[i] * (w == nullptr ? factor : w[i]);
+}
+/// y = x + b, or x + summand without b.
+template <class T>
+void add(const T* x, T* y, T summand, const T* b, Index count) noexcept {
+    Index i = 0;
+    if constexpr (Vector<T>::kWidth > 1) {
+        using V = Vector<T>;
+        if (b == nullptr)
+            for (; i + V::kWidth <= count; i += V::kWidth) (V::load(x + i) + V::all(summand)).store(y + i);
+        else
+            for (; i + V::kWidth <= count; i += V::kWidth) (V::load(x + i) + V::load(b + i)).store(y + i);
+    }
+    for (; i < count; ++i) y[i] = x[i] + (b == nullptr ? summand : b[i]);
+}
+/// y = (x * factor) * w, rounded after each product.
+template <class T>
+void multiply_twice(const T* x, T* y, T factor, const T* w, Index count) noexcept {
+    Index i = 0;
+    if constexpr (Vector<T>::kWidth > 1) {
+        using V = Vector<T>;
+        for (; i + V::kWidth <= count; i += V::kWidth)
+            ((V::load(x + i) * V::all(factor)).in_register() * V::load(w + i)).store(y + i);
+    }
+    for (; i < count; ++i) {
+        y[i] = x[i] * factor;
+        compiler_fence();
+        y[i] = y[i] * w[i];
+    }
+}
+/// y = x, held within -limit .. limit. A NaN stays.
+template <class T>
+ROPE_NOINLINE void clamp(const T* x, T* y, T limit, Index count) noexcept {
+    ROPE_INDEPENDENT_ITERATIONS
+    for (Index i = 0; i < count; ++i) {
+        const T upper = x[i] > limit ? limit : x[i];
+        y[i] = upper < -limit ? -limit : upper;
+    }
+}
+/// Rounds to a narrower type, and back; nothing where the type is T.
+template <class T>
+void round_elements(T* x, ElementType type, Index count) noexcept {
+    if constexpr (sizeof(T) == 4) {
+        if (type == ElementType::f32) return;
+        bfloat16 narrow[64];
+        for (Index i = 0; i < count; i += 64) {
+            const Index here = count - i < 64 ? count - i : 64;
+            store_elements(x + i, narrow, type, 1, here);
+            load_elements(static_cast<const void*>(narrow), type, 1, x + i, here);
+        }
+    }
+}
+
+/// Sums and differences of features that are `distance` apart.
+template <class T>
+ROPE_NOINLINE void add_and_subtract(T* x, Index distance) noexcept {
+    ROPE_INDEPENDENT_ITERATIONS
+    for (Index i = 0; i < distance; ++i) {
+        const T a = x[i], b = x[i + distance];
+        x[i] = a + b;
+        x[i + distance] = a - b;
+    }
+}
+/// Walsh-Hadamard transform of blocks of a power of two, in the order of Sylvester; then times `factor`.
+template <class T>
+void hadamard(T* x, Index block, T factor, Index count) noexcept {
+    for (Index distance = 1; distance < block; distance *= 2)
+        for (Index i = 0; i < count; i += 2 * distance) add_and_subtract(x + i, distance);
+    multiply(x, x, factor, static_cast<const T*>(nullptr), count);
+}
+
+template <class T>
+inline constexpr StepKernels<T> kStepKernels = {&load_elements<T>,  &store_elements<T>, &sum<T>, &sum_of_squares<T>,
+                                                &multiply<T>,       &multiply_twice<T>, &add<T>, &clamp<T>,
+                                                &round_elements<T>, &hadamard<T>};
+
+}  // namespace ROPE_ISA
+ROPE_DETAIL_END

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Kernels of the steps of a path beside the rotation, for every instruction set of this translation unit, and the choice
+// by number.
+#pragma once
+
+#include "../../isa.hpp"
+#include "../../types.hpp"
+#include "../base/arithmetic.hpp"
+#include "../simd/tail_mask.hpp"
+
+ROPE_LOOPS_BEGIN
+
+ROPE_DETAIL_BEGIN
+
+/// The type of elements as data.
+enum class ElementType : unsigned char { f32, f64, f16, bf16, i8, u8 };
+inline constexpr ElementType kNoElements = static_cast<ElementType>(255);
+
+/// The sums of a norm are made of so many partial sums, whatever the width of vectors.
+inline constexpr Index kSums = 16;
+
+/// The kernels of an instruction set for `count` contiguous numbers of type T. x may be y.
+template <class T>
+struct StepKernels {
+    void (*load)(const void* x, ElementType type, Index stride, T* y, Index count) noexcept;
+    void (*store)(const T* x, void* y, ElementType type, Index stride, Index count) noexcept;
+    double (*sum)(const T* x, Index count) noexcept;
+    double (*sum_of_squares)(const T* x, double shift, Index count) noexcept;              // of x - shift
+    void (*multiply)(const T* x, T* y, T factor, const T* w, Index count) noexcept;        // by w, or by factor
+    void (*multiply_twice)(const T* x, T* y, T factor, const T* w, Index count) noexcept;  // by factor, then by w
+    void (*add)(const T* x, T* y, T summand, const T* b, Index count) noexcept;            // b, or summand
+    void (*clamp)(const T* x, T* y, T limit, Index count) noexcept;
+    void (*round)(T* x, ElementType type, Index count) noexcept;  // to a narrower type, and back
+    void (*hadamard)(T* x, Index block, T factor, Index count) noexcept;
+};
+
+ROPE_DETAIL_END
+
+#define ROPE_FOR_EACH_ISA "../../kernels/step_kernels.hpp"
+#include "../simd/isa_list.hpp"
+
+ROPE_LOOPS_END
+
+ROPE_DETAIL_BEGIN
+
+template <class T>
+ROPE_INLINE const StepKernels<T>& step_kernels(IsaId isa) noexcept {
+#define ROPE_ISA_ENTRY(name) \
+    if (isa == isa_id(#name)) return name::kStepKernels<T>;
+#include "../simd/isa_list.hpp"
+    return portable::kStepKernels<T>;
+}
+
+ROPE_DETAIL_END

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// Checks of paths, and the sentence where one fails.
+#pragma once
+
+#include "../../errors.hpp"
+#include "../../heads.hpp"
+#include "../../positions.hpp"
+#include "../../types.hpp"
+#include "../call/explain.hpp"
+#include "../positions/positions_in_table.hpp"
+#include "../views/view_checks.hpp"
+#include "destinations.hpp"
+#include "steps.hpp"
+
+#include "../base/hide_macros.hpp"
+
+ROPE_DETAIL_BEGIN
+
+inline constexpr const char* kSourceNames[] = {"The source of path 1", "The source of path 2", "The source of path 3",
+                                               "The source of path 4", "The source of a path"};
+inline constexpr const char* kDestinationNames[] = {"The destination of path 1", "The destination of path 2",
+                                                    "The destination of path 3", "The destination of path 4",
+                                                    "The destination of a path"};
+inline const char* source_name(Index path) noexcept { return kSourceNames[path < 4 ? path : 4]; }
+inline const char* destination_name(Index path) noexcept { return kDestinationNames[path < 4 ? path : 4]; }
+
+/// The properties of the call that its paths share.
+struct PathCall {
+    TableShape table;
+    Capabilities forward, back;  // of the layout
+    Index rotary_dim;
+    bool is_double;
+};
+
+inline bool has_destination(const Path& p) noexcept {
+    return PathAccess::codes(PathAccess::destination(p)).type != kNoElements;
+}
+
+ROPE_COLD Status check_numbers(const char* step, const Numbers& n, const HeadsInMemory& x, bool is_double) noexcept {
+    if ((n.type == ElementType::f64) != is_double)
+        return invalid("The numbers of {} are {}; beside {} data they must be {}.",
+                       {step, is_double ? "not double" : "double", is_double ? "double" : "such",
+                        is_double ? "double" : "float, half or bfloat16"});
+    const AnyView v = {step,
+                       const_cast<void*>(n.data),
+                       size_of(n.type),
+                       nullptr,
+                       {n.extents[0], n.extents[1], n.extents[2], n.extents[3]},
+                       {n.strides[0], n.strides[1], n.strides[2], n.strides[3]}};
+    for (int axis = 0; axis < 4; ++axis)
+        if (n.extents[axis] != 1 && n.extents[axis] != x.extents[axis])
+            return invalid("The numbers of {} have an extent of {} along {}; it must be 1 or that of the heads ({}).",
+                           {step, n.extents[axis], kAxisNames[axis], x.extents[axis]});
+    return check_extents(v);
+}
+
+inline constexpr const char* kStepNames[] = {"add", "clamp", "multiply", "a norm", "a rotation", "hadamard", "round"};
+
+ROPE_COLD Status check_step(const PathStep& step, const HeadsInMemory& x, const PathCall& call) noexcept {
+    const char* const name = kStepNames[static_cast<int>(step.kind)];
+    const bool is_number = is_finite(step.number);
+    if (step.kind == StepKind::clamp && (!is_number || step.number < 0.0))
+        return invalid("limit of clamp is {}; it must be finite and at least 0.", {step.number});
+    if (step.kind == StepKind::norm && (!is_number || step.number < 0.0))
+        return invalid("eps of a norm is {}; it must be finite and at least 0.", {step.number});
+    if (step.kind == StepKind::multiply && !is_number)
+        return invalid("factor of multiply is {}; it must be finite.", {step.number});
+    if (step.kind == StepKind::hadamard) {
+        const Index block = step.number == 0.0 ? x.extents[3] : static_cast<Index>(step.number);
+        if (block < 1 || (block & (block - 1)) != 0 || x.extents[3] % block != 0)
+            return invalid("block of hadamard is {}; it must be a power of two that divides head_dim ({}).",
+                           {block, x.extents[3]});
+    }
+    if (step.kind == StepKind::rotate) {
+        const AnyView v = x.view("x");
+        if (const Status s = check_capabilities(v, call.table, step.is_back ? call.back : call.forward); !s.ok())
+            return s;
+        if (x.extents[3] != call.table.head_dim)
+            return invalid("head_dim of a path that rotates is {}; its {} was made for a head_dim of {}.",
+                           {x.extents[3], call.table.name, call.table.head_dim});
+        if (call.table.batch != 0 && call.table.batch != x.extents[0])
+            return invalid("batch of a path that rotates is {}; its {} was made for the tokens of {} batch entries.",
+                           {x.extents[0], call.table.name, call.table.batch});
+    }
+    if (step.kind == StepKind::add && step.numbers.data == nullptr)
+        return invalid("The numbers of add are a null pointer; there must be one for each feature.");
+    for (const Numbers* n : {&step.numbers, &step.bias})
+        if (n->data != nullptr)
+            if (const Status s = check_numbers(name, *n, x, call.is_double); !s.ok()) return s;
+    return Status();
+}
+
+/// All checks of one path but those against other paths.
+ROPE_COLD Status check_path(const Path& path, Index number, const HeadsInMemory& first, const PathCall& call) noexcept {
+    const HeadsInMemory& x = PathAccess::source(path);
+    const char* const name = source_name(number);
+    const AnyView v = x.view(name);
+    if (const Status s = check_extents(v); !s.ok()) return s;
+    for (int axis = 0; axis < 2; ++axis)
+        if (x.extents[axis] != first.extents[axis])
+            return invalid("{} has {} {}; it must be that of path 1 ({}).",
+                           {name, kAxisNames[axis], x.extents[axis], first.extents[axis]});
+    if (x.extents[3] > kMaxPathHeadDim)
+        return invalid("{} has head_dim {}; it must be at most {}.", {name, x.extents[3], kMaxPathHeadDim});
+    if ((x.type == ElementType::f64) != call.is_double)
+        return invalid("{} is {}; with rows of {} it must be {}.",
+                       {name, call.is_double ? "not double" : "double", call.is_double ? "double" : "float",
+                        call.is_double ? "double" : "float, half or bfloat16"});
+    const int count = PathAccess::count(path);
+    if (count > kMaxSteps)
+        return invalid("Path {} has {} steps; it must have at most {}.", {number + 1, count, kMaxSteps});
+    int rotations = 0;
+    for (int i = 0; i < count; ++i) {
+        const PathStep& step = PathAccess::steps(path)[i];
+        rotations += step.kind == StepKind::rotate ? 1 : 0;
+        if (const Status s = check_step(step, x, call); !s.ok()) return s;
+    }
+    if (rotations > 1) return invalid("Path {} rotates {} times; it must do so at most once.", {number + 1, rotations});
+    if (!has_destination(path)) {
+        if (x.is_const) return invalid("{} is const, and the path has no destination: add to(...).", {name});
+        return check_no_self_overlap(v);
+    }
+    const Destination& d = PathAccess::destination(path);
+    if ((PathAccess::codes(d).type == ElementType::f64) != call.is_double)
+        return invalid(
+            "{} is {}; with rows of {} it must be {}.",
+            {destination_name(number), call.is_double ? "not double" : "double", call.is_double ? "double" : "float",
+             call.is_double ? "double" : "float, half, bfloat16 or a format"});
+    return check_destination(destination_name(number), d, x.extents[0], x.extents[1], x.extents[2], x.extents[3]);
+}
+
+/// Checks that what path i writes shares nothing with what path k reads or writes.
+ROPE_COLD Status check_apart(const Path& one, Index i, const Path& other, Index k) noexcept {
+    const auto written = [](const Path& p, int part) -> const HeadsInMemory* {
+        if (!has_destination(p)) return part == 0 ? &PathAccess::source(p) : nullptr;
+        const Destination& d = PathAccess::destination(p);
+        const FormatShape& shape = shape_of(PathAccess::format(d));
+        if (part == 0) return &PathAccess::codes(d);
+        if (part == 1) return shape.has_scale ? &PathAccess::scales(d) : nullptr;
+        return shape.has_zero ? &PathAccess::zeros(d) : nullptr;
+    };
+    const AnyView read = PathAccess::source(other).view(source_name(k));
+    for (int part = 0; part < 3; ++part) {
+        const HeadsInMemory* const mine = written(one, part);
+        if (mine == nullptr) continue;
+        const AnyView v = mine->view(destination_name(i));
+        const bool is_own = i == k && part == 0 && !mine->is_paged && is_same_view(v, read);
+        if (!is_own && !is_disjoint(v, read))
+            return invalid("{} and {} may share elements; they must be shown to share none by their strides.",
+                           {v.name, read.name});
+        for (int there = i == k ? part + 1 : 0; there < 3; ++there)
+            if (const HeadsInMemory* const theirs = written(other, there);
+                theirs != nullptr && !is_disjoint(v, theirs->view(destination_name(k))))
+                return invalid("{} and {} may share elements; they must be shown to share none by their strides.",
+                               {v.name, destination_name(k)});
+    }
+    return Status();
+}
+
+/// All checks of a pass.
+ROPE_COLD Status check_paths(const Path* const* paths, Index count, const Positions& positions,
+                             const PathCall& call) noexcept {
+    const HeadsInMemory& first = PathAccess::source(*paths[0]);
+    for (Index i = 0; i < count; ++i)
+        if (const Status s = check_path(*paths[i], i, first, call); !s.ok()) return s;
+    for (Index i = 0; i < count; ++i)
+        for (Index k = 0; k < count; ++k)
+            if (const Status s = check_apart(*paths[i], i, *paths[k], k); !s.ok()) return s;
+    const Status s = check_positions(positions, first.extents[0], first.extents[1], call.table);
+    return !s.ok() || isa_is_chosen() ? s : choose_isa();
+}
+
+ROPE_DETAIL_END
+
+#include "../base/restore_macros.hpp"

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// Definitions of destinations.hpp.
+#pragma once
+
+#include "../../destinations.hpp"
+#include "../../errors.hpp"
+#include "../../types.hpp"
+#include "../views/view_checks.hpp"
+#include "places.hpp"
+#include "steps.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
+
+struct PathAccess {
+    static const HeadsInMemory& codes(const Destination& d) noexcept { return d.codes_; }
+    static const HeadsInMemory& scales(const Destination& d) noexcept { return d.scales_; }
+    static const HeadsInMemory& zeros(const Destination& d) noexcept { return d.zeros_; }
+    static CacheFormat format(const Destination& d) noexcept { return d.format_; }
+    static float factor(const Destination& d) noexcept { return d.factor_; }
+    static bool divides(const Destination& d) noexcept { return d.divides_; }
+
+    static Destination with_format(const Destination& codes, CacheFormat format, const Destination* scales = nullptr,
+                                   const Destination* zeros = nullptr, float factor = 1.0f,
+                                   ScaleUse use = ScaleUse::multiplies) noexcept {
+        Destination d = codes;
+        d.format_ = format;
+        if (scales != nullptr) d.scales_ = scales->codes_;
+        if (zeros != nullptr) d.zeros_ = zeros->codes_;
+        d.factor_ = factor;
+        d.divides_ = use == ScaleUse::divides;
+        return d;
+    }
+
+    template <class P>
+    static const HeadsInMemory& source(const P& path) noexcept {
+        return path.source_;
+    }
+    template <class P>
+    static const Destination& destination(const P& path) noexcept {
+        return path.destination_;
+    }
+    template <class P>
+    static int count(const P& path) noexcept {
+        return path.count_;
+    }
+    template <class P>
+    static const PathStep* steps(const P& path) noexcept {
+        return path.steps_;
+    }
+    template <class N>
+    static const HeadsInMemory& numbers(const N& n) noexcept {
+        return n.numbers_;
+    }
+    template <class P>
+    static P make(const HeadsInMemory& source) noexcept {
+        return P(source);
+    }
+};
+
+// ---- Places ----
+
+inline bool is_skipped(const HeadsInMemory& m, Index b, Index s, Index seq) noexcept {
+    return m.is_paged && m.slots[b * seq + s] < 0;
+}
+/// The offset of head h of a token that is not skipped, in elements.
+inline Index offset_in(const HeadsInMemory& m, Index b, Index s, Index seq, Index h) noexcept {
+    if (!m.is_paged) return m.offset_of(b, s, h);
+    const Index slot = m.slots[b * seq + s];
+    return m.offset_of(slot / m.extents[1], slot % m.extents[1], h);
+}
+
+// ---- Checks ----
+
+/// One part of a destination (codes, scales or zeros) for `batch` and `seq`, with `heads` heads of `width` numbers.
+ROPE_COLD Status check_part(const char* name, const char* part, const HeadsInMemory& m, Index batch, Index seq,
+                            Index heads, Index width) noexcept {
+    const AnyView v = m.view(name);
+    if (const Status s = check_extents(v); !s.ok()) return s;
+    const bool fits = m.extents[2] == heads && m.extents[3] == width &&
+                      (m.is_paged || (m.extents[0] == batch && m.extents[1] == seq));
+    if (!fits && m.is_paged)
+        return invalid("{} has pages of {} heads of {}{}; they must have {} heads of {}.",
+                       {name, m.extents[2], m.extents[3], part, heads, width});
+    if (!fits)
+        return invalid("{} is [{}, {}, {}, {}]{}; it must be [{}, {}, {}, {}].",
+                       {name, m.extents[0], m.extents[1], m.extents[2], m.extents[3], part, batch, seq, heads, width});
+    if (const Status s = check_no_self_overlap(v); !s.ok()) return s;
+    if (!m.is_paged) return Status();
+    const Index tokens = clamped_product(batch, seq), places = clamped_product(m.extents[0], m.extents[1]);
+    if (m.slot_count != tokens)
+        return invalid("{} has {} slots{}; there must be one for each token ({}).", {name, m.slot_count, part, tokens});
+    if (tokens == 0) return Status();
+    if (m.slots.data() == nullptr) return invalid("{} has a null pointer for slots{}.", {name, part});
+    const Index outside = m.slots.find_outside(tokens, -1, places - 1);
+    if (outside < tokens)
+        return out_of_range(
+            "{} has slot {} for token {}{}; its {} pages of {} have slots 0 to {}, and -1 skips a token.",
+            {name, m.slots[outside], outside, part, m.extents[0], m.extents[1], places - 1});
+    return Status();
+}
+
+/// Whether a destination can hold [batch, seq, heads, head_dim] numbers.
+ROPE_COLD Status check_destination(const char* name, const Destination& d, Index batch, Index seq, Index heads,
+                                   Index head_dim) noexcept {
+    const FormatShape& shape = shape_of(PathAccess::format(d));
+    const HeadsInMemory& codes = PathAccess::codes(d);
+    const bool has_bytes = codes.type >= ElementType::i8;
+    if (has_bytes != (shape.bytes != 0))
+        return shape.bytes != 0
+                   ? invalid("{} has elements of more than a byte; the codes of {} are bytes.", {name, shape.name})
+                   : invalid("{} has elements of a byte; a format such as rope::int8 says what they mean.", {name});
+    if (shape.bytes != 0 && (codes.type == ElementType::i8) != (PathAccess::format(d) == CacheFormat::int8))
+        return invalid("{} has codes of {} char; those of {} are {} char.",
+                       {name, codes.type == ElementType::i8 ? "signed" : "unsigned", shape.name,
+                        codes.type == ElementType::i8 ? "unsigned" : "signed"});
+    if (head_dim % shape.block != 0)
+        return invalid("{} has format {}, whose blocks have {} features; head_dim is {}, which they must divide.",
+                       {name, shape.name, shape.block, head_dim});
+    if (shape.bytes != 0 && codes.strides[3] != 1 && codes.extents[3] > 1)
+        return invalid("{} has codes with a feature stride of {}; it must be 1.", {name, codes.strides[3]});
+    const Index width = shape.bytes == 0 ? head_dim : head_dim / shape.block * shape.bytes;
+    if (const Status s = check_part(name, "", codes, batch, seq, heads, width); !s.ok()) return s;
+    const HeadsInMemory &scales = PathAccess::scales(d), &zeros = PathAccess::zeros(d);
+    if (shape.has_scale && scales.type != ElementType::f32)
+        return invalid("{} has scales that are not float; they must be.", {name});
+    if (shape.has_zero && zeros.type != ElementType::f32)
+        return invalid("{} has zeros that are not float; they must be.", {name});
+    if (shape.has_scale)
+        if (const Status s = check_part(name, " in its scales", scales, batch, seq, heads, 1); !s.ok()) return s;
+    if (shape.has_zero)
+        if (const Status s = check_part(name, " in its zeros", zeros, batch, seq, heads, 1); !s.ok()) return s;
+    for (const HeadsInMemory* beside : {shape.has_scale ? &scales : nullptr, shape.has_zero ? &zeros : nullptr})
+        for (Index t = 0; beside != nullptr && t < clamped_product(batch, seq); ++t)
+            if (beside->is_paged && (beside->slots[t] < 0) != is_skipped(codes, 0, t, 0))
+                return invalid("{} skips token {} in its codes, or beside them, and not in both.", {name, t});
+    const float factor = PathAccess::factor(d);
+    if (!is_positive(static_cast<double>(factor)))
+        return invalid("{} has scale {}; it must be finite and above 0.", {name, static_cast<double>(factor)});
+    return Status();
+}
+
+/// Where head h of a token of a format with codes lies.
+inline FormatRow format_row(const Destination& d, Index b, Index s, Index seq, Index h) noexcept {
+    const FormatShape& shape = shape_of(PathAccess::format(d));
+    const HeadsInMemory &codes = PathAccess::codes(d), &scales = PathAccess::scales(d), &zeros = PathAccess::zeros(d);
+    FormatRow row = {};
+    row.codes = static_cast<unsigned char*>(codes.at(offset_in(codes, b, s, seq, h)));
+    if (shape.has_scale) row.scale = static_cast<float*>(scales.at(offset_in(scales, b, s, seq, h)));
+    if (shape.has_zero) row.zero = static_cast<float*>(zeros.at(offset_in(zeros, b, s, seq, h)));
+    row.factor = PathAccess::factor(d);
+    row.divides = PathAccess::divides(d);
+    return row;
+}
+
+ROPE_COLD void read_destination(const Destination& from, const HeadsInMemory& to) noexcept {
+    const HeadsInMemory& codes = PathAccess::codes(from);
+    const Index head_dim = to.extents[3], seq = to.extents[1];
+    for (Index b = 0; b < to.extents[0]; ++b)
+        for (Index s = 0; s < seq; ++s)
+            for (Index h = 0; h < to.extents[2] && !is_skipped(codes, b, s, seq); ++h) {
+                float x[kMaxPathHeadDim];
+                if (PathAccess::format(from) == CacheFormat::elements)
+                    portable::load_elements(codes.at(offset_in(codes, b, s, seq, h)), codes.type, codes.strides[3], x,
+                                            head_dim);
+                else
+                    read_format(PathAccess::format(from), format_row(from, b, s, seq, h), x, head_dim);
+                float* const y = static_cast<float*>(to.at(to.offset_of(b, s, h)));
+                for (Index k = 0; k < head_dim; ++k) y[k * to.strides[3]] = x[k];
+            }
+}
+
+}  // namespace ROPE_DETAIL_NAMESPACE
+}  // namespace detail
+
+ROPE_ABI inline Destination int8(const Destination& codes, const Destination& scales) noexcept {
+    return detail::PathAccess::with_format(codes, detail::CacheFormat::int8, &scales);
+}
+ROPE_ABI inline Destination uint8(const Destination& codes, const Destination& scales,
+                                  const Destination& zeros) noexcept {
+    return detail::PathAccess::with_format(codes, detail::CacheFormat::uint8, &scales, &zeros);
+}
+ROPE_ABI inline Destination uint4(const Destination& codes, const Destination& scales,
+                                  const Destination& zeros) noexcept {
+    return detail::PathAccess::with_format(codes, detail::CacheFormat::uint4, &scales, &zeros);
+}
+ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, float scale, ScaleUse use) noexcept {
+    return detail::PathAccess::with_format(codes, detail::CacheFormat::fp8_e4m3, nullptr, nullptr, scale, use);
+}
+ROPE_ABI inline Destination fp8_e5m2(const Destination& codes, float scale, ScaleUse use) noexcept {
+    return detail::PathAccess::with_format(codes, detail::CacheFormat::fp8_e5m2, nullptr, nullptr, scale, use);
+}
+ROPE_ABI inline Destination q8_0(const Destination& blocks) noexcept {
+    return detail::PathAccess::with_format(blocks, detail::CacheFormat::q8_0);
+}
+ROPE_ABI inline Destination q4_0(const Destination& blocks) noexcept {
+    return detail::PathAccess::with_format(blocks, detail::CacheFormat::q4_0);
+}
+
+ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>& to) {
+    const detail::HeadsInMemory into = detail::in_memory(to);
+    const detail::AnyView v = into.view("to");
+    Status s = detail::check_extents(v);
+    if (s.ok()) s = detail::check_no_self_overlap(v);
+    if (s.ok() && to.head_dim > kMaxPathHeadDim)
+        s = detail::invalid("to.head_dim is {}; it must be at most {}.", {to.head_dim, kMaxPathHeadDim});
+    if (s.ok() && detail::PathAccess::codes(from).type == detail::ElementType::f64)
+        s = detail::invalid("from has elements of double; there is nothing to dequantise.");
+    if (s.ok()) s = detail::check_destination("from", from, to.batch, to.seq, to.heads, to.head_dim);
+    if (s.ok() && !detail::is_disjoint(detail::PathAccess::codes(from).view("from"), v))
+        s = detail::invalid("from and to may share elements; they must be shown to share none by their strides.");
+    if (detail::ok_or_raise(s)) detail::read_destination(from, into);
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Where the heads of a path lie, as data: four axes in memory, or pages that slots choose.
+#pragma once
+
+#include <type_traits>
+
+#include "../../errors.hpp"
+#include "../../tensor_view.hpp"
+#include "../../types.hpp"
+#include "../kernels/formats.hpp"
+#include "../kernels/steps.hpp"
+#include "../positions/position_numbers.hpp"
+#include "../views/any_view.hpp"
+
+ROPE_DETAIL_BEGIN
+
+template <class T>
+constexpr ElementType element_type() noexcept {
+    using Storage = typename ElementTraits<T>::storage;
+    if constexpr (std::is_same_v<Storage, double>)
+        return ElementType::f64;
+    else if constexpr (std::is_same_v<Storage, half>)
+        return ElementType::f16;
+    else if constexpr (std::is_same_v<Storage, bfloat16>)
+        return ElementType::bf16;
+    else if constexpr (std::is_same_v<Storage, float>)
+        return ElementType::f32;
+    else
+        return std::is_signed_v<T> ? ElementType::i8 : ElementType::u8;
+}
+/// Codes of a cache format lie in bytes.
+template <class T>
+inline constexpr bool is_code = std::is_same_v<T, signed char> || std::is_same_v<T, unsigned char>;
+
+constexpr Index size_of(ElementType type) noexcept {
+    return type == ElementType::f64 ? 8 : type == ElementType::f32 ? 4 : type >= ElementType::i8 ? 1 : 2;
+}
+inline constexpr char kElementTags[6] = {};
+
+/// Numbers as [batch, seq, heads, head_dim], or, where `slots` choose a page and a place in it for each token,
+/// [pages, page_size, heads, head_dim].
+struct HeadsInMemory {
+    void* data = nullptr;  // never written if the elements are const
+    ElementType type = ElementType::f32;
+    bool is_const = false, is_paged = false;
+    Index extents[4] = {};
+    Index strides[4] = {};
+    NumberList slots;
+    Index slot_count = 0;
+
+    AnyView view(const char* name) const noexcept {
+        return {name,
+                data,
+                size_of(type),
+                kElementTags + static_cast<int>(type),
+                {extents[0], extents[1], extents[2], extents[3]},
+                {strides[0], strides[1], strides[2], strides[3]}};
+    }
+    Index offset_of(Index b, Index s, Index h) const noexcept {
+        return b * strides[0] + s * strides[1] + h * strides[2];
+    }
+    void* at(Index offset) const noexcept { return static_cast<char*>(data) + offset * size_of(type); }
+};
+
+template <class T>
+inline HeadsInMemory in_memory(const TensorView<T>& v) noexcept {
+    HeadsInMemory m;
+    m.data = const_cast<std::remove_const_t<T>*>(v.data);
+    m.type = element_type<std::remove_const_t<T>>();
+    m.is_const = std::is_const_v<T>;
+    const Index extents[4] = {v.batch, v.seq, v.heads, v.head_dim};
+    const Index strides[4] = {v.batch_stride, v.seq_stride, v.head_stride, v.feature_stride};
+    for (int axis = 0; axis < 4; ++axis) {
+        m.extents[axis] = extents[axis];
+        m.strides[axis] = strides[axis];
+    }
+    return m;
+}
+
+/// For the functions that read a path and its destination.
+struct PathAccess;
+
+template <class Slots>
+inline NumberList slots_of(const Slots& slots) noexcept {
+    static_assert(is_position_integer<ContainerValue<Slots>>,
+                  "Slots are a contiguous container of integers of up to 64 bits (not bool or characters).");
+    return NumberList(slots.data(), inner_stride(slots));
+}
+
+ROPE_DETAIL_END

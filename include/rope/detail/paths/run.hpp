@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// Definitions of heads.hpp: the making of a path, and pass.
+#pragma once
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "../../cos_sin_rows.hpp"
+#include "../../errors.hpp"
+#include "../../heads.hpp"
+#include "../../positions.hpp"
+#include "../call/arguments.hpp"
+#include "../call/job.hpp"
+#include "../call/run.hpp"
+#include "../views/view_arguments.hpp"
+#include "check.hpp"
+#include "destinations.hpp"
+#include "loop.hpp"
+#include "steps.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
+
+/// The numbers of a step on heads of head_dim features.
+inline Numbers numbers_of_step(const StepNumbers& given, Index head_dim) noexcept {
+    const HeadsInMemory& m = PathAccess::numbers(given);
+    Numbers n = {m.data, m.type, {}, {}};
+    for (int axis = 0; axis < 4; ++axis) {
+        n.extents[axis] = m.extents[axis];
+        n.strides[axis] = m.extents[axis] == 1 ? 0 : m.strides[axis];
+    }
+    if (n.extents[3] < 0) {  // one for each feature
+        n.extents[3] = head_dim;
+        n.strides[3] = 1;
+    }
+    return n;
+}
+
+/// The work of a path.
+template <class T>
+struct PathJob {
+    PathTask<T> task;
+    Kernel<PathTask<T>> kernel;
+    Index heads;
+    Index bytes;
+
+    Index per_item() const noexcept {
+        const Index head_bytes = PathAccess::source(task.path).extents[3] * static_cast<Index>(sizeof(T)) + 1;
+        const Index heads_of_item = Index(16384) / head_bytes + 1;
+        return (heads_of_item + task.units - 1) / task.units * task.units;
+    }
+    Index units() const noexcept { return count_items(heads, task.units); }
+    void run_units(Index begin, Index end, Index first) const { run_range(*this, begin, end, first, task.units); }
+    Index items() const noexcept { return count_items(heads, per_item()); }
+    void run_items(Index begin, Index end, Index first) const { run_range(*this, begin, end, first, per_item()); }
+};
+
+template <class T>
+inline bool is_plain(const HeadsInMemory& m) noexcept {
+    return size_of(m.type) == static_cast<Index>(sizeof(T)) && (m.strides[3] == 1 || m.extents[3] < 2);
+}
+
+template <Layout layout, class T>
+inline PathJob<T> path_job(const Path& path, const CosSinRows<T>& rows, const Positions& positions) noexcept {
+    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+    const HeadsInMemory& source = PathAccess::source(path);
+    const Destination& d = PathAccess::destination(path);
+    const HeadsInMemory& out = has_destination(path) ? PathAccess::codes(d) : source;
+    PairShape from = pair_shape(layout, rows.pairs()), to = from;
+    Direction direction = Direction::forward;
+    bool is_over_token = false;
+    for (int i = 0; i < PathAccess::count(path); ++i) {
+        const PathStep& step = PathAccess::steps(path)[i];
+        is_over_token = is_over_token || (step.kind == StepKind::norm && step.over == NormSpan::token);
+        if (step.kind != StepKind::rotate) continue;
+        if (step.is_back) direction = Direction::inverse;
+        if (step.has_other_layout) to = pair_shape(step.other_layout, rows.pairs());
+    }
+    const bool stays = from.step == to.step;
+    const CacheFormat format = PathAccess::format(d);
+    const Index heads = count_heads(source.view(""));
+    return {{path, positions, step_kernels<T>(isa), write_format(isa, format),
+             rotation_of(rows, direction, rotate_kernels<layout, T, T, T>(isa, rows.pairs(), stays)), from, to,
+             is_plain<T>(source), format == CacheFormat::elements && is_plain<T>(out), is_over_token,
+             is_over_token ? source.extents[2] : Index(1)},
+            &run_path<T>,
+            heads,
+            heads * source.extents[3] * size_of(source.type)};
+}
+
+template <Layout layout, class T>
+inline PathCall call_of(const CosSinRows<T>& rows) noexcept {
+    return {shape_of(rows), capabilities_of<layout>(Direction::forward), capabilities_of<layout>(Direction::inverse),
+            rows.rotary_dim(), std::is_same_v<T, double>};
+}
+
+template <Layout layout, class T, class... Paths>
+inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) noexcept {
+    const Path* const all[] = {&paths...};
+    return check_paths(all, sizeof...(paths), positions, call_of<layout>(rows));
+}
+
+template <Layout layout, class Executor, class T, class... Paths>
+inline void run_pass(Executor& executor, const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) {
+    static_assert(sizeof...(paths) > 0 && (std::is_same_v<Paths, Path> && ...),
+                  "rope::pass takes rows, positions, and one or more paths: rope::heads(x) with steps and to(...).");
+    if (ok_or_raise(check_pass_of<layout>(rows, positions, paths...)))
+        execute(executor, path_job<layout>(paths, rows, positions)...);
+}
+
+}  // namespace ROPE_DETAIL_NAMESPACE
+}  // namespace detail
+
+ROPE_ABI inline Path::Path(const detail::HeadsInMemory& source) noexcept : source_(source) {}
+
+ROPE_ABI inline Path& Path::with(detail::StepKind kind, const StepNumbers& numbers, double number) noexcept {
+    if (count_ < kMaxSteps) {
+        detail::PathStep& step = steps_[count_];
+        step.kind = kind;
+        step.number = number;
+        step.numbers = detail::numbers_of_step(numbers, source_.extents[3]);
+        step.bias.data = nullptr;
+    }
+    ++count_;
+    return *this;
+}
+ROPE_ABI inline Path& Path::with_norm(NormKind kind, const StepNumbers& weight, const StepNumbers& bias, double eps,
+                                      const NormOptions& options) noexcept {
+    with(detail::StepKind::norm, weight, eps);
+    if (count_ <= kMaxSteps) {
+        detail::PathStep& step = steps_[count_ - 1];
+        step.norm = kind;
+        step.over = options.over;
+        step.norm_rounding = options.rounding;
+        step.adds_one = options.adds_one;
+        step.bias = detail::numbers_of_step(bias, source_.extents[3]);
+    }
+    return *this;
+}
+ROPE_ABI inline Path& Path::with_rotation(RotateRounding rounding, bool is_back, std::optional<Layout> into) noexcept {
+    with(detail::StepKind::rotate, nullptr, 0.0);
+    if (count_ <= kMaxSteps) {
+        detail::PathStep& step = steps_[count_ - 1];
+        step.rotate_rounding = rounding;
+        step.is_back = is_back;
+        step.has_other_layout = into.has_value();
+        step.other_layout = into.value_or(Layout::half_split);
+    }
+    return *this;
+}
+
+ROPE_ABI inline Path& Path::add(const StepNumbers& bias) noexcept { return with(detail::StepKind::add, bias, 0.0); }
+ROPE_ABI inline Path& Path::clamp(double limit) noexcept { return with(detail::StepKind::clamp, nullptr, limit); }
+ROPE_ABI inline Path& Path::multiply(double factor) noexcept {
+    return with(detail::StepKind::multiply, nullptr, factor);
+}
+ROPE_ABI inline Path& Path::multiply(const StepNumbers& factors) noexcept {
+    return with(detail::StepKind::multiply, factors, 0.0);
+}
+ROPE_ABI inline Path& Path::rotate(RotateRounding rounding) noexcept {
+    return with_rotation(rounding, false, std::nullopt);
+}
+ROPE_ABI inline Path& Path::rotate_back(RotateRounding rounding) noexcept {
+    return with_rotation(rounding, true, std::nullopt);
+}
+ROPE_ABI inline Path& Path::rotate_into(Layout layout) noexcept {
+    return with_rotation(RotateRounding::none, false, layout);
+}
+ROPE_ABI inline Path& Path::hadamard(Index block) noexcept {
+    return with(detail::StepKind::hadamard, nullptr, static_cast<double>(block));
+}
+ROPE_ABI inline Path& Path::round() noexcept { return with(detail::StepKind::round, nullptr, 0.0); }
+ROPE_ABI inline Path& Path::to(const Destination& destination) noexcept {
+    destination_ = destination;
+    return *this;
+}
+ROPE_ABI inline Path& Path::rms_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
+    return with_norm(NormKind::rms, weight, nullptr, eps, options);
+}
+ROPE_ABI inline Path& Path::rms_norm(double eps, const NormOptions& options) noexcept {
+    return with_norm(NormKind::rms, nullptr, nullptr, eps, options);
+}
+ROPE_ABI inline Path& Path::l2_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
+    return with_norm(NormKind::l2, weight, nullptr, eps, options);
+}
+ROPE_ABI inline Path& Path::layer_norm(const StepNumbers& weight, const StepNumbers& bias, double eps,
+                                       const NormOptions& options) noexcept {
+    return with_norm(NormKind::layer_norm, weight, bias, eps, options);
+}
+
+template <class X>
+ROPE_ABI inline Path heads(X&& x) noexcept {
+    using View = detail::ViewOf<std::remove_reference_t<X>>;
+    static_assert(!detail::is_no_tensor<std::remove_reference_t<X>>,
+                  "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), "
+                  "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with "
+                  "<rope/eigen.hpp> included), or specialise rope::ViewTraits for its type.");
+    static_assert(detail::has_elements<View>,
+                  "Elements must be float, double, rope::half or rope::bfloat16, or a type for which "
+                  "rope::ElementTraits names one of these.");
+    return detail::PathAccess::make<Path>(detail::in_memory(detail::as_view(x)));
+}
+
+template <Layout layout, class T, class... Paths>
+ROPE_ABI inline void pass(const CosSinRows<T>& rows, PositionsArgument&& positions, const Paths&... paths) {
+    detail::CallingThread here;
+    detail::run_pass<layout>(here, rows, positions, paths...);
+}
+template <Layout layout, class Executor, class T, class... Paths>
+ROPE_ABI inline void pass(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
+                          const Paths&... paths) {
+    detail::run_pass<layout>(executor, rows, positions, paths...);
+}
+template <Layout layout, class T, class... Paths>
+ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, PositionsArgument&& positions,
+                                  const Paths&... paths) noexcept {
+    return detail::check_pass_of<layout>(rows, positions, paths...);
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"

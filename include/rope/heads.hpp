@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// heads and pass: everything that is done to q, k and v between their projection and attention, in one pass.
+#pragma once
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "cos_sin_cache.hpp"
+#include "cos_sin_rows.hpp"
+#include "destinations.hpp"
+#include "errors.hpp"
+#include "head_steps.hpp"
+#include "part.hpp"
+#include "positions.hpp"
+#include "tensor_view.hpp"
+#include "types.hpp"
+
+#include "detail/base/executor.hpp"
+#include "detail/paths/steps.hpp"
+
+#include "detail/base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+/// Numbers that a step reads: weights, biases, factors. A pointer to float, half or bfloat16 (double for data in double)
+/// has one number for each feature, the same for all heads. A view has 1 or the whole extent along each axis of the
+/// path's heads, and what has 1 serves all:
+///
+///     w.data()                              [head_dim]
+///     rope::view(w, 1, 1, heads, head_dim)  [heads, head_dim]: of a norm over all heads, too, whose weight has as many
+///     rope::view(t, batch, seq, 1, 1)       one for each token: a temperature
+///     rope::view(t, batch, seq, heads, 1)   one for each head of each token
+class StepNumbers {
+ public:
+    template <class T, std::enable_if_t<!std::is_void_v<typename ElementTraits<T>::storage>, int> = 0>
+    ROPE_ABI StepNumbers(const T* per_feature) noexcept  // NOLINT(google-explicit-constructor)
+        : numbers_(detail::in_memory(TensorView<const T>{per_feature, 1, 1, 1, -1, 0, 0, 0, 1})) {}
+    template <class T,
+              std::enable_if_t<!std::is_void_v<typename ElementTraits<std::remove_const_t<T>>::storage>, int> = 0>
+    ROPE_ABI StepNumbers(const TensorView<T>& v) noexcept  // NOLINT(google-explicit-constructor)
+        : numbers_(detail::in_memory(TensorView<const T>(v))) {}
+    /// None.
+    ROPE_ABI StepNumbers(std::nullptr_t = nullptr) noexcept {
+        numbers_.extents[3] = -1;
+    }  // NOLINT(google-explicit-constructor)
+    ROPE_CROSSES(StepNumbers)
+
+ private:
+    friend struct detail::PathAccess;
+    detail::HeadsInMemory numbers_;
+};
+
+/// What is normed together: each head for itself, or all heads of a token.
+enum class NormSpan : unsigned char { head, token };
+
+/// Where a norm rounds to the type of the path's source, beside the rounding at the destination. Of float there is
+/// nothing to round. n is the normed number x * r, r = 1 / sqrt(...).
+enum class NormRounding : unsigned char {
+    none,        ///< nowhere: x * r * w in float
+    normalised,  ///< n, then n * w: Llama's RMSNorm
+    root         ///< r, then x * r: the norm without weight of DeepSeek-V4's queries
+};
+
+struct NormOptions {
+    ROPE_CROSSES_AGGREGATE(NormOptions)
+    NormSpan over = NormSpan::head;
+    NormRounding rounding = NormRounding::none;
+    bool adds_one = false;  ///< the weight is stored around 0, and 1 is added to it: Gemma
+};
+
+/// Where the rotation rounds to the type of the path's source, beside the rounding at the destination.
+enum class RotateRounding : unsigned char {
+    none,  ///< nowhere: tables and arithmetic in float
+    rows,  ///< cos and sin; arithmetic in float
+    all    ///< cos and sin, both products and their sum
+};
+
+/// A path: heads, the steps on them in the order of the calls, and their destination. A value of some two kilobytes
+/// that owns nothing; pass reads what it refers to. At most kMaxSteps steps, at most one of which rotates.
+///
+/// Everything is computed in float (double for data in double) and rounded once, at the destination, unless a step says
+/// otherwise. Without `to` the result replaces the source.
+class Path {
+ public:
+    /// x + b
+    ROPE_ABI Path& add(const StepNumbers& bias) noexcept;
+    /// x, held within -limit .. limit
+    ROPE_ABI Path& clamp(double limit) noexcept;
+    /// x * factor
+    ROPE_ABI Path& multiply(double factor) noexcept;
+    ROPE_ABI Path& multiply(const StepNumbers& factors) noexcept;
+
+    /// x / sqrt(mean(x^2) + eps) * w. Sums are made in double, in an order that depends on nothing but the number of
+    /// features; the root and its reciprocal are computed in double and rounded to float. eps is at least 0.
+    ROPE_ABI Path& rms_norm(const StepNumbers& weight, double eps, const NormOptions& options = {}) noexcept;
+    /// Without weight.
+    ROPE_ABI Path& rms_norm(double eps, const NormOptions& options = {}) noexcept;
+    /// x / sqrt(sum(x^2) + eps) * w
+    ROPE_ABI Path& l2_norm(const StepNumbers& weight, double eps, const NormOptions& options = {}) noexcept;
+    /// (x - mean(x)) / sqrt(variance(x) + eps) * w + b. Either may be nullptr.
+    ROPE_ABI Path& layer_norm(const StepNumbers& weight, const StepNumbers& bias, double eps,
+                              const NormOptions& options = {}) noexcept;
+
+    /// The rotation, as apply has it: of the slice that the rows of the call are made for.
+    ROPE_ABI Path& rotate(RotateRounding rounding = RotateRounding::none) noexcept;
+    /// The inverse, as apply_inverse has it: DeepSeek-V4 rotates its output back.
+    ROPE_ABI Path& rotate_back(RotateRounding rounding = RotateRounding::none) noexcept;
+    /// The rotation of pairs in the layout of the call, left in another one: DeepSeek-V3 reads interleaved pairs and
+    /// leaves them half-split. (Scores are the same if q and k do so.)
+    ROPE_ABI Path& rotate_into(Layout layout) noexcept;
+
+    /// The Walsh-Hadamard transform of the head, or of its blocks, over the root of the block: it spreads outliers
+    /// before a quantiser, and q and k both need it. `block` is a power of two that divides head_dim; 0: head_dim.
+    ROPE_ABI Path& hadamard(Index block = 0) noexcept;
+
+    /// Rounds to the type of the source, as a model does whose steps are operations of their own.
+    ROPE_ABI Path& round() noexcept;
+
+    /// Where the heads go; the last call counts.
+    ROPE_ABI Path& to(const Destination& destination) noexcept;
+    ROPE_CROSSES(Path)
+
+ private:
+    friend struct detail::PathAccess;
+    ROPE_ABI explicit Path(const detail::HeadsInMemory& source) noexcept;
+    ROPE_ABI Path& with(detail::StepKind kind, const StepNumbers& numbers, double number) noexcept;
+    ROPE_ABI Path& with_norm(NormKind kind, const StepNumbers& weight, const StepNumbers& bias, double eps,
+                             const NormOptions& options) noexcept;
+    ROPE_ABI Path& with_rotation(RotateRounding rounding, bool is_back, std::optional<Layout> into) noexcept;
+
+    detail::HeadsInMemory source_;
+    Destination destination_;
+    int count_ = 0;  // of steps, also of those beyond kMaxSteps, which a check refuses
+    detail::PathStep steps_[kMaxSteps];
+};
+
+/// The beginning of a path: a view, or a tensor for which ViewTraits makes one, of float, half, bfloat16 or double. A
+/// slice of heads or features of one is a path of its own (q, k and v in one buffer; the latent and the rotated part of
+/// a key of multi-head latent attention). head_dim is at most kMaxPathHeadDim.
+template <class X>
+ROPE_ABI inline Path heads(X&& x) noexcept;
+
+/// Does all steps of all paths: reads every source once and writes every destination once.
+///
+///     rope::pass<rope::Layout::half_split>(
+///         cache, rope::start_at(n),
+///         rope::heads(q).rms_norm(q_weight, 1e-6).rotate().multiply(scale).to(q_out),
+///         rope::heads(k).rms_norm(k_weight, 1e-6).rotate().to(rope::paged(keys, pages, 16, 8, 128, slots)),
+///         rope::heads(v).to(rope::paged(values, pages, 16, 8, 128, slots)));
+///
+///   rows, positions  as for apply. All paths have their batch and seq. Rows matter to paths that rotate.
+///   paths            one or more
+///   executor         may stand before the rows: pass<layout>(executor, rows, positions, paths...). See apply.
+///
+/// Results      As the steps say, operation by operation; reference::pass is the same as plain loops, and has the same
+///              bits. They do not depend on strides, other heads, the cut into threads or the instruction set, but for
+///              the rotation, as apply says. NaN and infinity stay in their head, with a norm over a token in that.
+/// Aliasing     A destination is the source of its path (the same view), or shares no element with any other
+///              destination or source. Sources may coincide. Distinct elements of a destination have distinct addresses.
+/// Memory       No allocation; at most 40 KiB of the stack, 72 KiB in double. No byte outside the views is read or written.
+/// Errors       As for apply; nothing is written before everything is checked.
+template <Layout layout, class T, class... Paths>
+ROPE_ABI inline void pass(const CosSinRows<T>& rows, PositionsArgument&& positions, const Paths&... paths);
+template <Layout layout, class Executor, class T, class... Paths>
+ROPE_ABI inline void pass(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
+                          const Paths&... paths);
+
+/// Whether pass would accept these arguments. Never throws; see Status.
+template <Layout layout, class T, class... Paths>
+ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, PositionsArgument&& positions,
+                                  const Paths&... paths) noexcept;
+
+namespace reference {
+
+/// One path of a pass as plain loops over the whole tensor, one operation after the other: what pass computes, bit for
+/// bit, with the same instruction set. For tests: slow, allocates, and checks nothing but what apply checks; the path
+/// must be one that check_pass accepts. To include it: <rope/reference.hpp>.
+template <class T>
+ROPE_ABI inline void pass(Layout layout, const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path);
+
+}  // namespace reference
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "detail/base/restore_macros.hpp"
+
+#include "detail/paths/run.hpp"

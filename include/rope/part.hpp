@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Executors for programs whose threads are inside the operator already, and for cutting calls of every size.
+#pragma once
+
+#include <utility>
+
+#include "errors.hpp"
+#include "types.hpp"
+
+#include "detail/base/executor.hpp"
+
+#include "detail/base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+class Part;
+ROPE_ABI inline Part part(Index number, Index count);
+
+/// An executor that does one of `count` parts of every call, at every size: thread i of n makes the same call as the
+/// others, with rope::part(i, n), and a barrier of the caller's stands behind it. Heads are divided evenly. Each thread
+/// checks the whole call. Bits are those of one call.
+///
+///     rope::apply<layout>(q, k, cache, positions, rope::part(ith, nth));
+///
+/// Rows::build and Moves::build write an object, of which every thread then has its own: with a part they make all rows.
+class Part {
+ public:
+    template <class F>
+    ROPE_ABI void operator()(Index items, const F& f) const {
+        f(begin(items, number_), begin(items, number_ + 1));
+    }
+    ROPE_CROSSES(Part)
+
+ private:
+    friend Part rope::part(Index number, Index count);
+    ROPE_ABI Part(Index number, Index count) noexcept : number_(number), count_(count) {}
+    /// items * k / count, which does not overflow.
+    ROPE_ABI Index begin(Index items, Index k) const noexcept {
+        return count_ == 0 ? 0 : items / count_ * k + items % count_ * k / count_;
+    }
+    Index number_, count_;
+};
+
+/// Part `number` of `count`, counted from 0. Throws std::invalid_argument unless 0 <= number < count <= 2^20.
+ROPE_ABI inline Part part(Index number, Index count) {
+    if (count < 1 || count > Index(1) << 20)
+        detail::ok_or_raise(detail::invalid("count of part is {}; it must be from 1 to 2^20.", {count}));
+    else if (number < 0 || number >= count)
+        detail::ok_or_raise(
+            detail::invalid("number of part is {}; of {} parts it must be from 0 to {}.", {number, count, count - 1}));
+    else
+        return {number, count};
+    return {0, 0};
+}
+
+/// An executor that is asked for calls of every size, where the others are asked for those that write at least 1 MiB.
+template <class Executor>
+class AtEverySize {
+ public:
+    ROPE_ABI explicit AtEverySize(Executor&& executor) : executor_(std::forward<Executor>(executor)) {}
+    template <class F>
+    ROPE_ABI void operator()(Index items, const F& f) const {
+        executor_(items, f);
+    }
+
+ private:
+    Executor executor_;
+};
+/// A named executor must live as long as the result.
+template <class Executor>
+ROPE_ABI inline AtEverySize<Executor> at_every_size(Executor&& executor) {
+    return AtEverySize<Executor>(std::forward<Executor>(executor));
+}
+
+namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
+template <>
+inline constexpr Cutting cutting_of<Part> = Cutting::by_heads;
+template <class Executor>
+inline constexpr Cutting cutting_of<AtEverySize<Executor>> = Cutting::always;
+}  // namespace ROPE_DETAIL_NAMESPACE
+}  // namespace detail
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "detail/base/restore_macros.hpp"

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+// Every mistake in a path has a sentence, and nothing is written.
+#include <rope/heads.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/data.hpp"
+#include "support/refusal.hpp"
+
+using rope::Index;
+
+namespace {
+
+constexpr auto kLayout = rope::Layout::half_split;
+constexpr Index kSeq = 3, kHeads = 2, kDim = 32;
+
+struct Tensors {
+    std::vector<float> x = support::normal<float>(kSeq * kHeads * kDim, 1);
+    std::vector<float> y = std::vector<float>(4 * kSeq * kHeads * kDim, 5.0f);
+    std::vector<double> d = std::vector<double>(kSeq * kHeads * kDim, 5.0);
+    std::vector<signed char> i8 = std::vector<signed char>(kSeq * kHeads * kDim, 5);
+    std::vector<unsigned char> u8 = std::vector<unsigned char>(2 * kSeq * kHeads * kDim, 5);
+    std::vector<float> scales = std::vector<float>(kSeq * kHeads, 5.0f);
+    std::vector<int> slots = {0, 5, -1};
+
+    rope::TensorView<float> in() { return rope::view(x.data(), kSeq, kHeads, kDim); }
+    rope::TensorView<float> out() { return rope::view(y.data(), kSeq, kHeads, kDim); }
+    rope::Paged<float> pages() { return rope::paged(y.data(), 2, 3, kHeads, kDim, slots); }
+};
+
+rope::CosSinCache<float> table(Index head_dim = kDim) {
+    rope::Config config;
+    config.head_dim = head_dim;
+    return rope::CosSinCache<float>(config, 16);
+}
+
+/// What pass and check_pass say of a call; both must say the same, and write nothing.
+template <class... Make>
+std::string refused(const rope::PositionsArgument& given, const Make&... make) {
+    const rope::Positions& positions = given;
+    Tensors t;
+    const Tensors before = t;
+    const rope::CosSinCache<float> cache = table();
+    const rope::Status status = rope::check_pass<kLayout>(cache, positions, make(t)...);
+    const support::Refusal refusal = support::refusal([&] { rope::pass<kLayout>(cache, positions, make(t)...); });
+    CHECK(refusal.code == status.code());
+    if (!status.ok()) CHECK(refusal.message == status.message());
+    CHECK(t.x == before.x);
+    CHECK(t.y == before.y);
+    CHECK(t.i8 == before.i8);
+    CHECK(t.u8 == before.u8);
+    CHECK(t.scales == before.scales);
+    return refusal.message;
+}
+template <class... Make>
+std::string refused_at_0(const Make&... make) {
+    return refused(rope::start_at(0), make...);
+}
+
+}  // namespace
+
+TEST_CASE("numbers of steps that mean nothing") {
+    const auto of = [](auto step) {
+        return refused_at_0([&](Tensors& t) {
+            rope::Path p = rope::heads(t.in());
+            step(p, t);
+            return p.to(t.out());
+        });
+    };
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    CHECK(of([](rope::Path& p, Tensors&) { p.rms_norm(-1e-6); }) ==
+          "eps of a norm is -1e-06; it must be finite and at least 0.");
+    CHECK(of([&](rope::Path& p, Tensors&) { p.l2_norm(nullptr, nan); }) ==
+          "eps of a norm is nan; it must be finite and at least 0.");
+    CHECK(of([](rope::Path& p, Tensors&) { p.clamp(-2.0); }) ==
+          "limit of clamp is -2; it must be finite and at least 0.");
+    CHECK(of([&](rope::Path& p, Tensors&) { p.multiply(nan); }) == "factor of multiply is nan; it must be finite.");
+    CHECK(of([](rope::Path& p, Tensors&) { p.add(nullptr); }) ==
+          "The numbers of add are a null pointer; there must be one for each feature.");
+    CHECK(of([](rope::Path& p, Tensors&) { p.hadamard(24); }) ==
+          "block of hadamard is 24; it must be a power of two that divides head_dim (32).");
+    CHECK(of([](rope::Path& p, Tensors&) { p.hadamard(64); }) ==
+          "block of hadamard is 64; it must be a power of two that divides head_dim (32).");
+    CHECK(of([](rope::Path& p, Tensors&) { p.rotate().rotate_back(); }) ==
+          "Path 1 rotates 2 times; it must do so at most once.");
+    CHECK(of([](rope::Path& p, Tensors&) {
+              for (int i = 0; i < 9; ++i) p.multiply(2.0);
+          }) == "Path 1 has 9 steps; it must have at most 8.");
+    CHECK(of([](rope::Path& p, Tensors& t) { p.multiply(rope::view(t.y.data(), 1, 3, kDim)); }) ==
+          "The numbers of multiply have an extent of 3 along heads; it must be 1 or that of the heads (2).");
+    CHECK(of([](rope::Path& p, Tensors& t) { p.add(rope::view(t.y.data(), 1, kHeads, 31)); }) ==
+          "The numbers of add have an extent of 31 along head_dim; it must be 1 or that of the heads (32).");
+    CHECK(of([](rope::Path& p, Tensors& t) { p.rms_norm(t.d.data(), 1e-6); }) ==
+          "The numbers of a norm are double; beside such data they must be float, half or bfloat16.");
+}
+
+TEST_CASE("sources, destinations and positions that do not fit") {
+    const std::vector<float> constant(kSeq * kHeads * kDim);
+    CHECK(refused_at_0([&](Tensors&) { return rope::heads(rope::view(constant.data(), kSeq, kHeads, kDim)); }) ==
+          "The source of path 1 is const, and the path has no destination: add to(...).");
+    CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()).to(rope::view(t.y.data(), kSeq, kHeads, 31)); }) ==
+          "The destination of path 1 is [1, 3, 2, 31]; it must be [1, 3, 2, 32].");
+    CHECK(refused_at_0([](Tensors& t) { return rope::heads(rope::view(t.x.data(), 1, 1, 96)).rotate(); }) ==
+          "head_dim of a path that rotates is 96; its cache was made for a head_dim of 32.");
+    CHECK(refused_at_0([](Tensors& t) { return rope::heads(rope::view(t.x.data(), 0, 1, 4000)); }) ==
+          "The source of path 1 has head_dim 4000; it must be at most 2048.");
+    CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()); },
+                       [](Tensors& t) { return rope::heads(rope::view(t.y.data(), 2, 1, kDim)); }) ==
+          "The source of path 2 has seq 2; it must be that of path 1 (3).");
+    CHECK(refused_at_0([](Tensors& t) { return rope::heads(rope::view(t.d.data(), kSeq, kHeads, kDim)); }) ==
+          "The source of path 1 is double; with rows of float it must be float, half or bfloat16.");
+    CHECK(refused(rope::start_at(14), [](Tensors& t) { return rope::heads(t.in()).rotate(); }) ==
+          "positions start at 14 and seq is 3; this cache holds positions 0 to 15.");
+}
+
+TEST_CASE("slots that do not fit") {
+    const auto with = [](std::vector<int> slots) {
+        return refused_at_0([&](Tensors& t) {
+            t.slots = slots;
+            return rope::heads(t.in()).to(t.pages());
+        });
+    };
+    CHECK(
+        with({0, 1, 6}) ==
+        "The destination of path 1 has slot 6 for token 2; its 2 pages of 3 have slots 0 to 5, and -1 skips a token.");
+    CHECK(
+        with({0, -2, 1}) ==
+        "The destination of path 1 has slot -2 for token 1; its 2 pages of 3 have slots 0 to 5, and -1 skips a token.");
+    CHECK(with({0, 1}) == "The destination of path 1 has 2 slots; there must be one for each token (3).");
+    CHECK(refused_at_0([](Tensors& t) {
+              return rope::heads(t.in()).to(rope::paged(t.y.data(), 2, 3, 1, kDim, t.slots));
+          }) == "The destination of path 1 has pages of 1 heads of 32; they must have 2 heads of 32.");
+}
+
+TEST_CASE("memory that is shared") {
+    CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()).to(rope::view(t.x.data() + 1, 1, 1, 5)); }) ==
+          "The destination of path 1 is [1, 1, 1, 5]; it must be [1, 3, 2, 32].");
+    CHECK(refused_at_0([](Tensors& t) {
+              return rope::heads(rope::view(t.y.data(), kSeq, kHeads, kDim))
+                  .to(rope::view(t.y.data() + 1, kSeq, kHeads, kDim));
+          }) ==
+          "The destination of path 1 and The source of path 1 may share elements; they must be shown to share none by "
+          "their strides.");
+    CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()).to(t.out()); },
+                       [](Tensors& t) { return rope::heads(t.in()).to(t.out()); }) ==
+          "The destination of path 1 and The destination of path 2 may share elements; they must be shown to share "
+          "none by their strides.");
+    CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()); },
+                       [](Tensors& t) { return rope::heads(t.in()).to(t.out()); }) ==
+          "The destination of path 1 and The source of path 2 may share elements; they must be shown to share none by "
+          "their strides.");
+    // K = V: one source, two destinations.
+    CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()).to(t.out()); },
+                       [](Tensors& t) {
+                           return rope::heads(t.in()).to(rope::int8(rope::view(t.i8.data(), kSeq, kHeads, kDim),
+                                                                    rope::view(t.scales.data(), kSeq, 1, 1)));
+                       }) == "The destination of path 2 is [1, 3, 1, 1] in its scales; it must be [1, 3, 2, 1].");
+}
+
+TEST_CASE("formats that do not fit") {
+    const auto codes = [](Tensors& t, Index width) { return rope::view(t.u8.data(), kSeq, kHeads, width); };
+    CHECK(refused_at_0([&](Tensors& t) { return rope::heads(t.in()).to(rope::q8_0(codes(t, 33))); }) ==
+          "The destination of path 1 is [1, 3, 2, 33]; it must be [1, 3, 2, 34].");
+    CHECK(refused_at_0([&](Tensors& t) {
+              return rope::heads(rope::view(t.x.data(), kSeq, kHeads, 16)).to(rope::q4_0(codes(t, 18)));
+          }) ==
+          "The destination of path 1 has format q4_0, whose blocks have 32 features; head_dim is 16, which they must "
+          "divide.");
+    CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()).to(rope::q8_0(t.out())); }) ==
+          "The destination of path 1 has elements of more than a byte; the codes of q8_0 are bytes.");
+    CHECK(refused_at_0([&](Tensors& t) { return rope::heads(t.in()).to(codes(t, kDim)); }) ==
+          "The destination of path 1 has elements of a byte; a format such as rope::int8 says what they mean.");
+    CHECK(refused_at_0([&](Tensors& t) {
+              return rope::heads(t.in()).to(rope::int8(codes(t, kDim), rope::view(t.scales.data(), kSeq, kHeads, 1)));
+          }) == "The destination of path 1 has codes of unsigned char; those of int8 are signed char.");
+    CHECK(refused_at_0([&](Tensors& t) { return rope::heads(t.in()).to(rope::fp8_e4m3(codes(t, kDim), 0.0f)); }) ==
+          "The destination of path 1 has scale 0; it must be finite and above 0.");
+    rope::Config config;
+    config.head_dim = kDim;
+    const rope::CosSinCache<double> doubles(config, 16);
+    Tensors t;
+    CHECK(support::invalid([&] {
+              rope::pass<kLayout>(doubles, rope::start_at(0),
+                                  rope::heads(rope::view(t.d.data(), kSeq, kHeads, kDim)).to(t.out()));
+          }) == "The destination of path 1 is not double; with rows of double it must be double.");
+}
+
+TEST_CASE("parts that do not exist") {
+    CHECK(support::invalid([] { (void)rope::part(3, 3); }) ==
+          "number of part is 3; of 3 parts it must be from 0 to 2.");
+    CHECK(support::invalid([] { (void)rope::part(0, 0); }) == "count of part is 0; it must be from 1 to 2^20.");
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// Codes of cache formats against formulas of their own: ggml's reference code, the nearest of all 8-bit floats, and the
+// definitions in destinations.hpp.
+#include <rope/heads.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/data.hpp"
+#include "support/isas.hpp"
+
+using rope::Index;
+using support::size;
+
+namespace {
+
+constexpr auto kLayout = rope::Layout::half_split;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+const rope::CosSinCache<float>& table() {
+    static const rope::CosSinCache<float> cache = [] {
+        rope::Config config;
+        config.head_dim = 64;
+        return rope::CosSinCache<float>(config, 8192);
+    }();
+    return cache;
+}
+
+/// Writes heads of 64 numbers in a format.
+void write(const std::vector<float>& x, const rope::Destination& to) {
+    const Index heads = static_cast<Index>(x.size()) / 64;
+    rope::pass<kLayout>(table(), rope::start_at(0), rope::heads(rope::view(x.data(), 1, heads, 64)).to(to));
+}
+
+/// Numbers of every magnitude, and in some blocks ties, zeros and numbers that are equal but for their sign.
+std::vector<float> drawn_blocks(Index blocks, unsigned seed) {
+    std::mt19937 engine(seed);
+    std::normal_distribution<float> normal;
+    std::vector<float> x(size(blocks * 32));
+    for (Index b = 0; b < blocks; ++b) {
+        const unsigned kind = engine() % 8;
+        const float unit = std::ldexp(1.0f, static_cast<int>(engine() % 60) - 40);
+        for (Index i = 0; i < 32; ++i) {
+            float& value = x[size(b * 32 + i)];
+            if (kind < 4) value = normal(engine) * unit;
+            if (kind == 4) value = static_cast<float>(static_cast<int>(engine() % 509) - 254) * 0.5f * unit;  // ties
+            if (kind == 5) value = (engine() % 2 == 0 ? unit : -unit) * static_cast<float>(engine() % 3);
+            if (kind == 6) value = engine() % 4 == 0 ? -127.0f * unit : 0.5f * unit;
+            if (kind == 7) value = i == static_cast<Index>(engine() % 32) ? unit * 127.0f : 0.0f;
+        }
+    }
+    return x;
+}
+
+/// ggml's quantize_row_q8_0_ref, as its formula says.
+void ggml_q8_0(const float* x, unsigned char* to) {
+    float amax = 0.0f;
+    for (int i = 0; i < 32; ++i) amax = std::max(amax, std::fabs(x[i]));
+    const volatile float d = amax / 127.0f;
+    const volatile float id = d != 0.0f ? 1.0f / d : 0.0f;
+    const rope::half stored = support::from_double<rope::half>(static_cast<double>(d));
+    std::memcpy(to, &stored, 2);
+    for (int i = 0; i < 32; ++i) {
+        const volatile float product = x[i] * id;
+        to[2 + i] = static_cast<unsigned char>(static_cast<signed char>(std::round(static_cast<double>(product))));
+    }
+}
+/// ggml's quantize_row_q4_0_ref.
+void ggml_q4_0(const float* x, unsigned char* to) {
+    float amax = 0.0f, most = 0.0f;
+    for (int i = 0; i < 32; ++i)
+        if (amax < std::fabs(x[i])) {
+            amax = std::fabs(x[i]);
+            most = x[i];
+        }
+    const volatile float d = most / -8.0f;
+    const volatile float id = d != 0.0f ? 1.0f / d : 0.0f;
+    const rope::half stored = support::from_double<rope::half>(static_cast<double>(d));
+    std::memcpy(to, &stored, 2);
+    for (int i = 0; i < 16; ++i) {
+        const volatile float low = x[i] * id, high = x[16 + i] * id;
+        const volatile float low_sum = low + 8.5f, high_sum = high + 8.5f;
+        const int a = std::min(15, static_cast<int>(static_cast<signed char>(low_sum)));
+        const int b = std::min(15, static_cast<int>(static_cast<signed char>(high_sum)));
+        to[2 + i] = static_cast<unsigned char>(a | b << 4);
+    }
+}
+
+/// The nearest number that a code stands for, ties to the even code; beyond the largest, that.
+template <class Float8>
+unsigned char nearest_code(float x, int codes) {
+    if (std::isnan(x)) return static_cast<unsigned char>(0x7f | (std::signbit(x) ? 0x80 : 0));
+    int best = 0;
+    double distance = std::numeric_limits<double>::infinity();
+    for (int code = 0; code < codes; ++code) {
+        const double value = static_cast<double>(Float8::to_float(static_cast<unsigned char>(code)));
+        const double here = std::fabs(std::min(std::fabs(static_cast<double>(x)), 1e6) - value);
+        if (here < distance || (here == distance && code % 2 == 0)) {
+            best = code;
+            distance = here;
+        }
+    }
+    return static_cast<unsigned char>(best | (std::signbit(x) ? 0x80 : 0));
+}
+
+}  // namespace
+
+TEST_CASE("q8_0 and q4_0 have the bits of ggml's reference code: a million blocks each") {
+    support::for_each_isa([](const char* name) {
+        INFO(name);
+        const bool is_quick = std::strcmp(name, "emulated") == 0 || std::strcmp(name, "portable") == 0;
+        for (unsigned part = 0; part < (is_quick ? 1u : 25u); ++part) {
+            const Index blocks = 40000;
+            const std::vector<float> x = drawn_blocks(blocks, part);
+            std::vector<unsigned char> q8(size(blocks * 34)), q4(size(blocks * 18)), ours8 = q8, ours4 = q4;
+            for (Index b = 0; b < blocks; ++b) {
+                ggml_q8_0(x.data() + b * 32, q8.data() + b * 34);
+                ggml_q4_0(x.data() + b * 32, q4.data() + b * 18);
+            }
+            write(x, rope::q8_0(rope::view(ours8.data(), 1, blocks / 2, 68)));
+            write(x, rope::q4_0(rope::view(ours4.data(), 1, blocks / 2, 36)));
+            CHECK(ours8 == q8);
+            CHECK(ours4 == q4);
+        }
+    });
+}
+
+TEST_CASE("blocks too small for a reciprocal are zeros, and an infinity or a NaN stays in its block") {
+    std::vector<float> x(128, 1e-42f);
+    x[64] = kInfinity;
+    x[100] = std::numeric_limits<float>::quiet_NaN();
+    x[101] = 5.0f;
+    std::vector<unsigned char> q8(4 * 34), q4(4 * 18);
+    std::vector<float> from8(128), from4(128);
+    const auto blocks8 = rope::q8_0(rope::view(q8.data(), 1, 2, 68)),
+               blocks4 = rope::q4_0(rope::view(q4.data(), 1, 2, 36));
+    write(x, blocks8);
+    write(x, blocks4);
+    rope::dequantise(blocks8, rope::view(from8.data(), 1, 2, 64));
+    rope::dequantise(blocks4, rope::view(from4.data(), 1, 2, 64));
+    for (std::size_t i = 0; i < 64; ++i) {
+        CHECK(from8[i] == 0.0f);
+        CHECK(from4[i] == 0.0f);
+        CHECK(std::isnan(from8[64 + i]));
+        CHECK(std::isnan(from4[64 + i]));
+    }
+}
+
+TEST_CASE("8-bit floats are the nearest there are, ties to even; the largest holds, and NaN stays") {
+    std::vector<float> x = {0.0f,      -0.0f,      448.0f,   449.0f,   464.0f, -1e30f,
+                            kInfinity, -kInfinity, 57344.0f, 61440.0f, 1e-9f,  std::numeric_limits<float>::quiet_NaN()};
+    for (int code = 0; code < 127; ++code)
+        for (const float v : {rope::detail::E4m3::to_float(static_cast<unsigned char>(code)),
+                              rope::detail::E5m2::to_float(static_cast<unsigned char>(std::min(code, 0x7b)))}) {
+            const float next = rope::detail::E4m3::to_float(static_cast<unsigned char>(std::min(code + 1, 126)));
+            for (const float y :
+                 {v, (v + next) / 2, std::nextafter((v + next) / 2, 0.0f), std::nextafter(v, kInfinity)}) {
+                x.push_back(y);
+                x.push_back(-y);
+            }
+        }
+    std::mt19937 engine(1);
+    while (x.size() % 64 != 0 || x.size() < 20000)
+        x.push_back(std::ldexp(std::normal_distribution<float>()(engine), static_cast<int>(engine() % 40) - 22));
+    const Index heads = static_cast<Index>(x.size()) / 64;
+    support::for_each_isa([&](const char* name) {
+        INFO(name);
+        std::vector<unsigned char> e4(x.size()), e5(x.size());
+        write(x, rope::fp8_e4m3(rope::view(e4.data(), 1, heads, 64)));
+        write(x, rope::fp8_e5m2(rope::view(e5.data(), 1, heads, 64)));
+        std::size_t different = 0;
+        for (std::size_t i = 0; i < x.size(); ++i)
+            different += static_cast<std::size_t>(e4[i] != nearest_code<rope::detail::E4m3>(x[i], 127)) +
+                         static_cast<std::size_t>(e5[i] != nearest_code<rope::detail::E5m2>(x[i], 0x7c));
+        CHECK(different == 0);
+    });
+}
+
+TEST_CASE("a scale is multiplied by or divided by, as it is said") {
+    const std::vector<float> x = support::normal<float>(64, 2);
+    std::vector<unsigned char> codes(64);
+    std::vector<float> back(64);
+    for (const auto use : {rope::ScaleUse::multiplies, rope::ScaleUse::divides}) {
+        const auto to = rope::fp8_e4m3(rope::view(codes.data(), 1, 1, 64), 3.0f, use);
+        write(x, to);
+        rope::dequantise(to, rope::view(back.data(), 1, 1, 64));
+        for (std::size_t i = 0; i < 64; ++i) {
+            const float scaled = use == rope::ScaleUse::multiplies ? x[i] * 3.0f : x[i] / 3.0f;
+            CHECK(codes[i] == rope::detail::E4m3::from(scaled));
+            CHECK(std::fabs(back[i] - x[i]) <= std::fabs(x[i]) / 16 + 0.01f);
+        }
+    }
+}
+
+TEST_CASE("int8, uint8 and uint4 are the nearest codes of their definition, and are read back") {
+    const Index heads = 3000;
+    std::vector<float> x = drawn_blocks(heads * 2, 77);
+    std::fill(x.begin(), x.begin() + 64, 0.0f);         // a head of zeros
+    std::fill(x.begin() + 64, x.begin() + 128, -2.5f);  // of one number
+    const auto v = [&](auto* p, Index width) { return rope::view(p, 1, heads, width); };
+    support::for_each_isa([&](const char* name) {
+        INFO(name);
+        std::vector<signed char> i8(x.size());
+        std::vector<unsigned char> u8(x.size()), u4(x.size() / 2);
+        std::vector<float> s1(size(heads)), s2 = s1, s3 = s1, z2 = s1, z3 = s1, back(x.size());
+        write(x, rope::int8(v(i8.data(), 64), v(s1.data(), 1)));
+        write(x, rope::uint8(v(u8.data(), 64), v(s2.data(), 1), v(z2.data(), 1)));
+        write(x, rope::uint4(v(u4.data(), 32), v(s3.data(), 1), v(z3.data(), 1)));
+        std::size_t wrong = 0;
+        for (Index h = 0; h < heads; ++h) {
+            const float* const head = x.data() + h * 64;
+            double most = 0.0, low = static_cast<double>(head[0]), high = low;
+            for (int i = 0; i < 64; ++i) {
+                most = std::max(most, std::fabs(static_cast<double>(head[i])));
+                low = std::min(low, static_cast<double>(head[i]));
+                high = std::max(high, static_cast<double>(head[i]));
+            }
+            wrong += s1[size(h)] != static_cast<float>(most / 127.0);
+            wrong += z2[size(h)] != static_cast<float>(low) || z3[size(h)] != static_cast<float>(low);
+            wrong += s2[size(h)] != static_cast<float>(static_cast<double>(static_cast<float>(high - low)) / 255.0);
+            const double steps[3] = {static_cast<double>(s1[size(h)]), static_cast<double>(s2[size(h)]),
+                                     static_cast<double>(s3[size(h)])};
+            for (int i = 0; i < 64; ++i) {
+                const double value = static_cast<double>(head[i]);
+                const std::size_t at = size(h * 64 + i);
+                const int nibble = u4[at / 2] >> (i % 2 * 4) & 15;
+                const double read[3] = {i8[at] * steps[0], low + u8[at] * steps[1], low + nibble * steps[2]};
+                // Half a step, and what float's rounding of x - zero and of the quotient can shift beyond it.
+                for (int k = 0; k < 3; ++k)
+                    wrong += std::fabs(read[k] - value) > steps[k] * 0.5001 + std::fabs(value) * 0x1p-22;
+                wrong += steps[0] == 0.0 && i8[at] != 0;
+                wrong += steps[1] == 0.0 && (u8[at] != 0 || nibble != 0);
+            }
+        }
+        CHECK(wrong == 0);
+        rope::dequantise(rope::uint4(v(u4.data(), 32), v(s3.data(), 1), v(z3.data(), 1)), v(back.data(), 64));
+        for (std::size_t i = 0; i < x.size(); i += 997)
+            CHECK(back[i] == std::fma(static_cast<float>(u4[i / 2] >> (i % 2 * 4) & 15), s3[i / 64], z3[i / 64]));
+    });
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// part(i, n) for all i of n is one call, at every size, and no two parts write the same head.
+#include <rope/apply.hpp>
+#include <rope/heads.hpp>
+#include <rope/moves.hpp>
+#include <rope/part.hpp>
+#include <rope/reposition.hpp>
+
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/data.hpp"
+
+using rope::Index;
+using support::same_bits;
+
+namespace {
+
+constexpr auto kLayout = rope::Layout::half_split;
+constexpr Index kHeads = 5, kDim = 32;
+
+rope::Config config() {
+    rope::Config config;
+    config.head_dim = kDim;
+    return config;
+}
+const rope::CosSinCache<float>& table() {
+    static const rope::CosSinCache<float> cache(config(), 4096);
+    return cache;
+}
+
+/// Calls f with each of `count` parts, in an order that is not theirs.
+template <class F>
+void in_parts(Index count, const F& f) {
+    for (Index i = 0; i < count; ++i) f(rope::part((i * 7 + 3) % count, count));
+}
+
+}  // namespace
+
+TEST_CASE("apply, apply_copy, apply_inverse, two tensors, reposition and pass in parts") {
+    for (const Index seq : {Index(1), Index(3), Index(16), Index(700), Index(3000)}) {
+        const std::vector<float> x = support::normal<float>(seq * kHeads * kDim, 1);
+        const std::vector<float> k = support::normal<float>(seq * 2 * kDim, 2);
+        const auto view = [&](std::vector<float>& v) {
+            return rope::view(v.data(), seq, static_cast<Index>(v.size()) / (seq * kDim), kDim);
+        };
+        std::vector<Index> old_ids(support::size(seq)), new_ids = old_ids;
+        for (Index s = 0; s < seq; ++s) {
+            old_ids[support::size(s)] = s;
+            new_ids[support::size(s)] = 3 * s + 1;
+        }
+        const auto const_view = rope::view(x.data(), seq, kHeads, kDim);
+        std::vector<float> q1 = x, k1 = k, out1(x.size()), back1 = x, moved1 = x, at1 = x, passed1(x.size());
+        rope::apply<kLayout>(view(q1), view(k1), table(), rope::start_at(9));
+        rope::apply_copy<kLayout>(const_view, view(out1), table(), rope::start_at(9));
+        rope::apply_inverse<kLayout>(view(back1), table(), rope::start_at(9));
+        rope::reposition<kLayout>(view(moved1), config(), 5);
+        rope::reposition<kLayout>(view(at1), config(), old_ids, new_ids);
+        rope::pass<kLayout>(table(), rope::start_at(9),
+                            rope::heads(const_view).rms_norm(1e-6, {rope::NormSpan::token}).rotate().to(view(passed1)));
+        for (const Index parts : {Index(1), Index(2), Index(3), Index(5), Index(16)}) {
+            INFO(seq << " tokens, " << parts << " parts");
+            std::vector<float> q = x, kk = k, out(x.size()), back = x, moved = x, at = x, passed(x.size());
+            in_parts(parts, [&](const rope::Part& part) {
+                rope::apply<kLayout>(view(q), view(kk), table(), rope::start_at(9), part);
+                rope::apply_copy<kLayout>(const_view, view(out), table(), rope::start_at(9), part);
+                rope::apply_inverse<kLayout>(view(back), table(), rope::start_at(9), part);
+                rope::reposition<kLayout>(view(moved), config(), 5, part);
+                rope::reposition<kLayout>(view(at), config(), old_ids, new_ids, part);
+                rope::pass<kLayout>(
+                    part, table(), rope::start_at(9),
+                    rope::heads(const_view).rms_norm(1e-6, {rope::NormSpan::token}).rotate().to(view(passed)));
+            });
+            CHECK(same_bits(q, q1));
+            CHECK(same_bits(kk, k1));
+            CHECK(same_bits(out, out1));
+            CHECK(same_bits(back, back1));
+            CHECK(same_bits(moved, moved1));
+            CHECK(same_bits(at, at1));
+            CHECK(same_bits(passed, passed1));
+        }
+    }
+}
+
+TEST_CASE("one part alone does its share and nothing else") {
+    const Index seq = 10;
+    const std::vector<float> x = support::normal<float>(seq * kHeads * kDim, 3);
+    std::vector<float> all = x, one = x;
+    rope::apply<kLayout>(rope::view(all.data(), seq, kHeads, kDim), table(), rope::start_at(1));
+    rope::apply<kLayout>(rope::view(one.data(), seq, kHeads, kDim), table(), rope::start_at(1), rope::part(1, 2));
+    const std::size_t half = x.size() / 2;
+    for (std::size_t i = 0; i < x.size(); ++i) CHECK(one[i] == (i < half ? x : all)[i]);
+}
+
+TEST_CASE("an executor is asked at every size, if it says so") {
+    std::vector<float> x = support::normal<float>(kHeads * kDim, 4), expected = x;
+    rope::apply<kLayout>(rope::view(expected.data(), 1, kHeads, kDim), table(), rope::start_at(3));
+    Index asked = 0;
+    const auto executor = [&](Index count, const auto& f) {
+        ++asked;
+        for (Index i = count; i > 0; --i) f(i - 1, i);
+    };
+    rope::apply<kLayout>(rope::view(x.data(), 1, kHeads, kDim), table(), rope::start_at(3), executor);
+    CHECK(asked == 0);
+    CHECK(same_bits(x, expected));
+    x = support::normal<float>(kHeads * kDim, 4);
+    rope::apply<kLayout>(rope::view(x.data(), 1, kHeads, kDim), table(), rope::start_at(3),
+                         rope::at_every_size(executor));
+    CHECK(asked == 1);
+    CHECK(same_bits(x, expected));
+}

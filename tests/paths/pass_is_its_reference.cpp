@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// pass has the bits of plain loops, whatever the steps, types, strides, places, formats, sets and cuts.
+#include <rope/heads.hpp>
+#include <rope/reference.hpp>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "paths/drawn_paths.hpp"
+#include "support/catch.hpp"
+#include "support/data.hpp"
+#include "support/isas.hpp"
+
+using rope::Index;
+using rope::Layout;
+
+namespace {
+
+/// Pieces of drawn sizes, in a drawn order; asked for calls of any size.
+struct Shuffled {
+    unsigned seed;
+    template <class F>
+    void operator()(Index count, const F& f) const {
+        std::mt19937 engine(seed);
+        std::vector<Index> cuts = {0, count};
+        for (int i = 0; i < 5; ++i) cuts.push_back(std::uniform_int_distribution<Index>(0, count)(engine));
+        std::sort(cuts.begin(), cuts.end());
+        std::vector<std::size_t> order(cuts.size() - 1);
+        for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+        std::shuffle(order.begin(), order.end(), engine);
+        for (const std::size_t i : order) f(cuts[i], cuts[i + 1]);
+    }
+};
+
+template <class Element, Layout layout>
+void compare(unsigned seed) {
+    using T = support::TableOf<Element>;
+    std::mt19937 engine(seed);
+    const auto draw = [&](Index low, Index high) { return std::uniform_int_distribution<Index>(low, high)(engine); };
+    const Index dims[] = {2, 6, 16, 24, 32, 64, 80, 96, 128, 256};
+    rope::Config config;
+    config.head_dim = dims[draw(0, 9)];
+    if (draw(0, 2) == 0 && config.head_dim > 2) {
+        config.rotary_dim = 2 * draw(1, config.head_dim / 2);
+        config.rotary_offset = draw(0, config.head_dim - config.rotary_dim);
+    }
+    if (draw(0, 3) == 0) config.attention_factor = 1.25;
+    const rope::CosSinCache<T> table(config, 64);
+    const Index batch = draw(1, 3), seq = draw(1, 5), start = draw(0, 50);
+    support::DrawnPath<Element> ours(seed, batch, seq, config.head_dim), theirs(seed, batch, seq, config.head_dim);
+    const rope::Path path = ours.path(true), same_path = theirs.path(true);
+    INFO("seed " << seed << ", head_dim " << config.head_dim << ", batch " << batch << ", seq " << seq);
+    const rope::Status status = rope::check_pass<layout>(table, rope::start_at(start), path);
+    INFO(status.message());
+    REQUIRE(status.ok());
+    if (draw(0, 1) == 0)
+        rope::pass<layout>(table, rope::start_at(start), path);
+    else
+        rope::pass<layout>(rope::at_every_size(Shuffled{seed}), table, rope::start_at(start), path);
+    rope::reference::pass(layout, table, rope::start_at(start), same_path);
+    CHECK(ours.has_same_bytes(theirs));
+}
+
+}  // namespace
+
+TEST_CASE("pass has the bits of its reference: 1600 drawn paths for each instruction set") {
+    support::for_each_isa([](const char* name) {
+        INFO(name);
+        for (unsigned seed = 0; seed < 400; ++seed) {
+            compare<float, Layout::half_split>(seed);
+            compare<rope::bfloat16, Layout::interleaved>(seed + 10000);
+            compare<rope::half, Layout::half_split>(seed + 20000);
+            compare<double, Layout::interleaved>(seed + 30000);
+        }
+    });
+}
