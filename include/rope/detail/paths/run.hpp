@@ -87,7 +87,7 @@ inline PathJob<T> path_job(const Path& path, const CosSinRows<T>& rows, const Po
     return {{path, positions, step_kernels<T>(isa), write_format(isa, format),
              rotation_of(rows, direction, rotate_kernels<layout, T, T, T>(isa, rows.pairs(), stays)), from, to,
              is_plain<T>(source), format == CacheFormat::elements && is_plain<T>(out), is_over_token,
-             is_over_token ? source.extents[2] : Index(1)},
+             is_over_token && heads > 0 ? source.extents[2] : Index(1)},
             &run_path<T>,
             heads,
             heads * source.extents[3] * size_of(source.type)};
