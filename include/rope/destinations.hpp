@@ -69,6 +69,21 @@ ROPE_ABI inline Paged<T> paged_heads_first(T* data, Index pages, Index heads, In
             static_cast<Index>(slots.size())};
 }
 
+/// The same with a contiguous container in place of the pointer, which must have the cache's size, or they throw
+/// std::invalid_argument.
+template <class C, class Slots, detail::IfOwner<C> = 0>
+ROPE_ABI inline auto paged(C& container ROPE_LIFETIMEBOUND, Index pages, Index page_size, Index heads, Index head_dim,
+                           const Slots& slots ROPE_LIFETIMEBOUND) {
+    return rope::paged(detail::elements_of(container, pages, page_size, heads, head_dim), pages, page_size, heads,
+                       head_dim, slots);
+}
+template <class C, class Slots, detail::IfOwner<C> = 0>
+ROPE_ABI inline auto paged_heads_first(C& container ROPE_LIFETIMEBOUND, Index pages, Index heads, Index page_size,
+                                       Index head_dim, const Slots& slots ROPE_LIFETIMEBOUND) {
+    return rope::paged_heads_first(detail::elements_of(container, pages, heads, page_size, head_dim), pages, heads,
+                                   page_size, head_dim, slots);
+}
+
 /// Where heads go, and in which format: what Path::to takes. A view or pages of float, half, bfloat16 or double convert
 /// to one; the functions below make those of other formats. Its features are contiguous where a format has codes.
 class Destination {
@@ -87,6 +102,10 @@ class Destination {
         codes_.slots = p.slots;
         codes_.slot_count = p.slot_count;
     }
+    /// A tensor of another library, for which ViewTraits makes a view.
+    template <class Tensor, std::enable_if_t<detail::has_view_traits<ViewTraits<Tensor>>, int> = 0>
+    ROPE_ABI Destination(Tensor& x)  // NOLINT(google-explicit-constructor)
+        : Destination(std::decay_t<decltype(ViewTraits<Tensor>::view(x))>(ViewTraits<Tensor>::view(x))) {}
     ROPE_CROSSES(Destination)
 
  private:
@@ -107,6 +126,7 @@ class Destination {
     detail::CacheFormat format_ = detail::CacheFormat::elements;
     float factor_ = 1.0f;
     bool divides_ = false;
+    bool has_two_formats_ = false;  // which a check refuses
 };
 
 /// What a scale does to a number before it becomes an 8-bit float: FlashInfer multiplies, vLLM divides.

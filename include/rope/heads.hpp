@@ -28,7 +28,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// has one number for each feature, the same for all heads. A view has 1 or the whole extent along each axis of the
 /// path's heads, and what has 1 serves all:
 ///
-///     w.data()                              [head_dim]
+///     w.data(), or w, a std::vector         [head_dim]
 ///     rope::view(w, 1, 1, heads, head_dim)  [heads, head_dim]: of a norm over all heads, too, whose weight has as many
 ///     rope::view(t, batch, seq, 1, 1)       one for each token: a temperature
 ///     rope::view(t, batch, seq, heads, 1)   one for each head of each token
@@ -36,20 +36,24 @@ class StepNumbers {
  public:
     template <class T, std::enable_if_t<!std::is_void_v<typename ElementTraits<T>::storage>, int> = 0>
     ROPE_ABI StepNumbers(const T* per_feature) noexcept  // NOLINT(google-explicit-constructor)
-        : numbers_(detail::in_memory(TensorView<const T>{per_feature, 1, 1, 1, -1, 0, 0, 0, 1})) {}
+        : numbers_(detail::in_memory(TensorView<const T>{per_feature, 1, 1, 1, 0, 0, 0, 0, 1})),
+          kind_(detail::NumbersKind::per_feature) {}
+    /// A contiguous container of head_dim numbers.
+    template <class C, detail::IfNumberContainer<C> = 0>
+    ROPE_ABI StepNumbers(const C& per_feature ROPE_LIFETIMEBOUND) noexcept  // NOLINT(google-explicit-constructor)
+        : StepNumbers(rope::view(per_feature.data(), 1, 1, static_cast<Index>(per_feature.size()))) {}
     template <class T,
               std::enable_if_t<!std::is_void_v<typename ElementTraits<std::remove_const_t<T>>::storage>, int> = 0>
     ROPE_ABI StepNumbers(const TensorView<T>& v) noexcept  // NOLINT(google-explicit-constructor)
-        : numbers_(detail::in_memory(TensorView<const T>(v))) {}
-    /// None.
-    ROPE_ABI StepNumbers(std::nullptr_t = nullptr) noexcept {
-        numbers_.extents[3] = -1;
-    }  // NOLINT(google-explicit-constructor)
+        : numbers_(detail::in_memory(TensorView<const T>(v))), kind_(detail::NumbersKind::view) {}
+    /// None: a norm without weight or without bias.
+    ROPE_ABI StepNumbers(std::nullptr_t = nullptr) noexcept {}  // NOLINT(google-explicit-constructor)
     ROPE_CROSSES(StepNumbers)
 
  private:
     friend struct detail::PathAccess;
-    detail::HeadsInMemory numbers_;
+    detail::HeadsInMemory numbers_ = {};
+    detail::NumbersKind kind_ = detail::NumbersKind::none;
 };
 
 /// What is normed together: each head for itself, or all heads of a token.
@@ -60,7 +64,7 @@ enum class NormSpan : unsigned char { head, token };
 enum class NormRounding : unsigned char {
     none,        ///< nowhere: x * r * w in float
     normalised,  ///< n, then n * w: Llama's RMSNorm
-    root         ///< r, then x * r: the norm without weight of DeepSeek-V4's queries
+    root         ///< r, and without a weight x * r, too: the norm of DeepSeek-V4's queries
 };
 
 struct NormOptions {
@@ -82,50 +86,56 @@ enum class RotateRounding : unsigned char {
 ///
 /// Everything is computed in float (double for data in double) and rounded once, at the destination, unless a step says
 /// otherwise. Without `to` the result replaces the source.
+///
+/// Each step returns the path itself: to keep one, write `rope::Path p = ...` or `auto p = ...`, not `auto& p`, which would
+/// refer to a temporary that is gone.
 class Path {
  public:
     /// x + b
-    ROPE_ABI Path& add(const StepNumbers& bias) noexcept;
+    ROPE_ABI Path& add(const StepNumbers& bias) noexcept ROPE_LIFETIMEBOUND;
     /// x, held within -limit .. limit
-    ROPE_ABI Path& clamp(double limit) noexcept;
+    ROPE_ABI Path& clamp(double limit) noexcept ROPE_LIFETIMEBOUND;
     /// x * factor
-    ROPE_ABI Path& multiply(double factor) noexcept;
-    ROPE_ABI Path& multiply(const StepNumbers& factors) noexcept;
+    ROPE_ABI Path& multiply(double factor) noexcept ROPE_LIFETIMEBOUND;
+    ROPE_ABI Path& multiply(const StepNumbers& factors) noexcept ROPE_LIFETIMEBOUND;
 
     /// x / sqrt(mean(x^2) + eps) * w. Sums are made in double, in an order that depends on nothing but the number of
     /// features; the root and its reciprocal are computed in double and rounded to float. eps is at least 0.
-    ROPE_ABI Path& rms_norm(const StepNumbers& weight, double eps, const NormOptions& options = {}) noexcept;
+    ROPE_ABI Path& rms_norm(const StepNumbers& weight, double eps,
+                            const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
     /// Without weight.
-    ROPE_ABI Path& rms_norm(double eps, const NormOptions& options = {}) noexcept;
+    ROPE_ABI Path& rms_norm(double eps, const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
     /// x / sqrt(sum(x^2) + eps) * w
-    ROPE_ABI Path& l2_norm(const StepNumbers& weight, double eps, const NormOptions& options = {}) noexcept;
+    ROPE_ABI Path& l2_norm(const StepNumbers& weight, double eps,
+                           const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
     /// (x - mean(x)) / sqrt(variance(x) + eps) * w + b. Either may be nullptr.
     ROPE_ABI Path& layer_norm(const StepNumbers& weight, const StepNumbers& bias, double eps,
-                              const NormOptions& options = {}) noexcept;
+                              const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
 
     /// The rotation, as apply has it: of the slice that the rows of the call are made for.
-    ROPE_ABI Path& rotate(RotateRounding rounding = RotateRounding::none) noexcept;
+    ROPE_ABI Path& rotate(RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
     /// The inverse, as apply_inverse has it: DeepSeek-V4 rotates its output back.
-    ROPE_ABI Path& rotate_back(RotateRounding rounding = RotateRounding::none) noexcept;
+    ROPE_ABI Path& rotate_back(RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
     /// The rotation of pairs in the layout of the call, left in another one: DeepSeek-V3 reads interleaved pairs and
     /// leaves them half-split. (Scores are the same if q and k do so.)
-    ROPE_ABI Path& rotate_into(Layout layout) noexcept;
+    ROPE_ABI Path& rotate_into(Layout layout) noexcept ROPE_LIFETIMEBOUND;
 
     /// The Walsh-Hadamard transform of the head, or of its blocks, over the root of the block: it spreads outliers
     /// before a quantiser, and q and k both need it. `block` is a power of two that divides head_dim; 0: head_dim.
-    ROPE_ABI Path& hadamard(Index block = 0) noexcept;
+    ROPE_ABI Path& hadamard(Index block = 0) noexcept ROPE_LIFETIMEBOUND;
 
     /// Rounds to the type of the source, as a model does whose steps are operations of their own.
-    ROPE_ABI Path& round() noexcept;
+    ROPE_ABI Path& round() noexcept ROPE_LIFETIMEBOUND;
 
     /// Where the heads go; the last call counts.
-    ROPE_ABI Path& to(const Destination& destination) noexcept;
+    ROPE_ABI Path& to(const Destination& destination) noexcept ROPE_LIFETIMEBOUND;
     ROPE_CROSSES(Path)
 
  private:
     friend struct detail::PathAccess;
     ROPE_ABI explicit Path(const detail::HeadsInMemory& source) noexcept;
     ROPE_ABI Path& with(detail::StepKind kind, const StepNumbers& numbers, double number) noexcept;
+    ROPE_ABI Path& with_numbers(detail::StepKind kind, const StepNumbers& numbers) noexcept;
     ROPE_ABI Path& with_norm(NormKind kind, const StepNumbers& weight, const StepNumbers& bias, double eps,
                              const NormOptions& options) noexcept;
     ROPE_ABI Path& with_rotation(RotateRounding rounding, bool is_back, std::optional<Layout> into) noexcept;
@@ -150,7 +160,8 @@ ROPE_ABI inline Path heads(X&& x) noexcept;
 ///         rope::heads(k).rms_norm(k_weight, 1e-6).rotate().to(rope::paged(keys, pages, 16, 8, 128, slots)),
 ///         rope::heads(v).to(rope::paged(values, pages, 16, 8, 128, slots)));
 ///
-///   rows, positions  as for apply. All paths have their batch and seq. Rows matter to paths that rotate.
+///   rows, positions  as for apply, but that positions must be given. All paths have their batch and seq, and positions
+///                    are checked whether a path rotates or not.
 ///   paths            one or more
 ///   executor         may stand before the rows: pass<layout>(executor, rows, positions, paths...). See apply.
 ///
@@ -158,7 +169,8 @@ ROPE_ABI inline Path heads(X&& x) noexcept;
 ///              bits. They do not depend on strides, other heads, the cut into threads or the instruction set, but for
 ///              the rotation, as apply says. NaN and infinity stay in their head, with a norm over a token in that.
 /// Aliasing     A destination is the source of its path (the same view), or shares no element with any other
-///              destination or source. Sources may coincide. Distinct elements of a destination have distinct addresses.
+///              destination or source, with the numbers of a step or with slots. Sources may coincide. Distinct elements
+///              of a destination have distinct addresses. No list of positions lies in a destination.
 /// Memory       No allocation; at most 40 KiB of the stack, 72 KiB in double. No byte outside the views is read or written.
 /// Errors       As for apply; nothing is written before everything is checked.
 template <Layout layout, class T, class... Paths>
@@ -176,7 +188,7 @@ namespace reference {
 
 /// One path of a pass as plain loops over the whole tensor, one operation after the other: what pass computes, bit for
 /// bit, with the same instruction set. For tests: slow, allocates, and checks nothing but what apply checks; the path
-/// must be one that check_pass accepts. To include it: <rope/reference.hpp>.
+/// must be one that check_pass accepts. It is in <rope/reference.hpp>, which needs Eigen.
 template <class T>
 ROPE_ABI inline void pass(Layout layout, const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path);
 

@@ -18,6 +18,20 @@ namespace {
 constexpr auto kLayout = rope::Layout::half_split;
 constexpr Index kSeq = 3, kHeads = 2, kDim = 32;
 
+}  // namespace
+namespace support {
+/// As std::span.
+template <class T>
+struct SpanOf {
+    using element_type = T;
+    T* pointer;
+    std::size_t count;
+    T* data() const { return pointer; }
+    std::size_t size() const { return count; }
+};
+}  // namespace support
+namespace {
+
 struct Tensors {
     std::vector<float> x = support::normal<float>(kSeq * kHeads * kDim, 1);
     std::vector<float> y = std::vector<float>(4 * kSeq * kHeads * kDim, 5.0f);
@@ -79,8 +93,21 @@ TEST_CASE("numbers of steps that mean nothing") {
     CHECK(of([](rope::Path& p, Tensors&) { p.clamp(-2.0); }) ==
           "limit of clamp is -2; it must be finite and at least 0.");
     CHECK(of([&](rope::Path& p, Tensors&) { p.multiply(nan); }) == "factor of multiply is nan; it must be finite.");
-    CHECK(of([](rope::Path& p, Tensors&) { p.add(nullptr); }) ==
-          "The numbers of add are a null pointer; there must be one for each feature.");
+    CHECK(of([](rope::Path& p, Tensors&) { p.add(nullptr); }) == "add has no numbers; it needs some.");
+    CHECK(of([](rope::Path& p, Tensors&) { p.multiply(nullptr); }) == "multiply has no numbers; it needs some.");
+    const float* const none = nullptr;
+    const std::vector<float> short_weight(31, 1.0f);
+    CHECK(of([&](rope::Path& p, Tensors&) { p.multiply(none); }) ==
+          "The numbers of multiply are a null pointer; a norm without weight or bias has nullptr itself.");
+    CHECK(of([&](rope::Path& p, Tensors&) { p.rms_norm(none, 1e-6); }) ==
+          "The numbers of a norm are a null pointer; a norm without weight or bias has nullptr itself.");
+    CHECK(of([](rope::Path& p, Tensors& t) { p.multiply(rope::view(t.y.data(), 1, 1, -1)); }) ==
+          "The numbers of multiply have an extent of -1 along head_dim; it must be 1 or that of the heads (32).");
+    CHECK(of([](rope::Path& p, Tensors&) { p.multiply(1e300); }) == "factor of multiply is 1e+300; it must be finite.");
+    CHECK(of([](rope::Path& p, Tensors&) { p.hadamard(std::numeric_limits<Index>::max()); }) ==
+          "block of hadamard is 9223372036854775808; it must be a power of two that divides head_dim (32).");
+    CHECK(of([&](rope::Path& p, Tensors& t) { p.rms_norm(short_weight, 1e-6).to(t.out()); }) ==
+          "The numbers of a norm have an extent of 31 along head_dim; it must be 1 or that of the heads (32).");
     CHECK(of([](rope::Path& p, Tensors&) { p.hadamard(24); }) ==
           "block of hadamard is 24; it must be a power of two that divides head_dim (32).");
     CHECK(of([](rope::Path& p, Tensors&) { p.hadamard(64); }) ==
@@ -95,7 +122,7 @@ TEST_CASE("numbers of steps that mean nothing") {
     CHECK(of([](rope::Path& p, Tensors& t) { p.add(rope::view(t.y.data(), 1, kHeads, 31)); }) ==
           "The numbers of add have an extent of 31 along head_dim; it must be 1 or that of the heads (32).");
     CHECK(of([](rope::Path& p, Tensors& t) { p.rms_norm(t.d.data(), 1e-6); }) ==
-          "The numbers of a norm are double; beside such data they must be float, half or bfloat16.");
+          "The numbers of a norm are double; with rows of float they must be float, half or bfloat16.");
 }
 
 TEST_CASE("sources, destinations and positions that do not fit") {
@@ -153,6 +180,22 @@ TEST_CASE("memory that is shared") {
                        [](Tensors& t) { return rope::heads(t.in()).to(t.out()); }) ==
           "The destination of path 1 and The source of path 2 may share elements; they must be shown to share none by "
           "their strides.");
+    CHECK(refused_at_0(
+              [](Tensors& t) { return rope::heads(t.in()).multiply(rope::view(t.x.data(), 1, kHeads, kDim)); }) ==
+          "The destination of path 1 and the numbers of multiply in path 1 may share elements; they must be shown to "
+          "share none.");
+    CHECK(refused_at_0(
+              [](Tensors& t) { return rope::heads(t.in()).rms_norm(t.y.data(), 1e-6); },
+              [](Tensors& t) { return rope::heads(rope::view(t.y.data() + 600, kSeq, kHeads, kDim)).to(t.out()); }) ==
+          "The destination of path 2 and the numbers of a norm in path 1 may share elements; they must be shown to "
+          "share none.");
+    CHECK(refused_at_0([](Tensors& t) {
+              const int* const slots = reinterpret_cast<int*>(t.y.data() + 7);
+              return rope::heads(t.in()).to(
+                  rope::paged(t.y.data(), 2, 3, kHeads, kDim, support::SpanOf<const int>{slots, 3}));
+          }) ==
+          "The destination of path 1 has slot 1084227584 for token 0; its 2 pages of 3 have slots 0 to 5, and -1 skips "
+          "a token.");
     // K = V: one source, two destinations.
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()).to(t.out()); },
                        [](Tensors& t) {
@@ -179,6 +222,10 @@ TEST_CASE("formats that do not fit") {
           }) == "The destination of path 1 has codes of unsigned char; those of int8 are signed char.");
     CHECK(refused_at_0([&](Tensors& t) { return rope::heads(t.in()).to(rope::fp8_e4m3(codes(t, kDim), 0.0f)); }) ==
           "The destination of path 1 has scale 0; it must be finite and above 0.");
+    CHECK(refused_at_0(
+              [&](Tensors& t) { return rope::heads(t.in()).to(rope::q8_0(rope::fp8_e4m3(codes(t, kDim), 2.0f))); }) ==
+          "The destination of path 1 has a format of what has a format already; codes, scales and zeros are views or "
+          "pages.");
     rope::Config config;
     config.head_dim = kDim;
     const rope::CosSinCache<double> doubles(config, 16);
@@ -187,6 +234,22 @@ TEST_CASE("formats that do not fit") {
               rope::pass<kLayout>(doubles, rope::start_at(0),
                                   rope::heads(rope::view(t.d.data(), kSeq, kHeads, kDim)).to(t.out()));
           }) == "The destination of path 1 is not double; with rows of double it must be double.");
+}
+
+TEST_CASE("slots that lie in a destination, and a cache of another size") {
+    Tensors t;
+    std::vector<int> memory(2 * 3 * kHeads * kDim);  // zeros are slots
+    const support::SpanOf<const int> slots = {memory.data() + 5, 3};
+    float* const cache = reinterpret_cast<float*>(memory.data());
+    CHECK(
+        rope::check_pass<kLayout>(table(), rope::start_at(0),
+                                  rope::heads(t.in()).to(rope::paged(cache, 2, 3, kHeads, kDim, slots)))
+            .message() ==
+        std::string(
+            "The destination of path 1 and the slots of path 1 may share elements; they must be shown to share none."));
+    CHECK(support::invalid([&] {
+              (void)rope::paged(t.y, 2, 3, kHeads, 16, t.slots);
+          }).find("The container has 768 elements") == 0);
 }
 
 TEST_CASE("parts that do not exist") {

@@ -67,16 +67,20 @@ ROPE_NOINLINE void write_range(const float* x, Index count, const FormatRow& to,
     float low = x[0], high = x[0], products[kPiece];
     find_range(x, count, low, high);
     const bool is_finite_head = largest_magnitude(x, count) < 0x7f800000u;
-    const float range = static_cast<float>(static_cast<double>(high) - static_cast<double>(low));
-    const float scale = nearest_quotient(range, static_cast<float>(levels));
+    // In double: the range may be larger than any float, and the scale is not.
+    const double range = static_cast<double>(high) - static_cast<double>(low);
+    const float scale = static_cast<float>(hide_from_optimizer(range / static_cast<double>(levels)));
     *to.scale = is_finite_head ? scale : bit_cast<float>(0x7fc00000u);
     *to.zero = low;
-    const float inverse = is_finite_head ? usable_inverse(bit_cast<std::uint32_t>(range), scale) : 0.0f;
+    const float inverse = is_finite_head ? usable_inverse(0, scale) : 0.0f;
     for (Index i = 0; i < count; i += kPiece) {
         const Index here = count - i < kPiece ? count - i : kPiece;
-        for (Index k = 0; k < here; ++k) products[k] = is_finite_head ? x[i + k] - low : 0.0f;
+        for (Index k = 0; k < here; ++k)
+            products[k] = inverse == 0.0f
+                              ? 0.0f
+                              : static_cast<float>((static_cast<double>(x[i + k]) - static_cast<double>(low)) *
+                                                   static_cast<double>(inverse));
         compiler_fence();
-        scaled(products, products, inverse, here);
         for (Index k = 0; k < here; ++k) {
             const std::int32_t nearest = nearest_even(products[k]);
             const std::int32_t code = nearest < levels ? nearest : static_cast<std::int32_t>(levels);

@@ -107,12 +107,18 @@ ROPE_NOINLINE double sum_of(const T* x, double shift, Index count) noexcept {
     return sum_by_halves(sums, kSums);
 }
 template <class T>
-double sum(const T* x, Index count) noexcept {
-    return sum_of<false, false>(x, 0.0, count);
+void sums(const T* x, Index stride, Index heads, Index count, double* sums_of_heads) noexcept {
+    for (Index h = 0; h < heads; ++h, x += stride) sums_of_heads[h] = sum_of<false, false>(x, 0.0, count);
 }
 template <class T>
-double sum_of_squares(const T* x, double shift, Index count) noexcept {
-    return shift == 0.0 ? sum_of<true, false>(x, 0.0, count) : sum_of<true, true>(x, shift, count);
+void sums_of_squares(const T* x, Index stride, Index heads, Index count, const double* shifts,
+                     double* sums_of_heads) noexcept {
+    for (Index h = 0; h < heads; ++h, x += stride) {
+        if (shifts == nullptr || shifts[h] == 0.0)
+            sums_of_heads[h] = sum_of<true, false>(x, 0.0, count);
+        else
+            sums_of_heads[h] = sum_of<true, true>(x, shifts[h], count);
+    }
 }
 
 // ---- One operation ----
@@ -123,10 +129,9 @@ void multiply(const T* x, T* y, T factor, const T* w, Index count) noexcept {
     Index i = 0;
     if constexpr (Vector<T>::kWidth > 1) {
         using V = Vector<T>;
-        if (w == nullptr)
-            for (; i + V::kWidth <= count; i += V::kWidth) (V::load(x + i) * V::all(factor)).store(y + i);
-        else
-            for (; i + V::kWidth <= count; i += V::kWidth) (V::load(x + i) * V::load(w + i)).store(y + i);
+        if (w == nullptr) ROPE_UNROLL_4
+        for (; i + V::kWidth <= count; i += V::kWidth) (V::load(x + i) * V::all(factor)).store(y + i);
+        else for (; i + V::kWidth <= count; i += V::kWidth)(V::load(x + i) * V::load(w + i)).store(y + i);
     }
     for (; i < count; ++i) y[i] = x[i] * (w == nullptr ? factor : w[i]);
 }
@@ -143,19 +148,25 @@ void add(const T* x, T* y, T summand, const T* b, Index count) noexcept {
     }
     for (; i < count; ++i) y[i] = x[i] + (b == nullptr ? summand : b[i]);
 }
-/// y = (x * factor) * w, rounded after each product.
+/// y = (x * factor) * w, rounded after each product, for heads with a factor each.
 template <class T>
-void multiply_twice(const T* x, T* y, T factor, const T* w, Index count) noexcept {
-    Index i = 0;
-    if constexpr (Vector<T>::kWidth > 1) {
-        using V = Vector<T>;
-        for (; i + V::kWidth <= count; i += V::kWidth)
-            ((V::load(x + i) * V::all(factor)).in_register() * V::load(w + i)).store(y + i);
-    }
-    for (; i < count; ++i) {
-        y[i] = x[i] * factor;
-        compiler_fence();
-        y[i] = y[i] * w[i];
+void multiply_twice(const T* x, Index x_stride, T* y, Index y_stride, Index heads, Index count, const T* factors,
+                    const T* w) noexcept {
+    for (Index h = 0; h < heads; ++h, x += x_stride, y += y_stride) {
+        const T factor = factors[h];
+        Index i = 0;
+        if constexpr (Vector<T>::kWidth > 1) {
+            using V = Vector<T>;
+            const V all = V::all(factor);
+            ROPE_UNROLL_4
+            for (; i + V::kWidth <= count; i += V::kWidth)
+                ((V::load(x + i) * all).in_register() * V::load(w + i)).store(y + i);
+        }
+        for (; i < count; ++i) {
+            y[i] = x[i] * factor;
+            compiler_fence();
+            y[i] = y[i] * w[i];
+        }
     }
 }
 /// y = x, held within -limit .. limit. A NaN stays.
@@ -200,8 +211,8 @@ void hadamard(T* x, Index block, T factor, Index count) noexcept {
 }
 
 template <class T>
-inline constexpr StepKernels<T> kStepKernels = {&load_elements<T>,  &store_elements<T>, &sum<T>, &sum_of_squares<T>,
-                                                &multiply<T>,       &multiply_twice<T>, &add<T>, &clamp<T>,
+inline constexpr StepKernels<T> kStepKernels = {&load_elements<T>,  &store_elements<T>, &sums<T>, &sums_of_squares<T>,
+                                                &multiply<T>,       &multiply_twice<T>, &add<T>,  &clamp<T>,
                                                 &round_elements<T>, &hadamard<T>};
 
 }  // namespace ROPE_ISA

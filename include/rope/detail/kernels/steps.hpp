@@ -8,6 +8,15 @@
 #include "../base/arithmetic.hpp"
 #include "../simd/tail_mask.hpp"
 
+// ROPE_UNROLL_4: four iterations of the next loop become one.
+#if defined(__clang__)
+#    define ROPE_UNROLL_4 _Pragma("clang loop unroll_count(4)")
+#elif defined(__GNUC__)
+#    define ROPE_UNROLL_4 _Pragma("GCC unroll 4")
+#else
+#    define ROPE_UNROLL_4
+#endif
+
 ROPE_LOOPS_BEGIN
 
 ROPE_DETAIL_BEGIN
@@ -19,18 +28,26 @@ inline constexpr ElementType kNoElements = static_cast<ElementType>(255);
 /// The sums of a norm are made of so many partial sums, whatever the width of vectors.
 inline constexpr Index kSums = 16;
 
-/// The kernels of an instruction set for `count` contiguous numbers of type T. x may be y.
+/// The kernels of an instruction set for `count` contiguous numbers of type T: of a head, or of `heads` heads at a stride.
+/// x may be y.
 template <class T>
 struct StepKernels {
     void (*load)(const void* x, ElementType type, Index stride, T* y, Index count) noexcept;
     void (*store)(const T* x, void* y, ElementType type, Index stride, Index count) noexcept;
-    double (*sum)(const T* x, Index count) noexcept;
-    double (*sum_of_squares)(const T* x, double shift, Index count) noexcept;              // of x - shift
-    void (*multiply)(const T* x, T* y, T factor, const T* w, Index count) noexcept;        // by w, or by factor
-    void (*multiply_twice)(const T* x, T* y, T factor, const T* w, Index count) noexcept;  // by factor, then by w
-    void (*add)(const T* x, T* y, T summand, const T* b, Index count) noexcept;            // b, or summand
+    /// Of each head; of squares of x less the shift of the head, or of x if shifts is null.
+    void (*sums)(const T* x, Index stride, Index heads, Index count, double* sums_of_heads) noexcept;
+    void (*sums_of_squares)(const T* x, Index stride, Index heads, Index count, const double* shifts,
+                            double* sums_of_heads) noexcept;
+    /// By w, or by `factor`.
+    void (*multiply)(const T* x, T* y, T factor, const T* w, Index count) noexcept;
+    /// By the factor of the head, then by w.
+    void (*multiply_twice)(const T* x, Index x_stride, T* y, Index y_stride, Index heads, Index count, const T* factors,
+                           const T* w) noexcept;
+    /// b, or `summand`.
+    void (*add)(const T* x, T* y, T summand, const T* b, Index count) noexcept;
     void (*clamp)(const T* x, T* y, T limit, Index count) noexcept;
-    void (*round)(T* x, ElementType type, Index count) noexcept;  // to a narrower type, and back
+    /// To a narrower type, and back.
+    void (*round)(T* x, ElementType type, Index count) noexcept;
     void (*hadamard)(T* x, Index block, T factor, Index count) noexcept;
 };
 

@@ -28,7 +28,6 @@ inline const char* destination_name(Index path) noexcept { return kDestinationNa
 struct PathCall {
     TableShape table;
     Capabilities forward, back;  // of the layout
-    Index rotary_dim;
     bool is_double;
 };
 
@@ -38,27 +37,22 @@ inline bool has_destination(const Path& p) noexcept {
 
 ROPE_COLD Status check_numbers(const char* step, const Numbers& n, const HeadsInMemory& x, bool is_double) noexcept {
     if ((n.type == ElementType::f64) != is_double)
-        return invalid("The numbers of {} are {}; beside {} data they must be {}.",
-                       {step, is_double ? "not double" : "double", is_double ? "double" : "such",
+        return invalid("The numbers of {} are {}; with rows of {} they must be {}.",
+                       {step, is_double ? "not double" : "double", is_double ? "double" : "float",
                         is_double ? "double" : "float, half or bfloat16"});
-    const AnyView v = {step,
-                       const_cast<void*>(n.data),
-                       size_of(n.type),
-                       nullptr,
-                       {n.extents[0], n.extents[1], n.extents[2], n.extents[3]},
-                       {n.strides[0], n.strides[1], n.strides[2], n.strides[3]}};
     for (int axis = 0; axis < 4; ++axis)
         if (n.extents[axis] != 1 && n.extents[axis] != x.extents[axis])
             return invalid("The numbers of {} have an extent of {} along {}; it must be 1 or that of the heads ({}).",
                            {step, n.extents[axis], kAxisNames[axis], x.extents[axis]});
-    return check_extents(v);
+    return check_extents(n.view(step));
 }
 
 inline constexpr const char* kStepNames[] = {"add", "clamp", "multiply", "a norm", "a rotation", "hadamard", "round"};
 
 ROPE_COLD Status check_step(const PathStep& step, const HeadsInMemory& x, const PathCall& call) noexcept {
     const char* const name = kStepNames[static_cast<int>(step.kind)];
-    const bool is_number = is_finite(step.number);
+    const bool is_number =
+        is_finite(call.is_double ? step.number : static_cast<double>(static_cast<float>(step.number)));
     if (step.kind == StepKind::clamp && (!is_number || step.number < 0.0))
         return invalid("limit of clamp is {}; it must be finite and at least 0.", {step.number});
     if (step.kind == StepKind::norm && (!is_number || step.number < 0.0))
@@ -66,10 +60,11 @@ ROPE_COLD Status check_step(const PathStep& step, const HeadsInMemory& x, const 
     if (step.kind == StepKind::multiply && !is_number)
         return invalid("factor of multiply is {}; it must be finite.", {step.number});
     if (step.kind == StepKind::hadamard) {
-        const Index block = step.number == 0.0 ? x.extents[3] : static_cast<Index>(step.number);
-        if (block < 1 || (block & (block - 1)) != 0 || x.extents[3] % block != 0)
+        const bool is_counted = step.number >= 0.0 && step.number <= static_cast<double>(kMaxPathHeadDim);
+        const Index block = step.number == 0.0 ? x.extents[3] : is_counted ? static_cast<Index>(step.number) : 0;
+        if (x.extents[3] > 0 && (block < 1 || (block & (block - 1)) != 0 || x.extents[3] % block != 0))
             return invalid("block of hadamard is {}; it must be a power of two that divides head_dim ({}).",
-                           {block, x.extents[3]});
+                           {is_counted ? static_cast<double>(block) : step.number, x.extents[3]});
     }
     if (step.kind == StepKind::rotate) {
         const AnyView v = x.view("x");
@@ -82,11 +77,14 @@ ROPE_COLD Status check_step(const PathStep& step, const HeadsInMemory& x, const 
             return invalid("batch of a path that rotates is {}; its {} was made for the tokens of {} batch entries.",
                            {x.extents[0], call.table.name, call.table.batch});
     }
-    if (step.kind == StepKind::add && step.numbers.data == nullptr)
-        return invalid("The numbers of add are a null pointer; there must be one for each feature.");
-    for (const Numbers* n : {&step.numbers, &step.bias})
-        if (n->data != nullptr)
-            if (const Status s = check_numbers(name, *n, x, call.is_double); !s.ok()) return s;
+    if (step.needs_numbers && !step.numbers.is_given) return invalid("{} has no numbers; it needs some.", {name});
+    for (const Numbers* n : {&step.numbers, &step.bias}) {
+        if (!n->is_given) continue;
+        if (n->data == nullptr && !is_empty(x.view("")))
+            return invalid("The numbers of {} are a null pointer; a norm without weight or bias has nullptr itself.",
+                           {name});
+        if (const Status s = check_numbers(name, *n, x, call.is_double); !s.ok()) return s;
+    }
     return Status();
 }
 
@@ -129,27 +127,44 @@ ROPE_COLD Status check_path(const Path& path, Index number, const HeadsInMemory&
     return check_destination(destination_name(number), d, x.extents[0], x.extents[1], x.extents[2], x.extents[3]);
 }
 
+/// What a path writes, in up to three parts; null where there is no such part.
+inline const HeadsInMemory* written_part(const Path& p, int part) noexcept {
+    if (has_destination(p)) return part_of(PathAccess::destination(p), part);
+    return part == 0 ? &PathAccess::source(p) : nullptr;
+}
+
+/// Checks that a view, which path i writes, shares nothing with what path k reads beside its source.
+ROPE_COLD Status check_apart_from_numbers(const AnyView& v, const Path& other, Index k) noexcept {
+    for (int i = 0; i < PathAccess::count(other); ++i) {
+        const PathStep& step = PathAccess::steps(other)[i];
+        for (const Numbers* n : {&step.numbers, &step.bias})
+            if (n->is_given && !is_disjoint(v, n->view("")))
+                return invalid(
+                    "{} and the numbers of {} in path {} may share elements; they must be shown to share none.",
+                    {v.name, kStepNames[static_cast<int>(step.kind)], k + 1});
+    }
+    for (int part = 0; part < 3; ++part)
+        if (const HeadsInMemory* const m = written_part(other, part); m != nullptr && m->is_paged)
+            if (!is_disjoint(v, m->view_of_slots()))
+                return invalid("{} and the slots of path {} may share elements; they must be shown to share none.",
+                               {v.name, k + 1});
+    return Status();
+}
+
 /// Checks that what path i writes shares nothing with what path k reads or writes.
 ROPE_COLD Status check_apart(const Path& one, Index i, const Path& other, Index k) noexcept {
-    const auto written = [](const Path& p, int part) -> const HeadsInMemory* {
-        if (!has_destination(p)) return part == 0 ? &PathAccess::source(p) : nullptr;
-        const Destination& d = PathAccess::destination(p);
-        const FormatShape& shape = shape_of(PathAccess::format(d));
-        if (part == 0) return &PathAccess::codes(d);
-        if (part == 1) return shape.has_scale ? &PathAccess::scales(d) : nullptr;
-        return shape.has_zero ? &PathAccess::zeros(d) : nullptr;
-    };
     const AnyView read = PathAccess::source(other).view(source_name(k));
     for (int part = 0; part < 3; ++part) {
-        const HeadsInMemory* const mine = written(one, part);
+        const HeadsInMemory* const mine = written_part(one, part);
         if (mine == nullptr) continue;
         const AnyView v = mine->view(destination_name(i));
         const bool is_own = i == k && part == 0 && !mine->is_paged && is_same_view(v, read);
         if (!is_own && !is_disjoint(v, read))
             return invalid("{} and {} may share elements; they must be shown to share none by their strides.",
                            {v.name, read.name});
+        if (const Status s = check_apart_from_numbers(v, other, k); !s.ok()) return s;
         for (int there = i == k ? part + 1 : 0; there < 3; ++there)
-            if (const HeadsInMemory* const theirs = written(other, there);
+            if (const HeadsInMemory* const theirs = written_part(other, there);
                 theirs != nullptr && !is_disjoint(v, theirs->view(destination_name(k))))
                 return invalid("{} and {} may share elements; they must be shown to share none by their strides.",
                                {v.name, destination_name(k)});

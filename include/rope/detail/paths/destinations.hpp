@@ -28,6 +28,8 @@ struct PathAccess {
                                    const Destination* zeros = nullptr, float factor = 1.0f,
                                    ScaleUse use = ScaleUse::multiplies) noexcept {
         Destination d = codes;
+        for (const Destination* part : {&codes, scales, zeros})
+            if (part != nullptr && part->format_ != CacheFormat::elements) d.has_two_formats_ = true;
         d.format_ = format;
         if (scales != nullptr) d.scales_ = scales->codes_;
         if (zeros != nullptr) d.zeros_ = zeros->codes_;
@@ -56,6 +58,11 @@ struct PathAccess {
     static const HeadsInMemory& numbers(const N& n) noexcept {
         return n.numbers_;
     }
+    template <class N>
+    static NumbersKind kind(const N& n) noexcept {
+        return n.kind_;
+    }
+    static bool has_two_formats(const Destination& d) noexcept { return d.has_two_formats_; }
     template <class P>
     static P make(const HeadsInMemory& source) noexcept {
         return P(source);
@@ -109,6 +116,9 @@ ROPE_COLD Status check_destination(const char* name, const Destination& d, Index
                                    Index head_dim) noexcept {
     const FormatShape& shape = shape_of(PathAccess::format(d));
     const HeadsInMemory& codes = PathAccess::codes(d);
+    if (PathAccess::has_two_formats(d))
+        return invalid("{} has a format of what has a format already; codes, scales and zeros are views or pages.",
+                       {name});
     const bool has_bytes = codes.type >= ElementType::i8;
     if (has_bytes != (shape.bytes != 0))
         return shape.bytes != 0
@@ -155,6 +165,21 @@ inline FormatRow format_row(const Destination& d, Index b, Index s, Index seq, I
     row.factor = PathAccess::factor(d);
     row.divides = PathAccess::divides(d);
     return row;
+}
+
+/// The parts of a destination that are in use: codes, scales and zeros.
+inline const HeadsInMemory* part_of(const Destination& d, int part) noexcept {
+    const FormatShape& shape = shape_of(PathAccess::format(d));
+    if (part == 0) return &PathAccess::codes(d);
+    if (part == 1) return shape.has_scale ? &PathAccess::scales(d) : nullptr;
+    return shape.has_zero ? &PathAccess::zeros(d) : nullptr;
+}
+/// Whether a view shares nothing with a destination, nor with the slots of one.
+ROPE_COLD bool is_disjoint_from(const Destination& d, const AnyView& v) noexcept {
+    for (int part = 0; part < 3; ++part)
+        if (const HeadsInMemory* const m = part_of(d, part); m != nullptr)
+            if (!is_disjoint(m->view(""), v) || (m->is_paged && !is_disjoint(m->view_of_slots(), v))) return false;
+    return true;
 }
 
 ROPE_COLD void read_destination(const Destination& from, const HeadsInMemory& to) noexcept {
@@ -211,7 +236,7 @@ ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>
     if (s.ok() && detail::PathAccess::codes(from).type == detail::ElementType::f64)
         s = detail::invalid("from has elements of double; there is nothing to dequantise.");
     if (s.ok()) s = detail::check_destination("from", from, to.batch, to.seq, to.heads, to.head_dim);
-    if (s.ok() && !detail::is_disjoint(detail::PathAccess::codes(from).view("from"), v))
+    if (s.ok() && !detail::is_disjoint_from(from, v))
         s = detail::invalid("from and to may share elements; they must be shown to share none by their strides.");
     if (detail::ok_or_raise(s)) detail::read_destination(from, into);
 }

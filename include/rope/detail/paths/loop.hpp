@@ -112,19 +112,12 @@ ROPE_INLINE void apply_norm(const StepKernels<T>& k, const PathStep& step, Eleme
         k.add(x, y, -shift, nullptr, n);
         x = y;
     }
-    if (step.norm_rounding == NormRounding::none) {
-        if (w != nullptr)
-            k.multiply_twice(x, y, root, w, n);
-        else
-            k.multiply(x, y, root, nullptr, n);
-        return;
-    }
-    if (step.norm_rounding == NormRounding::root) {
-        k.round(&root, type, 1);
-        if (w != nullptr) return k.multiply_twice(x, y, root, w, n);
-    }
+    const bool rounds_result =
+        step.norm_rounding == NormRounding::normalised || (step.norm_rounding == NormRounding::root && w == nullptr);
+    if (step.norm_rounding == NormRounding::root) k.round(&root, type, 1);
+    if (w != nullptr && !rounds_result) return k.multiply_twice(x, 0, y, 0, 1, n, &root, w);
     k.multiply(x, y, root, nullptr, n);
-    k.round(y, type, n);
+    if (rounds_result) k.round(y, type, n);
     if (w == nullptr) return;
     k.multiply(y, y, T(1), w, n);
     k.round(y, type, n);
@@ -137,25 +130,36 @@ ROPE_NOINLINE void norm_step(const PathTask<T>& task, const PathStep& step, Grou
     const StepKernels<T>& k = task.steps;
     const HeadsInMemory& source = PathAccess::source(task.path);
     const Index n = source.extents[3];
-    const bool is_over_token = step.over == NormSpan::token;
-    double shifts[kMostHeads], roots[kMostHeads];
-    const T* x = g.x;
-    for (Index h = 0; h < g.heads; ++h, x += g.x_stride) {
-        shifts[h] = is_over_token ? of_token.shift[number]
-                    : step.norm == NormKind::layer_norm
-                        ? static_cast<double>(static_cast<T>(k.sum(x, n) / static_cast<double>(n)))
-                        : 0.0;
-        roots[h] = is_over_token ? of_token.root[number] : k.sum_of_squares(x, shifts[h], n);
+    const bool has_mean = step.norm == NormKind::layer_norm;
+    double shifts[kMostHeads], squares[kMostHeads];
+    T roots[kMostHeads];
+    if (step.over == NormSpan::token) {
+        for (Index h = 0; h < g.heads; ++h) {
+            shifts[h] = of_token.shift[number];
+            roots[h] = static_cast<T>(of_token.root[number]);
+        }
+    } else {
+        if (has_mean) k.sums(g.x, g.x_stride, g.heads, n, shifts);
+        for (Index h = 0; h < g.heads && has_mean; ++h)
+            shifts[h] = static_cast<double>(static_cast<T>(shifts[h] / static_cast<double>(n)));
+        k.sums_of_squares(g.x, g.x_stride, g.heads, n, has_mean ? shifts : nullptr, squares);
+        for (Index h = 0; h < g.heads; ++h) roots[h] = static_cast<T>(root_of(step, squares[h], n));
     }
-    for (Index h = 0; h < g.heads && !is_over_token; ++h) roots[h] = root_of(step, roots[h], n);
     const bool has_weight = step.numbers.data != nullptr, is_shared = is_same_for_heads(step.numbers);
     const T* w = nullptr;
     if (has_weight && is_shared) w = numbers_of(task, step.numbers, step.adds_one, g.b, g.s, g.first, scratch.numbers);
-    for_each_head(g, [&](const T* from, T* to, Index h) {
-        if (has_weight && !is_shared) w = numbers_of(task, step.numbers, step.adds_one, g.b, g.s, h, scratch.numbers);
-        apply_norm(k, step, source.type, n, from, to, static_cast<T>(shifts[h - g.first]),
-                   static_cast<T>(roots[h - g.first]), w);
-    });
+    if (w != nullptr && !has_mean && step.norm_rounding == NormRounding::none) {  // the usual norm
+        k.multiply_twice(g.x, g.x_stride, g.y, g.y_stride, g.heads, n, roots, w);
+        g.x = g.y;
+        g.x_stride = g.y_stride;
+    } else {
+        for_each_head(g, [&](const T* from, T* to, Index h) {
+            if (has_weight && !is_shared)
+                w = numbers_of(task, step.numbers, step.adds_one, g.b, g.s, h, scratch.numbers);
+            const T shift = has_mean ? static_cast<T>(shifts[h - g.first]) : T(0);
+            apply_norm(k, step, source.type, n, from, to, shift, roots[h - g.first], w);
+        });
+    }
     if (step.bias.data != nullptr)  // for which the scratch memory is free now
         for_each_head(g, [&](const T* from, T* to, Index h) {
             k.add(from, to, T(0), numbers_of(task, step.bias, false, g.b, g.s, h, scratch.numbers), n);
@@ -299,9 +303,13 @@ ROPE_COLD void find_token_norms(const PathTask<T>& task, Index b, Index s, Token
             for (Index h = 0; h < all; h += most) {
                 const Index here = all - h < most ? all - h : most;
                 Group<T> g = run_steps(task, i, b, s, h, here, scratch.tile, head_dim, norms, scratch);
-                for (Index k = 0; k < here; ++k)
-                    sum += round == 0 ? task.steps.sum(g.x + k * g.x_stride, head_dim)
-                                      : task.steps.sum_of_squares(g.x + k * g.x_stride, norms.shift[i], head_dim);
+                double of_heads[kMostHeads], shifts[kMostHeads];
+                for (Index k = 0; k < here; ++k) shifts[k] = norms.shift[i];
+                if (round == 0)
+                    task.steps.sums(g.x, g.x_stride, here, head_dim, of_heads);
+                else
+                    task.steps.sums_of_squares(g.x, g.x_stride, here, head_dim, shifts, of_heads);
+                for (Index k = 0; k < here; ++k) sum += of_heads[k];
             }
             if (round == 0)
                 norms.shift[i] = static_cast<double>(static_cast<T>(sum / numbers));

@@ -56,6 +56,10 @@ struct HeadsInMemory {
                 {extents[0], extents[1], extents[2], extents[3]},
                 {strides[0], strides[1], strides[2], strides[3]}};
     }
+    AnyView view_of_slots() const noexcept {
+        return {"slots", const_cast<void*>(slots.data()), slots.element_size(),
+                nullptr, {1, 1, 1, slot_count},           {0, 0, 0, slots.stride()}};
+    }
     Index offset_of(Index b, Index s, Index h) const noexcept {
         return b * strides[0] + s * strides[1] + h * strides[2];
     }
@@ -82,7 +86,7 @@ struct PathAccess;
 
 template <class Slots>
 inline NumberList slots_of(const Slots& slots) noexcept {
-    static_assert(is_position_integer<ContainerValue<Slots>>,
+    static_assert(is_integer_container<Slots>,
                   "Slots are a contiguous container of integers of up to 64 bits (not bool or characters).");
     return NumberList(slots.data(), inner_stride(slots));
 }

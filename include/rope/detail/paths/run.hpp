@@ -29,12 +29,13 @@ inline namespace ROPE_DETAIL_NAMESPACE {
 /// The numbers of a step on heads of head_dim features.
 inline Numbers numbers_of_step(const StepNumbers& given, Index head_dim) noexcept {
     const HeadsInMemory& m = PathAccess::numbers(given);
-    Numbers n = {m.data, m.type, {}, {}};
+    const NumbersKind kind = PathAccess::kind(given);
+    Numbers n = {m.data, m.type, kind != NumbersKind::none, {}, {}};
     for (int axis = 0; axis < 4; ++axis) {
         n.extents[axis] = m.extents[axis];
         n.strides[axis] = m.extents[axis] == 1 ? 0 : m.strides[axis];
     }
-    if (n.extents[3] < 0) {  // one for each feature
+    if (kind == NumbersKind::per_feature) {
         n.extents[3] = head_dim;
         n.strides[3] = 1;
     }
@@ -96,7 +97,7 @@ inline PathJob<T> path_job(const Path& path, const CosSinRows<T>& rows, const Po
 template <Layout layout, class T>
 inline PathCall call_of(const CosSinRows<T>& rows) noexcept {
     return {shape_of(rows), capabilities_of<layout>(Direction::forward), capabilities_of<layout>(Direction::inverse),
-            rows.rotary_dim(), std::is_same_v<T, double>};
+            std::is_same_v<T, double>};
 }
 
 template <Layout layout, class T, class... Paths>
@@ -107,10 +108,13 @@ inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& position
 
 template <Layout layout, class Executor, class T, class... Paths>
 inline void run_pass(Executor& executor, const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) {
-    static_assert(sizeof...(paths) > 0 && (std::is_same_v<Paths, Path> && ...),
-                  "rope::pass takes rows, positions, and one or more paths: rope::heads(x) with steps and to(...).");
-    if (ok_or_raise(check_pass_of<layout>(rows, positions, paths...)))
-        execute(executor, path_job<layout>(paths, rows, positions)...);
+    constexpr bool are_paths = sizeof...(paths) > 0 && (std::is_same_v<Paths, Path> && ...);
+    static_assert(are_paths,
+                  "rope::pass takes rows, positions, and one or more paths, rope::heads(x) with steps and to(...); an "
+                  "executor stands before the rows.");
+    if constexpr (are_paths)
+        if (ok_or_raise(check_pass_of<layout>(rows, positions, paths...)))
+            execute(executor, path_job<layout>(paths, rows, positions)...);
 }
 
 }  // namespace ROPE_DETAIL_NAMESPACE
@@ -124,9 +128,16 @@ ROPE_ABI inline Path& Path::with(detail::StepKind kind, const StepNumbers& numbe
         step.kind = kind;
         step.number = number;
         step.numbers = detail::numbers_of_step(numbers, source_.extents[3]);
+        step.needs_numbers = false;
         step.bias.data = nullptr;
+        step.bias.is_given = false;
     }
     ++count_;
+    return *this;
+}
+ROPE_ABI inline Path& Path::with_numbers(detail::StepKind kind, const StepNumbers& numbers) noexcept {
+    with(kind, numbers, 0.0);
+    if (count_ <= kMaxSteps) steps_[count_ - 1].needs_numbers = true;
     return *this;
 }
 ROPE_ABI inline Path& Path::with_norm(NormKind kind, const StepNumbers& weight, const StepNumbers& bias, double eps,
@@ -154,13 +165,13 @@ ROPE_ABI inline Path& Path::with_rotation(RotateRounding rounding, bool is_back,
     return *this;
 }
 
-ROPE_ABI inline Path& Path::add(const StepNumbers& bias) noexcept { return with(detail::StepKind::add, bias, 0.0); }
+ROPE_ABI inline Path& Path::add(const StepNumbers& bias) noexcept { return with_numbers(detail::StepKind::add, bias); }
 ROPE_ABI inline Path& Path::clamp(double limit) noexcept { return with(detail::StepKind::clamp, nullptr, limit); }
 ROPE_ABI inline Path& Path::multiply(double factor) noexcept {
     return with(detail::StepKind::multiply, nullptr, factor);
 }
 ROPE_ABI inline Path& Path::multiply(const StepNumbers& factors) noexcept {
-    return with(detail::StepKind::multiply, factors, 0.0);
+    return with_numbers(detail::StepKind::multiply, factors);
 }
 ROPE_ABI inline Path& Path::rotate(RotateRounding rounding) noexcept {
     return with_rotation(rounding, false, std::nullopt);

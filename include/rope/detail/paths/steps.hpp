@@ -22,12 +22,30 @@ inline namespace ROPE_DETAIL_NAMESPACE {
 
 enum class StepKind : unsigned char { add, clamp, multiply, norm, rotate, hadamard, round };
 
-/// Numbers of a step, by axis of the path's heads; null data: none. A stride of 0 where one number serves all.
+/// How numbers of a step are given.
+enum class NumbersKind : unsigned char { none, per_feature, view };
+
+/// Containers of numbers that a step can read.
+template <class C>
+using IfNumberContainer =
+    std::enable_if_t<is_buffer<C> && !std::is_void_v<typename ElementTraits<ContainerValue<C>>::storage>, int>;
+
+/// Numbers of a step, by axis of the path's heads. A stride of 0 where one number serves all.
 struct Numbers {
-    const void* data;
+    const void* data;  // null if there are none
     ElementType type;
-    Index extents[4];  // head_dim is -1 where a pointer was given
+    bool is_given;
+    Index extents[4];
     Index strides[4];
+
+    AnyView view(const char* name) const noexcept {
+        return {name,
+                const_cast<void*>(data),
+                size_of(type),
+                nullptr,
+                {extents[0], extents[1], extents[2], extents[3]},
+                {strides[0], strides[1], strides[2], strides[3]}};
+    }
 };
 
 struct PathStep {
@@ -42,6 +60,7 @@ struct PathStep {
     bool is_back, has_other_layout;
     Layout other_layout;
 
+    bool needs_numbers;
     double number;  // eps, limit, factor, block
     Numbers numbers, bias;
 };

@@ -145,6 +145,10 @@ class NumberList {
     NumberList(const Number* data, Index stride) noexcept : data_(data), stride_(stride), type_(type_of<Number>()) {}
 
     const void* data() const noexcept { return data_; }
+    Index stride() const noexcept { return stride_; }
+    Index element_size() const noexcept {
+        return type_ == Type::f32 ? 4 : type_ == Type::f64 ? 8 : Index(1) << static_cast<int>(type_) % 4;
+    }
     bool is_fractional() const noexcept { return type_ >= Type::f32; }
 
     /// Number i of integers. No part of a kernel, or every kernel would have the eight types in it.
