@@ -165,8 +165,8 @@ ROPE_ABI inline Path heads(X&& x) noexcept;
 ///   paths            one or more
 ///   executor         may stand before the rows: pass<layout>(executor, rows, positions, paths...). See apply.
 ///
-/// Results      As the steps say, operation by operation; reference::pass is the same as plain loops, and has the same
-///              bits. They do not depend on strides, other heads, the cut into threads or the instruction set, but for
+/// Results      As the steps say, operation by operation; reference::pass (reference_path.hpp) is the same as plain loops, and
+///              has the same bits. They do not depend on strides, other heads, the cut into threads or the instruction set, but for
 ///              the rotation, as apply says. NaN and infinity stay in their head, with a norm over a token in that.
 /// Aliasing     A destination is the source of its path (the same view), or shares no element with any other
 ///              destination or source, with the numbers of a step or with slots. Sources may coincide. Distinct elements
@@ -183,16 +183,6 @@ ROPE_ABI inline void pass(Executor&& executor, const CosSinRows<T>& rows, Positi
 template <Layout layout, class T, class... Paths>
 ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, PositionsArgument&& positions,
                                   const Paths&... paths) noexcept;
-
-namespace reference {
-
-/// One path of a pass as plain loops over the whole tensor, one operation after the other: what pass computes, bit for
-/// bit, with the same instruction set. For tests: slow, allocates, and checks nothing but what apply checks; the path
-/// must be one that check_pass accepts. It is in <rope/reference.hpp>, which needs Eigen.
-template <class T>
-ROPE_ABI inline void pass(Layout layout, const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path);
-
-}  // namespace reference
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

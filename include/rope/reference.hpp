@@ -71,4 +71,3 @@ ROPE_ABI inline Eigen::VectorXd rotate_cos_sin(const Eigen::VectorXd& x, const C
 }  // namespace rope
 
 #include "detail/testing/reference.hpp"
-#include "detail/testing/reference_path.hpp"

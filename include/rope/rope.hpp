@@ -33,6 +33,7 @@
 #include "part.hpp"
 #include "position_builders.hpp"
 #include "reference.hpp"
+#include "reference_path.hpp"
 #include "reposition.hpp"
 #include "rotary_embedding.hpp"
 #include "rows.hpp"

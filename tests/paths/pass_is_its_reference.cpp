@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // pass has the bits of plain loops, whatever the steps, types, strides, places, formats, sets and cuts.
 #include <rope/heads.hpp>
-#include <rope/reference.hpp>
+#include <rope/reference_path.hpp>
 
 #include <algorithm>
 #include <random>

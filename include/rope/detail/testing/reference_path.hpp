@@ -10,6 +10,7 @@
 #include "../../errors.hpp"
 #include "../../heads.hpp"
 #include "../../positions.hpp"
+#include "../../reference_path.hpp"
 #include "../../types.hpp"
 #include "../paths/destinations.hpp"
 #include "../paths/steps.hpp"
