@@ -30,14 +30,14 @@ struct Paged {
     T* data = nullptr;
     Index pages = 0, page_size = 0, heads = 0, head_dim = 0;
     Index page_stride = 0, place_stride = 0, head_stride = 0, feature_stride = 1;
-    detail::NumberList slots = {};
+    detail::NumberList slot_list = {};
     Index slot_count = 0;
 };
 
 /// A contiguous [pages, page_size, heads, head_dim] cache ("NHD"), and a contiguous container of slots.
 template <class T, class Slots>
 ROPE_ABI inline Paged<T> paged(T* data, Index pages, Index page_size, Index heads, Index head_dim,
-                               const Slots& slots ROPE_LIFETIMEBOUND) noexcept {
+                               const Slots& slot_list ROPE_LIFETIMEBOUND) noexcept {
     const Index place = detail::clamped_product(heads, head_dim);
     return {data,
             pages,
@@ -48,13 +48,13 @@ ROPE_ABI inline Paged<T> paged(T* data, Index pages, Index page_size, Index head
             place,
             head_dim,
             1,
-            detail::slots_of(slots),
-            static_cast<Index>(slots.size())};
+            detail::slots_of(slot_list),
+            static_cast<Index>(slot_list.size())};
 }
 /// A contiguous [pages, heads, page_size, head_dim] cache ("HND").
 template <class T, class Slots>
 ROPE_ABI inline Paged<T> paged_heads_first(T* data, Index pages, Index heads, Index page_size, Index head_dim,
-                                           const Slots& slots ROPE_LIFETIMEBOUND) noexcept {
+                                           const Slots& slot_list ROPE_LIFETIMEBOUND) noexcept {
     const Index head = detail::clamped_product(page_size, head_dim);
     return {data,
             pages,
@@ -65,23 +65,23 @@ ROPE_ABI inline Paged<T> paged_heads_first(T* data, Index pages, Index heads, In
             head_dim,
             head,
             1,
-            detail::slots_of(slots),
-            static_cast<Index>(slots.size())};
+            detail::slots_of(slot_list),
+            static_cast<Index>(slot_list.size())};
 }
 
 /// The same with a contiguous container in place of the pointer, which must have the cache's size, or they throw
 /// std::invalid_argument.
 template <class C, class Slots, detail::IfOwner<C> = 0>
 ROPE_ABI inline auto paged(C& container ROPE_LIFETIMEBOUND, Index pages, Index page_size, Index heads, Index head_dim,
-                           const Slots& slots ROPE_LIFETIMEBOUND) {
+                           const Slots& slot_list ROPE_LIFETIMEBOUND) {
     return rope::paged(detail::elements_of(container, pages, page_size, heads, head_dim), pages, page_size, heads,
-                       head_dim, slots);
+                       head_dim, slot_list);
 }
 template <class C, class Slots, detail::IfOwner<C> = 0>
 ROPE_ABI inline auto paged_heads_first(C& container ROPE_LIFETIMEBOUND, Index pages, Index heads, Index page_size,
-                                       Index head_dim, const Slots& slots ROPE_LIFETIMEBOUND) {
+                                       Index head_dim, const Slots& slot_list ROPE_LIFETIMEBOUND) {
     return rope::paged_heads_first(detail::elements_of(container, pages, heads, page_size, head_dim), pages, heads,
-                                   page_size, head_dim, slots);
+                                   page_size, head_dim, slot_list);
 }
 
 /// Where heads go, and in which format: what Path::to takes. A view or pages of float, half, bfloat16 or double convert
@@ -99,7 +99,7 @@ class Destination {
                                                  p.place_stride, p.head_stride, p.feature_stride})) {
         check_elements<T>();
         codes_.is_paged = true;
-        codes_.slots = p.slots;
+        codes_.slot_list = p.slot_list;
         codes_.slot_count = p.slot_count;
     }
     /// A tensor of another library, for which ViewTraits makes a view.

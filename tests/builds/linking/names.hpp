@@ -67,6 +67,7 @@
     X(rope::Destination)              \
     X(rope::ScaleUse)                 \
     X(rope::Part)                     \
+    X(rope::AtEverySize<int>)         \
     X(rope::SinusoidalVariant)        \
     X(rope::AdditiveEmbedding<float>) \
     X(rope::SinusoidalEmbedding<>)    \

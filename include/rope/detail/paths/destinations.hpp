@@ -72,12 +72,12 @@ struct PathAccess {
 // ---- Places ----
 
 inline bool is_skipped(const HeadsInMemory& m, Index b, Index s, Index seq) noexcept {
-    return m.is_paged && m.slots[b * seq + s] < 0;
+    return m.is_paged && m.slot_list[b * seq + s] < 0;
 }
 /// The offset of head h of a token that is not skipped, in elements.
 inline Index offset_in(const HeadsInMemory& m, Index b, Index s, Index seq, Index h) noexcept {
     if (!m.is_paged) return m.offset_of(b, s, h);
-    const Index slot = m.slots[b * seq + s];
+    const Index slot = m.slot_list[b * seq + s];
     return m.offset_of(slot / m.extents[1], slot % m.extents[1], h);
 }
 
@@ -102,12 +102,12 @@ ROPE_COLD Status check_part(const char* name, const char* part, const HeadsInMem
     if (m.slot_count != tokens)
         return invalid("{} has {} slots{}; there must be one for each token ({}).", {name, m.slot_count, part, tokens});
     if (tokens == 0) return Status();
-    if (m.slots.data() == nullptr) return invalid("{} has a null pointer for slots{}.", {name, part});
-    const Index outside = m.slots.find_outside(tokens, -1, places - 1);
+    if (m.slot_list.data() == nullptr) return invalid("{} has a null pointer for slots{}.", {name, part});
+    const Index outside = m.slot_list.find_outside(tokens, -1, places - 1);
     if (outside < tokens)
         return out_of_range(
             "{} has slot {} for token {}{}; its {} pages of {} have slots 0 to {}, and -1 skips a token.",
-            {name, m.slots[outside], outside, part, m.extents[0], m.extents[1], places - 1});
+            {name, m.slot_list[outside], outside, part, m.extents[0], m.extents[1], places - 1});
     return Status();
 }
 
@@ -146,7 +146,7 @@ ROPE_COLD Status check_destination(const char* name, const Destination& d, Index
         if (const Status s = check_part(name, " in its zeros", zeros, batch, seq, heads, 1); !s.ok()) return s;
     for (const HeadsInMemory* beside : {shape.has_scale ? &scales : nullptr, shape.has_zero ? &zeros : nullptr})
         for (Index t = 0; beside != nullptr && t < clamped_product(batch, seq); ++t)
-            if (beside->is_paged && (beside->slots[t] < 0) != is_skipped(codes, 0, t, 0))
+            if (beside->is_paged && (beside->slot_list[t] < 0) != is_skipped(codes, 0, t, 0))
                 return invalid("{} skips token {} in its codes, or beside them, and not in both.", {name, t});
     const float factor = PathAccess::factor(d);
     if (!is_positive(static_cast<double>(factor)))

@@ -45,7 +45,7 @@ struct HeadsInMemory {
     bool is_const = false, is_paged = false;
     Index extents[4] = {};
     Index strides[4] = {};
-    NumberList slots;
+    NumberList slot_list;
     Index slot_count = 0;
 
     AnyView view(const char* name) const noexcept {
@@ -57,8 +57,12 @@ struct HeadsInMemory {
                 {strides[0], strides[1], strides[2], strides[3]}};
     }
     AnyView view_of_slots() const noexcept {
-        return {"slots", const_cast<void*>(slots.data()), slots.element_size(),
-                nullptr, {1, 1, 1, slot_count},           {0, 0, 0, slots.stride()}};
+        return {"slots",
+                const_cast<void*>(slot_list.data()),
+                slot_list.element_size(),
+                nullptr,
+                {1, 1, 1, slot_count},
+                {0, 0, 0, slot_list.stride()}};
     }
     Index offset_of(Index b, Index s, Index h) const noexcept {
         return b * strides[0] + s * strides[1] + h * strides[2];
@@ -85,10 +89,10 @@ inline HeadsInMemory in_memory(const TensorView<T>& v) noexcept {
 struct PathAccess;
 
 template <class Slots>
-inline NumberList slots_of(const Slots& slots) noexcept {
+inline NumberList slots_of(const Slots& slot_list) noexcept {
     static_assert(is_integer_container<Slots>,
                   "Slots are a contiguous container of integers of up to 64 bits (not bool or characters).");
-    return NumberList(slots.data(), inner_stride(slots));
+    return NumberList(slot_list.data(), inner_stride(slot_list));
 }
 
 ROPE_DETAIL_END
