@@ -51,7 +51,7 @@ void add_contest(Suite& suite, Section& section, Data& d, Index tokens) {
     const auto of_v = rope::view(d.v.data(), tokens, kKeyHeads, kHeadDim);
     const auto normed = rope::view(d.normed.data(), tokens, kKeyHeads, kHeadDim);
     const std::vector<std::int64_t>& slots = d.slots;
-    const auto pages = [&d, tokens, &slots](auto* memory, Index width) {
+    const auto pages = [tokens, &slots](auto* memory, Index width) {
         const Index count = (tokens + kPage - 1) / kPage;
         auto p = rope::paged(memory, count, kPage, kKeyHeads, width, slots);
         p.slot_count = tokens;

@@ -100,9 +100,7 @@ LongRope phi3_mini_128k() {
 
 std::vector<PublishedModel> llama_and_mistral() {
     return {
-        model("Llama-2-7b", 32, "f", 32, 32, 4096)
-            .rotary(half_split(128, 1e4))
-            .warns({"rope_theta is missing; 10000"}),
+        model("Llama-2-7b", 32, "f", 32, 32, 4096).rotary(half_split(128, 1e4)).warns({"rope_theta is missing; 10000"}),
         model("Llama-3-8B", 32, "f", 32, 8, 8192).rotary(half_split(128, 5e5)),
         model("Llama-3.1-8B", 32, "f", 32, 8, 131072).rotary(half_split(128, 5e5, Llama3{8.0, 1.0, 4.0, 8192})),
         model("Llama-3.2-1B", 16, "f", 32, 8, 131072).rotary(half_split(64, 5e5, Llama3{32.0, 1.0, 4.0, 8192})),

@@ -22,9 +22,7 @@ ROPE_INLINE void store_8_bytes(void* p, uint8x8_t x) noexcept { vst1_u8(static_c
 
 ROPE_INLINE Floats load_floats(const float* p) noexcept { return vreinterpretq_f32_u8(load_bytes(p)); }
 ROPE_INLINE Doubles load_doubles(const double* p) noexcept { return vreinterpretq_f64_u8(load_bytes(p)); }
-ROPE_INLINE Doubles load_doubles(const float* p) noexcept {
-    return vcvt_f64_f32(vreinterpret_f32_u8(load_8_bytes(p)));
-}
+ROPE_INLINE Doubles load_doubles(const float* p) noexcept { return vcvt_f64_f32(vreinterpret_f32_u8(load_8_bytes(p))); }
 ROPE_INLINE Words load_words(const void* p) noexcept { return vreinterpretq_u32_u8(load_bytes(p)); }
 ROPE_INLINE Shorts load_shorts(const void* p) noexcept { return vreinterpret_u16_u8(load_8_bytes(p)); }
 ROPE_INLINE Floats load_dup(const float* p) noexcept {
