@@ -29,7 +29,7 @@ constexpr auto kLayout = rope::Layout::half_split;
 constexpr Index kMostTokens = 2048, kHeads = 32, kKeyHeads = 8, kHeadDim = 128, kPage = 16;
 constexpr double kEps = 1e-6, kFactor = 0.125;
 
-/// What lives as long as the contests.
+/// The memory of all contests.
 struct Data {
     Buffer<float> q{kMostTokens * kHeads * kHeadDim}, q_out{kMostTokens * kHeads * kHeadDim};
     Buffer<float> k{kMostTokens * kKeyHeads * kHeadDim}, v{kMostTokens * kKeyHeads * kHeadDim};

@@ -28,10 +28,10 @@
 //   positions   see PositionsArgument; by default 0, 1, 2, ... A list in braces needs the layout in angle brackets.
 //   executor    any callable executor(count, f) that calls f(begin, end) for pieces that cover 0 .. count - 1 once
 //               each, in any order, on any threads, and returns when all are done. Default: the calling thread. It
-//               is asked for calls that write at least 1 MiB; smaller ones are over before another thread has begun.
-//               It counts pieces of at least some 16 KiB: whole tokens where there are many, heads where there are
-//               few, and a multiple of 16 tokens where tokens are contiguous. Pieces beyond 0 .. count - 1 are left
-//               out.
+//               is asked for calls that write at least 1 MiB; smaller ones are over before another thread has begun
+//               (<rope/part.hpp> has at_every_size, and part for threads that all make the call).
+//               It counts pieces of some 16 KiB or more: whole tokens where there are many, heads where there are few,
+//               a multiple of 16 tokens where tokens are contiguous. Pieces beyond 0 .. count - 1 are left out.
 //
 // Only the features [rotary_offset, rotary_offset + rotary_dim) of each head rotate. In place the others are not
 // touched; out of place they are copied.

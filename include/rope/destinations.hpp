@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a path leaves its heads: a view, pages of a cache that slots choose, and the format of what lies there.
+// Destinations of a path: views, pages of a cache, and cache formats.
 #pragma once
 
 #include <type_traits>
@@ -55,18 +55,10 @@ ROPE_ABI inline Paged<T> paged(T* data, Index pages, Index page_size, Index head
 template <class T, class Slots>
 ROPE_ABI inline Paged<T> paged_heads_first(T* data, Index pages, Index heads, Index page_size, Index head_dim,
                                            const Slots& slot_list ROPE_LIFETIMEBOUND) noexcept {
-    const Index head = detail::clamped_product(page_size, head_dim);
-    return {data,
-            pages,
-            page_size,
-            heads,
-            head_dim,
-            detail::clamped_product(heads, head),
-            head_dim,
-            head,
-            1,
-            detail::slots_of(slot_list),
-            static_cast<Index>(slot_list.size())};
+    Paged<T> result = rope::paged(data, pages, page_size, heads, head_dim, slot_list);
+    result.place_stride = head_dim;
+    result.head_stride = detail::clamped_product(page_size, head_dim);
+    return result;
 }
 
 /// The same with a contiguous container in place of the pointer, which must have the cache's size, or they throw
@@ -85,12 +77,12 @@ ROPE_ABI inline auto paged_heads_first(C& container ROPE_LIFETIMEBOUND, Index pa
 }
 
 /// Where heads go, and in which format: what Path::to takes. A view or pages of float, half, bfloat16 or double convert
-/// to one; the functions below make those of other formats. Its features are contiguous where a format has codes.
+/// to one; the functions below make those of other formats. The codes of a head must be contiguous.
 class Destination {
  public:
     template <class T>
-    ROPE_ABI Destination(const TensorView<T>& v) noexcept
-        : codes_(detail::in_memory(v)) {  // NOLINT(google-explicit-constructor)
+    ROPE_ABI Destination(const TensorView<T>& v) noexcept  // NOLINT(google-explicit-constructor)
+        : codes_(detail::in_memory(v)) {
         check_elements<T>();
     }
     template <class T>
@@ -118,7 +110,7 @@ class Destination {
                       "a format such as rope::int8, signed char or unsigned char.");
     }
 
-    /// Of a path without destination.
+    /// The destination of a path that works in place.
     ROPE_ABI Destination() noexcept { codes_.type = detail::kNoElements; }
     friend class Path;
 
@@ -129,7 +121,7 @@ class Destination {
     bool has_two_formats_ = false;  // which a check refuses
 };
 
-/// What a scale does to a number before it becomes an 8-bit float: FlashInfer multiplies, vLLM divides.
+/// How a scale is applied before a number is rounded to an 8-bit float: FlashInfer multiplies by it, vLLM divides.
 enum class ScaleUse : unsigned char { multiplies, divides };
 
 // In what follows, codes are a view or pages of bytes, and scales and zeros a view or pages of float with the same

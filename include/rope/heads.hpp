@@ -56,7 +56,7 @@ class StepNumbers {
     detail::NumbersKind kind_ = detail::NumbersKind::none;
 };
 
-/// What is normed together: each head for itself, or all heads of a token.
+/// The numbers over which a norm takes its mean: those of a head, or those of all heads of a token.
 enum class NormSpan : unsigned char { head, token };
 
 /// Where a norm rounds to the type of the path's source, beside the rounding at the destination. Of float there is
@@ -165,13 +165,15 @@ ROPE_ABI inline Path heads(X&& x) noexcept;
 ///   paths            one or more
 ///   executor         may stand before the rows: pass<layout>(executor, rows, positions, paths...). See apply.
 ///
-/// Results      As the steps say, operation by operation; reference::pass (reference_path.hpp) is the same as plain loops, and
-///              has the same bits. They do not depend on strides, other heads, the cut into threads or the instruction set, but for
-///              the rotation, as apply says. NaN and infinity stay in their head, with a norm over a token in that.
+/// Results      As the steps say, operation by operation; reference::pass (reference_path.hpp) is the same as plain
+///              loops, and has the same bits. They do not depend on strides, other heads, the cut into threads or, but
+///              for the rotation (see apply), on the instruction set. A NaN or an infinity stays in its head, with a
+///              norm over a token in its token.
 /// Aliasing     A destination is the source of its path (the same view), or shares no element with any other
 ///              destination or source, with the numbers of a step or with slots. Sources may coincide. Distinct elements
 ///              of a destination have distinct addresses. No list of positions lies in a destination.
-/// Memory       No allocation; at most 40 KiB of the stack, 72 KiB in double. No byte outside the views is read or written.
+/// Memory       No allocation; at most 36 KiB of the stack, 64 KiB in double. No byte outside the views is read or
+///              written.
 /// Errors       As for apply; nothing is written before everything is checked.
 template <Layout layout, class T, class... Paths>
 ROPE_ABI inline void pass(const CosSinRows<T>& rows, PositionsArgument&& positions, const Paths&... paths);

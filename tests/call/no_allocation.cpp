@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // apply and check allocate nothing; copying a cache copies no table.
 #include <rope/core.hpp>
+#include <rope/heads.hpp>
 
 #include <vector>
 
@@ -33,6 +34,14 @@ TEST_CASE("a call allocates nothing, accepted or asked about") {
         rope::apply_copy<rope::Layout::half_split>(q_view, rope::view(narrow.data(), 10, 4, 64), cache,
                                                    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
     }
+    rope::pass<rope::Layout::half_split>(
+        cache, ids,
+        rope::heads(q_view)
+            .rms_norm(1e-6, {rope::NormSpan::token})
+            .rotate()
+            .hadamard()
+            .to(rope::view(narrow.data(), 10, 4, 64)),
+        rope::heads(k_view).layer_norm(q.data(), out.data(), 1e-6).rotate_into(rope::Layout::interleaved));
     const bool fine = rope::check(q_view, k_view, cache, ids).ok();
     const rope::Status refused = rope::check(q_view, cache, bad);
     const rope::CosSinCache<float> copy = cache;  // NOLINT(performance-unnecessary-copy-initialization): counted

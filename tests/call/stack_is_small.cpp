@@ -4,6 +4,7 @@
 #include <rope/additive.hpp>
 #include <rope/compact_cos_sin_cache.hpp>
 #include <rope/core.hpp>
+#include <rope/heads.hpp>
 
 #include <pthread.h>
 
@@ -85,6 +86,32 @@ void measure_all() {
     }
 }
 
+/// A path with every step that has memory of its own.
+template <class X>
+std::size_t stack_of_a_pass() {
+    using T = support::TableOf<X>;
+    most = 0;
+    for (const Index d : {Index(128), Index(2048)}) {
+        std::vector<X> x(size(3 * d)), y(x.size());
+        const rope::CompactCosSinCache<T> rows(rope::Config{d}, 100);
+        std::vector<X> z(x.size()), w(size(d), X());
+        const auto in = rope::view(x.data(), 1, 3, d), out = rope::view(y.data(), 1, 3, d);
+        const auto other = rope::view(z.data(), 1, 3, d);
+        for (const rope::RotateRounding rounding : {rope::RotateRounding::none, rope::RotateRounding::all})
+            measure([&] {
+                rope::pass<Layout::half_split>(
+                    rows, rope::start_at(3),
+                    rope::heads(in)
+                        .rms_norm(w.data(), 1e-6, {rope::NormSpan::token, rope::NormRounding::normalised, true})
+                        .rotate(rounding)
+                        .hadamard()
+                        .round(),
+                    rope::heads(other).rotate_into(Layout::interleaved).to(out));
+            });
+    }
+    return most;
+}
+
 }  // namespace
 
 TEST_CASE("a call takes no more of the stack than is said") {
@@ -102,5 +129,16 @@ TEST_CASE("a call takes no more of the stack than is said") {
         CHECK(of_doubles > 8192);  // a tile and a stage, or it was not measured
         CHECK(of_doubles <= kMostInDouble);
         CHECK(most <= kMostElse);
+    });
+}
+
+TEST_CASE("nor does a pass") {
+    support::for_each_isa([&](const char* isa) {
+        if (isa == std::string("emulated")) return;
+        const std::size_t of_doubles = stack_of_a_pass<double>(), of_floats = stack_of_a_pass<float>();
+        std::printf("stack of a pass, %s: %zu bytes for doubles, %zu for others\n", isa, of_doubles, of_floats);
+        CHECK(of_floats > 16384);  // the tiles, or it was not measured
+        CHECK(of_doubles <= 64 << 10);
+        CHECK(of_floats <= 36 << 10);
     });
 }

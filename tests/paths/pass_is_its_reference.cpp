@@ -4,6 +4,7 @@
 #include <rope/reference_path.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -63,6 +64,34 @@ void compare(unsigned seed) {
 }
 
 }  // namespace
+
+TEST_CASE("a NaN or an infinity stays in its head, with a norm over a token in its token") {
+    constexpr Index tokens = 3, heads = 4, d = 32;
+    rope::Config config;
+    config.head_dim = d;
+    const rope::CosSinCache<float> table(config, 8);
+    const std::vector<float> x = support::normal<float>(tokens * heads * d, 9);
+    for (const rope::NormSpan over : {rope::NormSpan::head, rope::NormSpan::token})
+        for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+            std::vector<float> spoilt = x, right(x.size()), y(x.size());
+            spoilt[support::size((1 * heads + 2) * d + 5)] = bad;
+            const auto run = [&](const std::vector<float>& from, std::vector<float>& to) {
+                rope::pass<Layout::half_split>(table, rope::start_at(1),
+                                               rope::heads(rope::view(from.data(), tokens, heads, d))
+                                                   .layer_norm(nullptr, nullptr, 1e-6, {over})
+                                                   .rotate()
+                                                   .hadamard()
+                                                   .to(rope::view(to.data(), tokens, heads, d)));
+            };
+            run(x, right);
+            run(spoilt, y);
+            for (Index i = 0; i < tokens * heads * d; ++i) {
+                const Index head = i / d;
+                const bool is_hit = over == rope::NormSpan::head ? head == heads + 2 : head / heads == 1;
+                if (!is_hit) REQUIRE(y[support::size(i)] == right[support::size(i)]);
+            }
+        }
+}
 
 TEST_CASE("pass has the bits of its reference: 1600 drawn paths for each instruction set") {
     support::for_each_isa([](const char* name) {

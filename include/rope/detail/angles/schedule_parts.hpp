@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the schedules in schedules.hpp are made of: checks of one parameter each, and powers of the base in double-double.
+// Parts of the schedules in schedules.hpp: checks of one parameter each, and powers of the base in double-double.
 #pragma once
 
 #include <cstddef>

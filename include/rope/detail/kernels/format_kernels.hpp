@@ -8,7 +8,7 @@ namespace ROPE_ISA {
 
 // ---- Parts ----
 
-/// The bits of the largest magnitude: those of a NaN if there is one.
+/// The largest magnitude, as bits. The bits of a NaN are larger than those of infinity, so that a NaN is found, too.
 ROPE_NOINLINE std::uint32_t largest_magnitude(const float* x, Index count) noexcept {
     std::uint32_t most = 0;
     ROPE_INDEPENDENT_ITERATIONS

@@ -65,13 +65,16 @@ inline std::uint32_t float8_magnitude(std::uint32_t magnitude, std::uint32_t mos
         bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + bit_cast<float>(aligner)) - aligner;
     return magnitude < smallest ? subnormal : normal;
 }
+/// The code of x with its sign; `most` are the bits of the largest number.
+template <int mantissa, int bias>
+inline unsigned char float8_from(float x, std::uint32_t most) noexcept {
+    const std::uint32_t bits = bit_cast<std::uint32_t>(x), magnitude = bits & 0x7fffffffu;
+    const std::uint32_t code = magnitude > 0x7f800000u ? 0x7fu : float8_magnitude<mantissa, bias>(magnitude, most);
+    return static_cast<unsigned char>(code | (bits >> 31) << 7);
+}
 /// 4 bits of exponent and 3 of mantissa, without infinity: OCP's E4M3.
 struct E4m3 {
-    static unsigned char from(float x) noexcept {
-        const std::uint32_t bits = bit_cast<std::uint32_t>(x), magnitude = bits & 0x7fffffffu;
-        const std::uint32_t code = magnitude > 0x7f800000u ? 0x7fu : float8_magnitude<3, 7>(magnitude, 0x43e00000u);
-        return static_cast<unsigned char>(code | (bits >> 31) << 7);
-    }
+    static unsigned char from(float x) noexcept { return float8_from<3, 7>(x, 0x43e00000u); }
     static float to_float(unsigned char code) noexcept {
         const std::uint32_t magnitude = code & 0x7fu;
         const float normal = bit_cast<float>((magnitude << 20) + (120u << 23));
@@ -83,11 +86,7 @@ struct E4m3 {
 };
 /// 5 bits of exponent and 2 of mantissa: the upper byte of a half.
 struct E5m2 {
-    static unsigned char from(float x) noexcept {
-        const std::uint32_t bits = bit_cast<std::uint32_t>(x), magnitude = bits & 0x7fffffffu;
-        const std::uint32_t code = magnitude > 0x7f800000u ? 0x7fu : float8_magnitude<2, 15>(magnitude, 0x47600000u);
-        return static_cast<unsigned char>(code | (bits >> 31) << 7);
-    }
+    static unsigned char from(float x) noexcept { return float8_from<2, 15>(x, 0x47600000u); }
     static float to_float(unsigned char code) noexcept {
         return float_from(half{static_cast<std::uint16_t>(code << 8)});
     }

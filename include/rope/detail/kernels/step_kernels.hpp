@@ -9,41 +9,33 @@ namespace ROPE_ISA {
 
 // ---- Between memory and the type of the computation ----
 
-template <class X, class T>
-ROPE_NOINLINE void load_as(const X* x, Index stride, T* y, Index count) noexcept {
+template <class T, class X, class Y>
+ROPE_NOINLINE void convert(const X* x, Index x_stride, Y* y, Index y_stride, Index count) noexcept {
     Index i = 0;
     if constexpr (Vector<T>::kWidth > 1)
-        if (stride == 1)
+        if (x_stride == 1 && y_stride == 1)
             for (; i + Vector<T>::kWidth <= count; i += Vector<T>::kWidth) Vector<T>::load(x + i).store(y + i);
-    for (; i < count; ++i) y[i] = Element<T, X>::load(x + i * stride);
-}
-template <class T, class Y>
-ROPE_NOINLINE void store_as(const T* x, Y* y, Index stride, Index count) noexcept {
-    Index i = 0;
-    if constexpr (Vector<T>::kWidth > 1)
-        if (stride == 1)
-            for (; i + Vector<T>::kWidth <= count; i += Vector<T>::kWidth) Vector<T>::load(x + i).store(y + i);
-    for (; i < count; ++i) Element<T, Y>::store(y + i * stride, x[i]);
+    for (; i < count; ++i) Element<T, Y>::store(y + i * y_stride, Element<T, X>::load(x + i * x_stride));
 }
 
 template <class T>
 void load_elements(const void* x, ElementType type, Index stride, T* y, Index count) noexcept {
     if constexpr (sizeof(T) == 8) {
-        load_as(static_cast<const double*>(x), stride, y, count);
+        convert<T>(static_cast<const double*>(x), stride, y, 1, count);
     } else {
-        if (type == ElementType::f16) return load_as(static_cast<const half*>(x), stride, y, count);
-        if (type == ElementType::bf16) return load_as(static_cast<const bfloat16*>(x), stride, y, count);
-        load_as(static_cast<const float*>(x), stride, y, count);
+        if (type == ElementType::f16) return convert<T>(static_cast<const half*>(x), stride, y, 1, count);
+        if (type == ElementType::bf16) return convert<T>(static_cast<const bfloat16*>(x), stride, y, 1, count);
+        convert<T>(static_cast<const float*>(x), stride, y, 1, count);
     }
 }
 template <class T>
 void store_elements(const T* x, void* y, ElementType type, Index stride, Index count) noexcept {
     if constexpr (sizeof(T) == 8) {
-        store_as(x, static_cast<double*>(y), stride, count);
+        convert<T>(x, 1, static_cast<double*>(y), stride, count);
     } else {
-        if (type == ElementType::f16) return store_as(x, static_cast<half*>(y), stride, count);
-        if (type == ElementType::bf16) return store_as(x, static_cast<bfloat16*>(y), stride, count);
-        store_as(x, static_cast<float*>(y), stride, count);
+        if (type == ElementType::f16) return convert<T>(x, 1, static_cast<half*>(y), stride, count);
+        if (type == ElementType::bf16) return convert<T>(x, 1, static_cast<bfloat16*>(y), stride, count);
+        convert<T>(x, 1, static_cast<float*>(y), stride, count);
     }
 }
 
@@ -129,9 +121,12 @@ void multiply(const T* x, T* y, T factor, const T* w, Index count) noexcept {
     Index i = 0;
     if constexpr (Vector<T>::kWidth > 1) {
         using V = Vector<T>;
-        if (w == nullptr) ROPE_UNROLL_4
-        for (; i + V::kWidth <= count; i += V::kWidth) (V::load(x + i) * V::all(factor)).store(y + i);
-        else for (; i + V::kWidth <= count; i += V::kWidth)(V::load(x + i) * V::load(w + i)).store(y + i);
+        if (w == nullptr) {
+            ROPE_UNROLL_4
+            for (; i + V::kWidth <= count; i += V::kWidth) (V::load(x + i) * V::all(factor)).store(y + i);
+        } else {
+            for (; i + V::kWidth <= count; i += V::kWidth) (V::load(x + i) * V::load(w + i)).store(y + i);
+        }
     }
     for (; i < count; ++i) y[i] = x[i] * (w == nullptr ? factor : w[i]);
 }

@@ -60,8 +60,7 @@ struct TokenNorms {
 template <class T>
 struct PathScratch {
     alignas(64) T tile[kTileNumbers<T>];
-    alignas(64) T other[kTileNumbers<T>];
-    T numbers[kMaxPathHeadDim];
+    alignas(64) T other[kTileNumbers<T>];  // numbers of a step, or heads whose pairs move
     RowScratch<T> row;
 };
 
@@ -147,26 +146,25 @@ ROPE_NOINLINE void norm_step(const PathTask<T>& task, const PathStep& step, Grou
     }
     const bool has_weight = step.numbers.data != nullptr, is_shared = is_same_for_heads(step.numbers);
     const T* w = nullptr;
-    if (has_weight && is_shared) w = numbers_of(task, step.numbers, step.adds_one, g.b, g.s, g.first, scratch.numbers);
+    if (has_weight && is_shared) w = numbers_of(task, step.numbers, step.adds_one, g.b, g.s, g.first, scratch.other);
     if (w != nullptr && !has_mean && step.norm_rounding == NormRounding::none) {  // the usual norm
         k.multiply_twice(g.x, g.x_stride, g.y, g.y_stride, g.heads, n, roots, w);
         g.x = g.y;
         g.x_stride = g.y_stride;
     } else {
         for_each_head(g, [&](const T* from, T* to, Index h) {
-            if (has_weight && !is_shared)
-                w = numbers_of(task, step.numbers, step.adds_one, g.b, g.s, h, scratch.numbers);
+            if (has_weight && !is_shared) w = numbers_of(task, step.numbers, step.adds_one, g.b, g.s, h, scratch.other);
             const T shift = has_mean ? static_cast<T>(shifts[h - g.first]) : T(0);
             apply_norm(k, step, source.type, n, from, to, shift, roots[h - g.first], w);
         });
     }
     if (step.bias.data != nullptr)  // for which the scratch memory is free now
         for_each_head(g, [&](const T* from, T* to, Index h) {
-            k.add(from, to, T(0), numbers_of(task, step.bias, false, g.b, g.s, h, scratch.numbers), n);
+            k.add(from, to, T(0), numbers_of(task, step.bias, false, g.b, g.s, h, scratch.other), n);
         });
 }
 
-/// The row of a token, rounded to `type` if `is_rounded`.
+/// The cosines and sines of a token, rounded where the step says so.
 template <class T>
 ROPE_INLINE Row<T> row_of(const PathTask<T>& task, const PathStep& step, Index b, Index s, Index pairs,
                           RowScratch<T>& scratch) noexcept {
@@ -232,9 +230,12 @@ ROPE_NOINLINE void run_step(const PathTask<T>& task, int number, Group<T>& g, co
     const StepKernels<T>& k = task.steps;
     const Index n = source.extents[3];
     const T constant = static_cast<T>(step.number);
+    const bool has_numbers = step.numbers.data != nullptr, is_shared = is_same_for_heads(step.numbers);
+    const T* numbers =
+        has_numbers && is_shared ? numbers_of(task, step.numbers, false, g.b, g.s, g.first, scratch.other) : nullptr;
     const auto of_head = [&](Index h) -> const T* {
-        return step.numbers.data == nullptr ? nullptr
-                                            : numbers_of(task, step.numbers, false, g.b, g.s, h, scratch.numbers);
+        if (has_numbers && !is_shared) numbers = numbers_of(task, step.numbers, false, g.b, g.s, h, scratch.other);
+        return numbers;
     };
     switch (step.kind) {
         case StepKind::add:

@@ -37,7 +37,7 @@ constexpr Index size_of(ElementType type) noexcept {
 }
 inline constexpr char kElementTags[6] = {};
 
-/// Numbers as [batch, seq, heads, head_dim], or, where `slots` choose a page and a place in it for each token,
+/// Numbers as [batch, seq, heads, head_dim], or, where slots choose a page and a place in it for each token,
 /// [pages, page_size, heads, head_dim].
 struct HeadsInMemory {
     void* data = nullptr;  // never written if the elements are const

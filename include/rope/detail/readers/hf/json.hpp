@@ -238,7 +238,7 @@ class JsonTextReader {
  private:
     ROPE_COLD void parse(std::string_view json) {
 #if NLOHMANN_JSON_VERSION_MAJOR == 3 && NLOHMANN_JSON_VERSION_MINOR >= 9 && NLOHMANN_JSON_VERSION_MINOR <= 12
-        // What sax_parse does with JSON. Compilers need 1.6 s less, because it would parse five binary formats, too.
+        // The part of sax_parse that reads JSON. The whole of it compiles readers of five binary formats, too.
         auto input = nlohmann::detail::input_adapter(json.data(), json.data() + json.size());
         nlohmann::detail::parser<Json, decltype(input)>(std::move(input)).sax_parse(this);
 #else
