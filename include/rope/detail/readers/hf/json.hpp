@@ -239,8 +239,8 @@ class JsonTextReader {
     ROPE_COLD void parse(std::string_view json) {
 #if NLOHMANN_JSON_VERSION_MAJOR == 3 && NLOHMANN_JSON_VERSION_MINOR >= 9 && NLOHMANN_JSON_VERSION_MINOR <= 12
         // The part of sax_parse that reads JSON. The whole of it compiles readers of five binary formats, too.
-        auto input = nlohmann::detail::input_adapter(json.data(), json.data() + json.size());
-        nlohmann::detail::parser<Json, decltype(input)>(std::move(input)).sax_parse(this);
+        const auto input = [json] { return nlohmann::detail::input_adapter(json.data(), json.data() + json.size()); };
+        nlohmann::detail::parser<Json, decltype(input())>(input()).sax_parse(this);
 #else
         Json::sax_parse(json, this);
 #endif
