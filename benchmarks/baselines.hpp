@@ -29,4 +29,15 @@ std::vector<Baseline> baselines(const Problem& problem);
 /// A table of cos and sin, rows as in CosSinCache, from the C library in double.
 void fill_by_library(const std::vector<double>& inv_freq, std::ptrdiff_t max_positions, float* out);
 
+/// cos and sin of all positions from 0 on, head_dim / 2 each, at this distance from one position to the next.
+struct Rows {
+    const float* cos;
+    const float* sin;
+    std::ptrdiff_t stride;
+};
+
+/// The plain loop out of place, in either layout.
+void copy_half_split(const float* x, float* y, const Rows& rows, const Problem& problem);
+void copy_interleaved(const float* x, float* y, const Rows& rows, const Problem& problem);
+
 }  // namespace bench

@@ -48,7 +48,7 @@
 // Aliasing     A written view has distinct addresses for distinct elements. in and out are the same view, or share
 //              nothing; q and k share nothing (slices of one fused buffer are recognised); none of them is memory of
 //              the table.
-// Memory       No allocation. At most 20 KiB of the stack in double and 12 KiB else, executors not counted. No byte
+// Memory       No allocation. At most 24 KiB of the stack in double and 16 KiB else, executors not counted. No byte
 //              outside the views is read or written, and nothing is written unless every check has passed. Data need
 //              not be aligned beyond its element type. A null pointer is fine where there is nothing to touch.
 // Threads      Calls on disjoint data may run at the same time and share caches.

@@ -191,33 +191,37 @@ void check_many_pairs() {
     }
 }
 
-/// The same data turned by one large call and, token after token, by small ones.
+/// The same data turned by one large call and, token after token, by small ones. Behind the 35 pairs are `after`
+/// features that are not; the output begins `shift` elements into its memory.
 template <class In, class Out, class MakeIn, class MakeOut>
-void check_large(Layout layout, Index batch, const MakeIn& view_in, const MakeOut& view_out) {
-    const Index heads = 5, d = 78;
-    const Index seq = rope::detail::kStreamingBytes / (batch * heads * d * static_cast<Index>(sizeof(Out))) + 9;
-    const rope::CosSinCache<support::TableOf<In>> cache(config_of(35, 3, 5), seq);
+void check_large(Layout layout, Index batch, const MakeIn& view_in, const MakeOut& view_out, Index after = 5,
+                 std::size_t shift = 0) {
+    const Index heads = 5, d = 73 + after;
+    const Index seq = rope::detail::kCachedBytes<false> / (batch * heads * d * static_cast<Index>(sizeof(Out))) + 9;
+    const rope::CosSinCache<support::TableOf<In>> cache(config_of(35, 3, after), seq);
     std::vector<In> x(size(batch * seq * heads * d));
     for (std::size_t i = 0; i < x.size(); ++i)
         x[i] = support::from_double<In>(static_cast<double>(static_cast<std::uint32_t>(i) * 2654435761u) * 0x1p-32);
     support::for_each_isa([&](const char* isa) {
         CAPTURE(isa, layout, batch);
         std::vector<In> a = x, b = x;
-        std::vector<Out> y(x.size()), z(x.size());
+        std::vector<Out> y(x.size() + shift + 1), z = y;
         const auto in_a = view_in(a.data(), batch, seq, heads, d), in_b = view_in(b.data(), batch, seq, heads, d);
-        const auto out_y = view_out(y.data(), batch, seq, heads, d);
-        const auto out_z = view_out(z.data(), batch, seq, heads, d);
+        const auto out_y = view_out(y.data() + shift, batch, seq, heads, d);
+        const auto out_z = view_out(z.data() + shift, batch, seq, heads, d);
         const auto in_small_calls = [&](auto&& call) {
             for (Index s = 0; s < seq; s += 5)
                 for (Index e = 0; e < batch; ++e)
                     call(rope::start_at(s),
                          [&](const auto& v) { return v.slice_tokens(s, s + 5 < seq ? 5 : seq - s).slice_batch(e, 1); });
         };
-        rope::apply_copy(layout, in_a, out_y, cache);
-        in_small_calls([&](const rope::Positions& start, auto&& part) {
-            rope::apply_copy(layout, part(in_b), part(out_z), cache, start);
-        });
-        REQUIRE(support::same_bits(y, z));
+        for (const Operation operation : {Operation::inverse, Operation::apply}) {
+            support::turn_copy(operation, layout, in_a, out_y, cache, rope::start_at(0));
+            in_small_calls([&](const rope::Positions& start, auto&& part) {
+                support::turn_copy(operation, layout, part(in_b), part(out_z), cache, start);
+            });
+            REQUIRE(support::same_bits(y, z));
+        }
         REQUIRE(support::same_bits(a, x));
         if constexpr (std::is_same_v<In, Out>) {
             rope::apply(layout, in_a, cache);
@@ -274,6 +278,11 @@ TEST_CASE("heads of thousands of features, undone") {
 TEST_CASE("calls larger than the caches") {
     const Layout interleaved = Layout::interleaved, half_split = Layout::half_split;
     SECTION("contiguous") { check_large<float, float>(half_split, 2, InOrder(), InOrder()); }
+    // Heads of a multiple of 16 bytes go past the caches, but not to other addresses.
+    SECTION("whole vectors") { check_large<float, float>(half_split, 2, InOrder(), InOrder(), 7); }
+    SECTION("whole vectors, elsewhere") { check_large<float, float>(half_split, 2, InOrder(), InOrder(), 7, 1); }
+    SECTION("whole vectors of another type") { check_large<float, half>(interleaved, 2, InOrder(), HeadsFirst(), 7); }
+    SECTION("whole vectors of double") { check_large<double, double>(interleaved, 1, HeadsFirst(), InOrder(), 7); }
     SECTION("heads first") { check_large<float, float>(half_split, 2, HeadsFirst(), HeadsFirst()); }
     SECTION("tokens first") { check_large<float, float>(interleaved, 2, TokensFirst(), TokensFirst()); }
     SECTION("column-major") { check_large<float, float>(half_split, 1, ColumnMajor(), ColumnMajor()); }

@@ -2,7 +2,10 @@
 // The loops of a rotation, the same for all instruction sets: a call is cut into slabs, a slab into tokens.
 #pragma once
 
+#include <cstddef>
+
 #include "../simd/prefetch.hpp"
+#include "../simd/stream_out.hpp"
 #include "../views/any_view.hpp"
 #include "../views/loop_order.hpp"
 #include "columns.hpp"
@@ -12,11 +15,11 @@ ROPE_DETAIL_BEGIN
 
 /// Copies the features of a token's heads that are not rotated; x and y are its first rotated features.
 template <class In, class Out, class T>
-ROPE_NOINLINE void copy_unrotated(const Rotation<In, Out, T>& rotation, const Slab<In, Out>& slab, const In* x,
-                                  Out* y) noexcept {
+ROPE_NOINLINE void copy_unrotated(const Rotation<In, Out, T>& rotation, const HeadsShape& shape, Index heads,
+                                  const In* x, Out* y) noexcept {
     const Index x_stride = rotation.x_feature_stride, y_stride = rotation.y_feature_stride;
-    const Index before = rotation.before, after = rotation.after, rotated = 2 * slab.shape.pairs;
-    for (Index h = 0; h < slab.heads; ++h, x += slab.shape.x_head_stride, y += slab.shape.y_head_stride) {
+    const Index before = rotation.before, after = rotation.after, rotated = 2 * shape.pairs;
+    for (Index h = 0; h < heads; ++h, x += shape.x_head_stride, y += shape.y_head_stride) {
         if (before > 0)
             copy_features(rotation.kernels, x - before * x_stride, x_stride, y - before * y_stride, y_stride, before);
         if (after > 0)
@@ -26,13 +29,41 @@ ROPE_NOINLINE void copy_unrotated(const Rotation<In, Out, T>& rotation, const Sl
 
 // ---- Tokens ----
 
-/// Rotates the heads of one token of a call that streams, a few at a time, with software prefetch.
+/// The largest head that goes past the caches. This much of the stack is used for it, or for a group of smaller heads.
+inline constexpr Index kBypassHeadBytes = 2048;
+static_assert(4 * kStreamedGroupBytes <= kBypassHeadBytes, "A group of 16-bit elements may be written as floats.");
+
+/// Rotates whole heads of one token, with their other features, into scratch memory, and writes them from there past the
+/// caches: stores into memory that is not in cache read it first.
 template <class In, class Out, class T>
+ROPE_NOINLINE void rotate_past_caches(const Rotation<In, Out, T>& rotation, const HeadsShape& shape, Index heads,
+                                      const In* x, Out* y, const T* cos, const T* sin) noexcept {
+    alignas(64) Out scratch[static_cast<std::size_t>(kBypassHeadBytes) / sizeof(Out)];
+    const Index before = rotation.before, head_dim = before + 2 * shape.pairs + rotation.after;
+    HeadsShape to_scratch = shape;
+    to_scratch.y_head_stride = head_dim;
+    for (Index h = 0, here; h < heads; h += here) {
+        here = rotation.heads_of_group(heads - h);
+        const In* const from = x + h * shape.x_head_stride;
+        rotation.kernels.rotate(from, scratch + before, cos, sin, to_scratch, here);
+        if (rotation.copies) copy_unrotated(rotation, to_scratch, here, from, scratch + before);
+        // Prefetch and stores in turn: both wait for the same few buffers of lines under way.
+        for (Index k = 0; k < here; ++k) {
+            prefetch<4>(from - before + k * shape.x_head_stride, head_dim);
+            stream_out(y - before + (h + k) * shape.y_head_stride, scratch + k * head_dim, head_dim);
+        }
+    }
+}
+
+/// Rotates the heads of one token of a call that streams, a few at a time, with software prefetch.
+template <bool is_out_of_place, class In, class Out, class T>
 ROPE_INLINE void rotate_in_groups(const Rotation<In, Out, T>& rotation, const HeadsShape& shape, Index heads,
                                   const In* x, Out* y, const T* cos, const T* sin) noexcept {
+    if constexpr (is_out_of_place && kCanStreamOut)
+        if (rotation.bypasses_caches) return rotate_past_caches(rotation, shape, heads, x, y, cos, sin);
     const Index head_dim = rotation.before + 2 * shape.pairs + rotation.after;
     for (Index h = 0, here; h < heads; h += here) {
-        here = heads - h < rotation.heads_at_once ? heads - h : rotation.heads_at_once;
+        here = rotation.heads_of_group(heads - h);
         // By four lines, beside very little work: [8192, 32, 128] takes 1.13 of scale in place of 1.25.
         for (Index k = h; k < h + here; ++k) prefetch<4>(y + k * shape.y_head_stride, head_dim);
         rotation.kernels.rotate(x + h * shape.x_head_stride, y + h * shape.y_head_stride, cos, sin, shape, here);
@@ -43,7 +74,7 @@ ROPE_INLINE void rotate_in_groups(const Rotation<In, Out, T>& rotation, const He
 inline constexpr Index kPiecePairs = 64;
 
 /// Rotates the heads of one token by row k, which is written first, in pieces that fit into the scratch memory.
-template <class In, class Out, class T>
+template <bool is_out_of_place, class In, class Out, class T>
 ROPE_NOINLINE void rotate_by_written_row(const Rotation<In, Out, T>& rotation, const Slab<In, Out>& slab, const In* x,
                                          Out* y, Index k) noexcept {
     RowScratch<T> scratch;  // the largest memory that a call has on the stack, so it is here and not in the caller
@@ -56,7 +87,7 @@ ROPE_NOINLINE void rotate_by_written_row(const Rotation<In, Out, T>& rotation, c
         if (pairs < left) pairs = (pairs + kPiecePairs - 1) / kPiecePairs * kPiecePairs;
         const Row<T> row = pairs_of(rotation, k, all, begin, pairs, scratch.cos, scratch.sin);
         if (rotation.streams())
-            rotate_in_groups(rotation, shape, slab.heads, x, y, row.cos, row.sin);
+            rotate_in_groups<is_out_of_place>(rotation, shape, slab.heads, x, y, row.cos, row.sin);
         else
             rotation.kernels.rotate(x, y, row.cos, row.sin, shape, slab.heads);
         x += pairs * shape.x_pair.step;
@@ -109,7 +140,7 @@ ROPE_NOINLINE void rotate_single_heads(const Rotation<In, Out, T>& rotation, con
         rotation.kernels.rotate_one_head_per_token(run);
         if constexpr (is_out_of_place)
             for (Index i = 0; rotation.copies && i < run.tokens; ++i)
-                copy_unrotated(rotation, slab, run.x + i * run.x_token_stride, run.y + i * run.y_token_stride);
+                copy_unrotated(rotation, slab.shape, 1, run.x + i * run.x_token_stride, run.y + i * run.y_token_stride);
         run.x += run.tokens * run.x_token_stride;
         run.y += run.tokens * run.y_token_stride;
     }
@@ -128,18 +159,18 @@ ROPE_NOINLINE void rotate_slab(const Rotation<In, Out, T>& rotation, const Slab<
     for (Index t = 0; t < slab.tokens; ++t, x += slab.x_token_stride, y += slab.y_token_stride) {
         const Index k = slab.rows[t];
         if (is_written) {
-            rotate_by_written_row(rotation, slab, x, y, k);
+            rotate_by_written_row<is_out_of_place>(rotation, slab, x, y, k);
         } else {
             const Index row = k * rotation.source.stride;  // of a compact table, this product could overflow
             const T* const cos = rotation.source.cos + row;
             const T* const sin = rotation.source.sin + row;
             if (rotation.streams())
-                rotate_in_groups(rotation, slab.shape, slab.heads, x, y, cos, sin);
+                rotate_in_groups<is_out_of_place>(rotation, slab.shape, slab.heads, x, y, cos, sin);
             else
                 rotation.kernels.rotate(x, y, cos, sin, slab.shape, slab.heads);
         }
         if constexpr (is_out_of_place)
-            if (rotation.copies) copy_unrotated(rotation, slab, x, y);
+            if (rotation.copies && !rotation.bypasses_caches) copy_unrotated(rotation, slab.shape, slab.heads, x, y);
     }
 }
 
@@ -160,6 +191,8 @@ void rotate_all(const RotateTask<In, Out, T>& task, Index begin, Index end) noex
         walk.advance(tokens, heads);
         begin += tokens * heads;
     }
+    if constexpr (is_out_of_place)
+        if (task.rotation.bypasses_caches) finish_streaming_out();
 }
 
 ROPE_DETAIL_END

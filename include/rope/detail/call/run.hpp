@@ -55,6 +55,15 @@ ROPE_INLINE void rotate_accepted(IsaId isa, Direction direction, const CosSinRow
 
 // ---- All other calls ----
 
+/// Whether heads of contiguous features can be written by stream_out.
+ROPE_NOINLINE bool can_be_streamed_out(const AnyView& v) noexcept {
+    const auto is_whole = [&v](Index elements) { return elements * v.element_size % kStreamedBytes == 0; };
+    const Index head_dim = v.extents[kFeatureAxis];
+    return kCanStreamOut && reinterpret_cast<std::uintptr_t>(v.data) % std::uintptr_t(kStreamedBytes) == 0 &&
+           head_dim * v.element_size <= kBypassHeadBytes && is_whole(head_dim) && is_whole(v.strides[kBatchAxis]) &&
+           is_whole(v.strides[kSeqAxis]) && is_whole(v.strides[kHeadAxis]);
+}
+
 /// The axis along which vectors run: contiguous in both views or, out of place and with at least kMinLanes tokens or
 /// batch entries, in one. The feature axis if there is none.
 template <bool is_out_of_place>
@@ -76,14 +85,19 @@ ROPE_INLINE Job<RotateTask<In, Out, T>> rotate_job(Direction direction, const Po
                                                    const CosSinRows<T>& table) noexcept {
     const Index heads = count_heads(out), pairs = table.pairs(), offset = table.rotary_offset();
     const Index bytes = bytes_of(out, heads);
-    const LoopOrder order = choose_order(out, bytes, lanes_of<is_out_of_place>(in, out));
+    const bool exceeds_cache = bytes > kCachedBytes<is_out_of_place>;
     const bool is_contiguous = in.strides[kFeatureAxis] == 1 && out.strides[kFeatureAxis] == 1;
+    const bool bypasses_caches =
+        is_out_of_place && exceeds_cache && is_contiguous && in.data != out.data && can_be_streamed_out(out);
+    // Whole lines may be written in any order, so then the order is that of the source.
+    const LoopOrder order = choose_order(bypasses_caches ? in : out, exceeds_cache, lanes_of<is_out_of_place>(in, out));
     Rotation<In, Out, T> rotation =
         rotation_of(table, direction, rotate_kernels<layout, In, Out, T>(isa, pairs, is_contiguous));
     rotation.heads_at_once = order.heads_at_once;
     rotation.x_feature_stride = in.strides[kFeatureAxis];
     rotation.y_feature_stride = out.strides[kFeatureAxis];
     rotation.copies = is_out_of_place && in.data != out.data && 2 * pairs != out.extents[kFeatureAxis];
+    rotation.bypasses_caches = bypasses_caches;
     return {{in, out, rotation, pair_shape(layout, pairs), pairs, offset, positions, order},
             &rotate_all<is_out_of_place, In, Out, T>,
             heads,
@@ -129,8 +143,9 @@ ROPE_INLINE Status check_tensors(const Positions& positions, Capabilities uses, 
 }
 
 /// The most bytes of a tensor in an accepted call: more go to the executor, or are rotated in the order of memory.
-template <class Executor>
-inline constexpr Index kMaxAcceptedBytes = std::is_same_v<Executor, CallingThread> ? kStreamingBytes : kSplitBytes - 1;
+template <class Executor, bool is_out_of_place = false>
+inline constexpr Index kMaxAcceptedBytes =
+    std::is_same_v<Executor, CallingThread> ? kCachedBytes<is_out_of_place> : kSplitBytes - 1;
 
 /// Whether calls of every size go to the executor.
 template <class Executor>
@@ -142,7 +157,8 @@ ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& 
     if constexpr (!is_refused<A>) {
         const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
         Accepted<typename A::In, typename A::Out> call;
-        if (isa == 0 || is_cut<Executor> || !accept<kMaxAcceptedBytes<Executor>>(x, layout, direction, positions, call))
+        constexpr Index most = kMaxAcceptedBytes<Executor, A::kIsOutOfPlace>;
+        if (isa == 0 || is_cut<Executor> || !accept<most>(x, layout, direction, positions, call))
             return check_and_rotate<layout>(direction, positions, executor, x);
         rotate_accepted<layout, A::kIsOutOfPlace>(isa, direction, x.rows, call.slab);
     }

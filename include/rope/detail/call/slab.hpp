@@ -49,10 +49,12 @@ struct Rotation {
     T sin_scale;          // (1, 1) forward, (1, -1) transpose, (1/m^2, -1/m^2) inverse
     Index heads_at_once;  // see LoopOrder
     Index x_feature_stride, y_feature_stride;
-    Index before, after;  // features of a head that are not rotated
-    bool copies;          // whether these are copied
+    Index before, after;   // features of a head that are not rotated
+    bool copies;           // whether these are copied
+    bool bypasses_caches;  // whether heads are written by stream_out
 
     ROPE_INLINE bool streams() const noexcept { return heads_at_once != kAllHeads; }
+    ROPE_INLINE Index heads_of_group(Index left) const noexcept { return left < heads_at_once ? left : heads_at_once; }
     ROPE_INLINE bool is_scaled() const noexcept { return sin_scale != T(1); }
     /// Whether a row must be written before it is used: scaled, or combined from two.
     ROPE_INLINE bool writes_rows() const noexcept { return is_scaled() || source.fine != nullptr; }
@@ -72,7 +74,7 @@ ROPE_INLINE Rotation<In, Out, T> rotation_of(const CosSinRows<T>& table, Directi
         sin_scale = -cos_scale;
     }
     const Index before = table.rotary_offset(), after = table.head_dim() - before - table.rotary_dim();
-    return {kernels, RowsAccess::source(table), cos_scale, sin_scale, kAllHeads, 1, 1, before, after, false};
+    return {kernels, RowsAccess::source(table), cos_scale, sin_scale, kAllHeads, 1, 1, before, after, false, false};
 }
 
 /// A rotation of a whole tensor. References, because copying views costs more than a small rotation.

@@ -103,7 +103,7 @@ class AdditiveTable {
             const Index heads = count_heads(out);
             const Index bytes = bytes_of(out, heads);
             const Job<AddTask<Storage, T>> job = {
-                {out, table_.get(), positions, choose_order(out, bytes, kFeatureAxis)},
+                {out, table_.get(), positions, choose_order(out, bytes > kCachedBytes<false>, kFeatureAxis)},
                 add_kernel<Storage, T>(chosen_isa.load(std::memory_order_relaxed)),
                 heads,
                 bytes};

@@ -24,9 +24,11 @@ struct LoopOrder {
     Axis lanes = kFeatureAxis;
 };
 
-/// Larger calls stream: they go in the order of memory and use software prefetch. One head per row of cos and sin has
-/// no other limit, though half of the bytes read are the table's then. See benchmarks/tuning.md.
-inline constexpr Index kStreamingBytes = Index(16) << 20;
+/// Calls that write more stream: they go in the order of memory and use software prefetch. Out of place as much is read
+/// from elsewhere. One head per row of cos and sin has no other limit, though half of the bytes read are the table's
+/// then. See benchmarks/tuning.md.
+template <bool is_out_of_place>
+inline constexpr Index kCachedBytes = Index(is_out_of_place ? 6 : 16) << 20;
 
 /// A streaming call rotates groups of as many heads as fit into so many bytes (twice as many for 16-bit elements), at
 /// least one. See benchmarks/tuning.md.
@@ -56,10 +58,9 @@ ROPE_NOINLINE void sort(LoopOrder& order, const AnyView& v, bool exceeds_cache) 
 
 /// Chooses token by token while the tensor fits into the caches, else the order of memory, one head or a few at a time,
 /// with software prefetch. `lanes` is the contiguous axis, or the features if none is. See benchmarks/tuning.md.
-ROPE_INLINE LoopOrder choose_order(const AnyView& v, Index bytes, Axis lanes) noexcept {
+ROPE_INLINE LoopOrder choose_order(const AnyView& v, bool exceeds_cache, Axis lanes) noexcept {
     LoopOrder order;
     order.lanes = lanes;
-    const bool exceeds_cache = bytes > kStreamingBytes;
     if (lanes == kBatchAxis) {
         order.outer = kSeqAxis;
         order.middle = kBatchAxis;
