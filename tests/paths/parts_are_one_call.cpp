@@ -6,10 +6,13 @@
 #include <rope/part.hpp>
 #include <rope/reposition.hpp>
 
+#include <array>
+#include <cstddef>
 #include <vector>
 
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "support/isas.hpp"
 
 using rope::Index;
 using support::same_bits;
@@ -108,4 +111,44 @@ TEST_CASE("an executor is asked at every size, if it says so") {
                          rope::at_every_size(executor));
     CHECK(asked == 1);
     CHECK(same_bits(x, expected));
+}
+
+TEST_CASE("a pass larger than the caches is many small ones") {
+    // Heads of 80 floats are whole vectors, which go past the caches; heads of 78, or at other addresses, do not.
+    for (const auto [head_dim, shift] : {std::array<Index, 2>{80, 0}, {80, 1}, {78, 0}}) {
+        rope::Config of_heads;
+        of_heads.head_dim = head_dim;
+        const Index d = head_dim, offset = shift, heads = 3, seq = (Index(13) << 19) / (heads * d * 4);
+        const rope::CosSinCache<float> cache(of_heads, seq);
+        const std::vector<float> x = support::normal<float>(seq * heads * d, 1);
+        const auto source = rope::view(x.data(), seq, heads, d);
+        support::for_each_isa([&](const char* isa) {
+            CAPTURE(isa, d, offset);
+            const std::size_t size = x.size() + 2;  // with numbers that stay
+            std::vector<float> copied[2], normed[2], first[2];
+            std::vector<rope::bfloat16> narrow[2];
+            for (const int large : {0, 1}) {
+                for (auto* v : {&copied[large], &normed[large], &first[large]}) v->assign(size, 7.0f);
+                narrow[large].assign(size, rope::bfloat16());
+                const Index step = large == 1 ? seq : 100;
+                for (Index s = 0; s < seq; s += step) {
+                    const Index tokens = s + step < seq ? step : seq - s;
+                    const auto in = source.slice_tokens(s, tokens);
+                    const auto of = [&](auto& v) {
+                        return rope::view(v.data() + offset, seq, heads, d).slice_tokens(s, tokens);
+                    };
+                    const auto heads_first = rope::view_heads_first(first[large].data() + offset, 1, heads, seq, d);
+                    rope::pass<kLayout>(cache, rope::start_at(s), rope::heads(in).to(of(copied[large])),
+                                        rope::heads(in).rms_norm(1e-6).rotate().multiply(0.3).to(of(normed[large])),
+                                        rope::heads(in).rotate().to(heads_first.slice_tokens(s, tokens)),
+                                        rope::heads(in).rotate().to(of(narrow[large])));
+                }
+            }
+            REQUIRE(same_bits(copied[0], copied[1]));
+            REQUIRE(same_bits(normed[0], normed[1]));
+            REQUIRE(same_bits(first[0], first[1]));
+            REQUIRE(same_bits(narrow[0], narrow[1]));
+            REQUIRE(copied[1].back() == 7.0f);
+        });
+    }
 }

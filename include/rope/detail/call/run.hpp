@@ -60,8 +60,8 @@ ROPE_NOINLINE bool can_be_streamed_out(const AnyView& v) noexcept {
     const auto is_whole = [&v](Index elements) { return elements * v.element_size % kStreamedBytes == 0; };
     const Index head_dim = v.extents[kFeatureAxis];
     return kCanStreamOut && reinterpret_cast<std::uintptr_t>(v.data) % std::uintptr_t(kStreamedBytes) == 0 &&
-           head_dim * v.element_size <= kBypassHeadBytes && is_whole(head_dim) && is_whole(v.strides[kBatchAxis]) &&
-           is_whole(v.strides[kSeqAxis]) && is_whole(v.strides[kHeadAxis]);
+           head_dim * v.element_size <= kBypassHeadBytes && is_whole(head_dim) && is_whole(stride_of(v, kBatchAxis)) &&
+           is_whole(stride_of(v, kSeqAxis)) && is_whole(stride_of(v, kHeadAxis));
 }
 
 /// The axis along which vectors run: contiguous in both views or, out of place and with at least kMinLanes tokens or

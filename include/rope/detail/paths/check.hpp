@@ -2,6 +2,9 @@
 // Checks of paths, and the sentence where one fails.
 #pragma once
 
+#include <cstdint>
+#include <limits>
+
 #include "../../errors.hpp"
 #include "../../heads.hpp"
 #include "../../positions.hpp"
@@ -172,15 +175,78 @@ ROPE_COLD Status check_apart(const Path& one, Index i, const Path& other, Index 
     return Status();
 }
 
+/// Memory from the first byte of a view to behind its last, in the order of its beginning.
+class Extents {
+ public:
+    void add(const AnyView& v, bool is_written) noexcept {
+        if (is_empty(v)) return;
+        const Span span = span_below(v, std::numeric_limits<Index>::max());
+        const std::uint64_t data = reinterpret_cast<std::uintptr_t>(v.data);
+        const Extent extent = {data + static_cast<std::uint64_t>(span.begin),
+                               data + static_cast<std::uint64_t>(span.end), is_written};
+        is_complete_ = is_complete_ && count_ < kMost && extent.begin < extent.end;
+        if (!is_complete_) return;
+        int i = count_++;
+        for (; i > 0 && extents_[i - 1].begin > extent.begin; --i) extents_[i] = extents_[i - 1];
+        extents_[i] = extent;
+    }
+    /// Whether no other extent reaches into one that is written.
+    bool are_apart() const noexcept {
+        std::uint64_t end = 0, end_of_written = 0;
+        for (int i = 0; i < count_; ++i) {
+            const Extent& extent = extents_[i];
+            if (extent.begin < (extent.is_written ? end : end_of_written)) return false;
+            if (extent.end > end) end = extent.end;
+            if (extent.is_written && extent.end > end_of_written) end_of_written = extent.end;
+        }
+        return is_complete_;
+    }
+
+ private:
+    struct Extent {
+        std::uint64_t begin, end;
+        bool is_written;
+    };
+    static constexpr int kMost = 48;
+    Extent extents_[kMost];
+    int count_ = 0;
+    bool is_complete_ = true;
+};
+
+inline void add_extents(Extents& extents, const Path& path) noexcept {
+    const AnyView read = PathAccess::source(path).view("");
+    const HeadsInMemory* const first = written_part(path, 0);
+    const bool is_in_place = !first->is_paged && is_same_view(first->view(""), read);
+    if (!is_in_place) extents.add(read, false);
+    for (int part = 0; part < 3; ++part)
+        if (const HeadsInMemory* const m = written_part(path, part)) {
+            extents.add(m->view(""), true);
+            if (m->is_paged) extents.add(m->view_of_slots(), false);
+        }
+    for (int i = 0; i < PathAccess::count(path); ++i)
+        for (const Numbers* n : {&PathAccess::steps(path)[i].numbers, &PathAccess::steps(path)[i].bias})
+            if (n->is_given) extents.add(n->view(""), false);
+}
+
+/// Checks that what is written shares nothing with anything else: first as a whole, which is usual and soon done, then
+/// each with each.
+ROPE_COLD Status check_all_apart(const Path* const* paths, Index count) noexcept {
+    Extents extents;
+    for (Index i = 0; i < count; ++i) add_extents(extents, *paths[i]);
+    if (extents.are_apart()) return Status();
+    for (Index i = 0; i < count; ++i)
+        for (Index k = 0; k < count; ++k)
+            if (const Status s = check_apart(*paths[i], i, *paths[k], k); !s.ok()) return s;
+    return Status();
+}
+
 /// All checks of a pass.
 ROPE_COLD Status check_paths(const Path* const* paths, Index count, const Positions& positions,
                              const PathCall& call) noexcept {
     const HeadsInMemory& first = PathAccess::source(*paths[0]);
     for (Index i = 0; i < count; ++i)
         if (const Status s = check_path(*paths[i], i, first, call); !s.ok()) return s;
-    for (Index i = 0; i < count; ++i)
-        for (Index k = 0; k < count; ++k)
-            if (const Status s = check_apart(*paths[i], i, *paths[k], k); !s.ok()) return s;
+    if (const Status s = check_all_apart(paths, count); !s.ok()) return s;
     const Status s = check_positions(positions, first.extents[0], first.extents[1], call.table);
     return !s.ok() || isa_is_chosen() ? s : choose_isa();
 }

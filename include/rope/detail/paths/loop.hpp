@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include "../../heads.hpp"
@@ -12,12 +13,15 @@
 #include "../kernels/formats.hpp"
 #include "../kernels/rotate.hpp"
 #include "../kernels/steps.hpp"
+#include "../simd/prefetch.hpp"
+#include "../simd/stream_out.hpp"
 #include "destinations.hpp"
 #include "steps.hpp"
 
 ROPE_DETAIL_BEGIN
 
-/// Heads that are under way together: their numbers lie in L1.
+/// Heads that are under way together: their numbers lie in L1. Half as many where the source of the next ones is
+/// fetched meanwhile. See benchmarks/tuning.md.
 inline constexpr Index kTileBytes = 8192;
 template <class T>
 inline constexpr Index kTileNumbers = kTileBytes / static_cast<Index>(sizeof(T)) > kMaxPathHeadDim
@@ -36,6 +40,8 @@ struct PathTask {
     Rotation<T, T, T> rotation;                  // of the step that rotates, if there is one
     PairShape from, to;                          // the layouts of pairs, before it and after it
     bool is_source_plain, is_destination_plain;  // contiguous features of type T
+    bool streams;                                // the source of the next group is fetched while one is written
+    bool bypasses_caches;                        // then a plain destination is written by stream_out
     bool norms_tokens;                           // a norm needs all heads of a token
     Index units;                                 // heads that are one piece of work: 1, or then all of a token
 };
@@ -284,8 +290,9 @@ ROPE_NOINLINE Group<T> run_steps(const PathTask<T>& task, int count, Index b, In
 template <class T>
 ROPE_INLINE Index heads_at_once(const PathTask<T>& task) noexcept {
     const Index head_dim = PathAccess::source(task.path).extents[3];
-    const Index fit = head_dim == 0 ? 1 : kTileNumbers<T> / head_dim;
-    return fit < kMostHeads ? fit : kMostHeads;
+    if (head_dim == 0) return 1;
+    const Index fit = kTileNumbers<T> / (task.streams ? 2 : 1) / head_dim;
+    return fit < 1 ? 1 : fit < kMostHeads ? fit : kMostHeads;
 }
 
 /// Mean and root of the norms over a token, which need all its heads first.
@@ -320,6 +327,16 @@ ROPE_COLD void find_token_norms(const PathTask<T>& task, Index b, Index s, Token
     }
 }
 
+/// Asks for the source of head h of the next group.
+template <class T>
+ROPE_INLINE void fetch_next(const PathTask<T>& task, const Group<T>& g, Index h) noexcept {
+    const HeadsInMemory& source = PathAccess::source(task.path);
+    const Index size = size_of(source.type);
+    const void* const x = source.at(source.offset_of(g.b, g.s, g.first + h));
+    const auto group = static_cast<std::uintptr_t>(g.heads * source.strides[2] * size);
+    prefetch<4>(static_cast<const char*>(x), source.extents[3] * size, group);
+}
+
 /// Heads begin .. end - 1 of a path, counted token after token.
 template <class T>
 void run_path(const PathTask<T>& task, Index begin, Index end) noexcept {
@@ -340,20 +357,24 @@ void run_path(const PathTask<T>& task, Index begin, Index end) noexcept {
         if (here > most) here = most;
         if (task.norms_tokens && h == 0) find_token_norms(task, b, s, norms, scratch);
         char* const at = task.write == nullptr ? static_cast<char*>(out.at(offset_in(out, b, s, seq, h))) : nullptr;
-        T* const to = task.is_destination_plain ? reinterpret_cast<T*>(at) : scratch.tile;
-        const Index to_stride = task.is_destination_plain ? out.strides[2] : head_dim;
-        Group<T> g = run_steps(task, count, b, s, h, here, to, to_stride, norms, scratch);
-        if (task.is_destination_plain) {
-            copy_to_y(g, head_dim);
-        } else if (task.write == nullptr) {
-            for (Index k = 0; k < here; ++k)
-                task.steps.store(g.x + k * g.x_stride, at + k * out.strides[2] * size_of(out.type), out.type,
-                                 out.strides[3], head_dim);
-        } else if constexpr (sizeof(T) == 4) {
-            for (Index k = 0; k < here; ++k)
-                task.write(g.x + k * g.x_stride, head_dim, format_row(destination, b, s, seq, h + k));
+        const bool is_direct = task.is_destination_plain && !task.bypasses_caches;
+        T* const to = is_direct ? reinterpret_cast<T*>(at) : scratch.tile;
+        Group<T> g = run_steps(task, count, b, s, h, here, to, is_direct ? out.strides[2] : head_dim, norms, scratch);
+        if (task.is_destination_plain) copy_to_y(g, head_dim);
+        for (Index k = 0; k < here; ++k) {
+            if (task.streams) fetch_next(task, g, k);
+            const T* const x = g.x + k * g.x_stride;
+            if (task.bypasses_caches)
+                stream_out(reinterpret_cast<T*>(at) + k * out.strides[2], x, head_dim);
+            else if (task.is_destination_plain)
+                continue;  // it is there
+            else if (task.write == nullptr)
+                task.steps.store(x, at + k * out.strides[2] * size_of(out.type), out.type, out.strides[3], head_dim);
+            else if constexpr (sizeof(T) == 4)
+                task.write(x, head_dim, format_row(destination, b, s, seq, h + k));
         }
     }
+    if (task.bypasses_caches) finish_streaming_out();
 }
 
 ROPE_DETAIL_END

@@ -85,9 +85,13 @@ inline PathJob<T> path_job(const Path& path, const CosSinRows<T>& rows, const Po
     const bool stays = from.step == to.step;
     const CacheFormat format = PathAccess::format(d);
     const Index heads = count_heads(source.view(""));
+    const bool is_destination_plain = format == CacheFormat::elements && is_plain<T>(out);
+    const bool streams = heads * source.extents[3] * size_of(source.type) > kCachedBytes<true>;
+    const bool bypasses_caches = kCanStreamOut && streams && is_destination_plain && out.data != source.data &&
+                                 can_be_streamed_out(out.view(""));
     return {{path, positions, step_kernels<T>(isa), write_format(isa, format),
              rotation_of(rows, direction, rotate_kernels<layout, T, T, T>(isa, rows.pairs(), stays)), from, to,
-             is_plain<T>(source), format == CacheFormat::elements && is_plain<T>(out), is_over_token,
+             is_plain<T>(source), is_destination_plain, streams, bypasses_caches, is_over_token,
              is_over_token && heads > 0 ? source.extents[2] : Index(1)},
             &run_path<T>,
             heads,

@@ -30,12 +30,12 @@ ROPE_INLINE void prefetch_line(std::uintptr_t address) noexcept {
 #endif
 }
 
-/// Prefetches the lines kPrefetchDistance ahead of p[0] .. p[count - 1], `at_once` of them per iteration: to read if T
-/// is const (threads share tables), else to write.
+/// Prefetches the lines `distance` bytes ahead of p[0] .. p[count - 1], `at_once` of them per iteration: to read if T is
+/// const (threads share tables), else to write.
 template <int at_once = 1, class T>
-ROPE_INLINE void prefetch(T* p, Index count) noexcept {
+ROPE_INLINE void prefetch(T* p, Index count, std::uintptr_t distance = kPrefetchDistance) noexcept {
     constexpr bool to_write = !std::is_const_v<T>;
-    std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(p) + kPrefetchDistance;
+    std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(p) + distance;
     const std::uintptr_t end = ahead + static_cast<std::uintptr_t>(count) * sizeof(T);
     if constexpr (at_once == 4)
         for (; ahead + 192 < end; ahead += 256) {
