@@ -4,14 +4,14 @@
 
 #include <rope/rope.hpp>
 
+#include "contiguous.hpp"
 #include "model.hpp"
-#include "transformer.hpp"
 
 namespace llama {
 
-class ShiftingTransformer : public Transformer {
+class ShiftingTransformer : public ContiguousTransformer {
  public:
-    using Transformer::Transformer;
+    using ContiguousTransformer::ContiguousTransformer;
 
     /// Forgets tokens first .. first + count - 1. Those after them take their places: what stood at position p stands
     /// at p - count, and position() is so much less.

@@ -2,14 +2,17 @@
 // generate: continues a text with a small Llama. See README.md in this folder.
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "contiguous.hpp"
 #include "model.hpp"
 #include "options.hpp"
+#include "paged.hpp"
 #include "sampler.hpp"
 #include "stopwatch.hpp"
 #include "tokenizer.hpp"
@@ -30,6 +33,12 @@ void print_rate(const char* name, Index tokens, double seconds) {
                      static_cast<double>(tokens) / seconds);
 }
 
+std::unique_ptr<Transformer> make_transformer(Cache cache, const Model& model, Index max_positions) {
+    if (cache == Cache::paged_float) return std::make_unique<PagedTransformer<float>>(model, max_positions);
+    if (cache == Cache::paged_bfloat16) return std::make_unique<PagedTransformer<rope::bfloat16>>(model, max_positions);
+    return std::make_unique<ContiguousTransformer>(model, max_positions);
+}
+
 void generate(const Options& options) {
     const Model model = read_model(options.model, options.layout);
     const Tokenizer tokenizer(options.tokenizer, model.shape.vocab_size);
@@ -47,27 +56,27 @@ void generate(const Options& options) {
                                  " positions, its beginning-of-text mark included; there are " + std::to_string(steps) +
                                  ".");
 
-    Transformer transformer(model, steps);
+    const std::unique_ptr<Transformer> transformer = make_transformer(options.cache, model, steps);
     Sampler sampler(options.temperature, options.top_p, options.seed);
     Stopwatch prefill, decode;
 
     for (std::size_t i = 1; i < prompt.size(); ++i) print(tokenizer.decode(prompt[i - 1], prompt[i]));
     const Eigen::VectorXf* logits = nullptr;
-    prefill.time([&] { logits = &transformer.forward(prompt); });
+    prefill.time([&] { logits = &transformer->forward(prompt); });
     for (int previous = prompt.back();;) {
         const int token = sampler.choose(*logits);
         if (token == kBeginOfText || token == kEndOfText) break;
         print(tokenizer.decode(previous, token));
-        if (transformer.position() == steps) break;
-        decode.time([&] { logits = &transformer.forward({token}); });
+        if (transformer->position() == steps) break;
+        decode.time([&] { logits = &transformer->forward({token}); });
         previous = token;
     }
     print("\n");
 
     print_rate("prefill", prompt_size, prefill.seconds());
-    print_rate("decode", transformer.position() - prompt_size, decode.seconds());
+    print_rate("decode", transformer->position() - prompt_size, decode.seconds());
     std::fprintf(stderr, "rope     %.2f %% of that time\n",
-                 100.0 * transformer.rope_seconds() / (prefill.seconds() + decode.seconds()));
+                 100.0 * transformer->rope_seconds() / (prefill.seconds() + decode.seconds()));
 }
 
 }  // namespace

@@ -17,6 +17,9 @@ using Eigen::Index;
 using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Weight = Eigen::Map<const Matrix>;
 
+/// The rows of one layer in a weight that holds all layers, `rows` each.
+inline auto layer_of(const Weight& weight, Index layer, Index rows) { return weight.middleRows(layer * rows, rows); }
+
 /// The seven numbers of the file's header, by the names the format gives them.
 struct Shape {
     Index dim = 0;         ///< features of a token

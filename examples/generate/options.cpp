@@ -28,6 +28,13 @@ rope::Layout layout(const std::string& name, const std::string& value) {
     refuse(name, value, "interleaved or half-split");
 }
 
+Cache cache(const std::string& name, const std::string& value) {
+    if (value == "float") return Cache::contiguous;
+    if (value == "paged-float") return Cache::paged_float;
+    if (value == "paged-bfloat16") return Cache::paged_bfloat16;
+    refuse(name, value, "float, paged-float or paged-bfloat16");
+}
+
 }  // namespace
 
 const char* const kHelp =
@@ -43,6 +50,8 @@ const char* const kHelp =
     "  --seed S           seed of the random numbers (default: 0)\n"
     "  --layout L         interleaved, as the file has its weights, or half-split: they are\n"
     "                     converted first, and the text is the same (default: interleaved)\n"
+    "  --cache C          keys and values are kept as float, in one matrix for each layer, or as\n"
+    "                     paged-float or paged-bfloat16, in pages of 16 tokens (default: float)\n"
     "  --help             print this and stop\n"
     "\n"
     "The text goes to standard output, times and notes to standard error.\n";
@@ -64,6 +73,8 @@ Options parse_options(int argc, const char* const* argv) {
             options.seed = whole_number<std::uint64_t>(name, value(), 0);
         } else if (name == "--layout") {
             options.layout = layout(name, value());
+        } else if (name == "--cache") {
+            options.cache = cache(name, value());
         } else {
             return false;
         }

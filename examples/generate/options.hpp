@@ -9,6 +9,9 @@
 
 namespace llama {
 
+/// Where keys and values are remembered: in matrices of float, or in pages of float or bfloat16.
+enum class Cache { contiguous, paged_float, paged_bfloat16 };
+
 struct Options {
     std::string model;
     std::string tokenizer;
@@ -18,6 +21,7 @@ struct Options {
     float top_p = 0.9f;
     std::uint64_t seed = 0;
     rope::Layout layout = rope::Layout::interleaved;
+    Cache cache = Cache::contiguous;
     bool help = false;
 };
 

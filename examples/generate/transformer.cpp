@@ -9,9 +9,6 @@
 namespace llama {
 namespace {
 
-/// The rows of one layer in a weight that holds all layers, `rows` each.
-auto layer_of(const Weight& weight, Index layer, Index rows) { return weight.middleRows(layer * rows, rows); }
-
 /// Scales every row of x to a mean square of 1 and every column by its weight.
 template <class Row>
 void rms_norm(const Matrix& x, const Row& weight, Matrix& out) {
@@ -32,12 +29,7 @@ void softmax(Row&& scores) {
 }  // namespace
 
 Transformer::Transformer(const Model& model, Index max_positions)
-    : model_(model), cos_sin_(model.rotation, max_positions) {
-    for (Index layer = 0; layer < model.shape.n_layers; ++layer) {
-        keys_.emplace_back(max_positions, model.shape.kv_dim());
-        values_.emplace_back(max_positions, model.shape.kv_dim());
-    }
-}
+    : model_(model), cos_sin_(model.rotation, max_positions) {}
 
 const Eigen::VectorXf& Transformer::forward(const std::vector<int>& tokens) {
     const Index seq = static_cast<Index>(tokens.size());
@@ -62,38 +54,22 @@ const Eigen::VectorXf& Transformer::forward(const std::vector<int>& tokens) {
     return logits_;
 }
 
-// The one call of the library: queries and new keys, each seen as [seq, heads, head_dim] with its own number of
-// heads, turn in place, the keys inside the cache itself.
-const Matrix& Transformer::rotate(Matrix& query, Matrix& keys) {
-    auto new_keys = keys.middleRows(position_, query.rows());
-    rope::apply(*model_.rotation.layout, rope::view(query, model_.shape.n_heads),
-                rope::view(new_keys, model_.shape.n_kv_heads), cos_sin_, rope::start_at(position_));
-    return keys;
-}
-
 /// x += attention(normed): every token gathers values from itself and from the tokens before it.
 void Transformer::attention(Index layer) {
     const Shape& shape = model_.shape;
-    const Index seq = x_.rows(), head_dim = shape.head_dim(), kv_dim = shape.kv_dim();
+    const Index seq = x_.rows(), head_dim = shape.head_dim();
     const Index seen = position_ + seq;
-    Matrix& keys = keys_[static_cast<std::size_t>(layer)];
-    Matrix& values = values_[static_cast<std::size_t>(layer)];
 
     query_.noalias() = normed_ * layer_of(model_.wq, layer, shape.dim).transpose();
-    keys.middleRows(position_, seq).noalias() = normed_ * layer_of(model_.wk, layer, kv_dim).transpose();
-    values.middleRows(position_, seq).noalias() = normed_ * layer_of(model_.wv, layer, kv_dim).transpose();
+    const Remembered all = remember(layer, normed_, query_);
 
-    const Matrix* rotated = nullptr;
-    rope_time_.time([&] { rotated = &rotate(query_, keys); });
-
-    query_ /= std::sqrt(static_cast<float>(head_dim));
     mixed_.resize(seq, shape.dim);
     const Index queries_per_key = shape.n_heads / shape.n_kv_heads;
     for (Index head = 0; head < shape.n_heads; ++head) {
         const Index kv_head = head / queries_per_key;
         const auto head_query = query_.middleCols(head * head_dim, head_dim);
-        const auto head_keys = rotated->block(0, kv_head * head_dim, seen, head_dim);
-        const auto head_values = values.block(0, kv_head * head_dim, seen, head_dim);
+        const auto head_keys = all.keys.block(0, kv_head * head_dim, seen, head_dim);
+        const auto head_values = all.values.block(0, kv_head * head_dim, seen, head_dim);
 
         scores_.noalias() = head_query * head_keys.transpose();
         for (Index t = 0; t < seq; ++t) {

@@ -11,8 +11,15 @@
 
 namespace llama {
 
-/// Holds the keys and values of every token so far, so that each call computes the new tokens alone. A whole
-/// prompt and a single token take the same path: both are a matrix with one row per token.
+/// What attention reads in one layer: row t has the keys, or the values, of token t. Rows of later tokens mean nothing.
+struct Remembered {
+    const Matrix& keys;
+    const Matrix& values;
+};
+
+/// The network. Each call computes the new tokens alone, because a derived class remembers the keys and values of every
+/// token so far: in matrices (contiguous.hpp) or in pages (paged.hpp). A whole prompt and a single token take the same
+/// path: both are a matrix with one row per token.
 class Transformer {
  public:
     /// Serves positions 0 .. max_positions - 1. The model must live as long.
@@ -27,21 +34,19 @@ class Transformer {
     /// Tokens seen so far, which is the position of the next one.
     Index position() const { return position_; }
 
-    /// How much of the time in forward went into rotating queries and keys.
+    /// How much of the time in forward went into the library's calls.
     double rope_seconds() const { return rope_time_.seconds(); }
 
  protected:
-    /// Turns the queries of the new tokens in place, and returns the keys to meet them: those of all tokens so far,
-    /// turned. `keys` is one of keys_; the new ones in it, as many as there are queries, are not turned yet.
-    virtual const Matrix& rotate(Matrix& query, Matrix& keys);
+    /// Computes the keys and values of the new tokens, whose normed states are the rows of `normed`, and remembers them.
+    /// Rotates the queries of these tokens and divides them by the root of head_dim, in place. Returns the keys and values
+    /// of all tokens so far, the new ones included; the references are valid until the next call.
+    virtual Remembered remember(Index layer, const Matrix& normed, Matrix& query) = 0;
 
     const Model& model_;
     const rope::CosSinCache<float> cos_sin_;
-
-    // One matrix per layer, [max_positions, kv_dim]. Keys are stored rotated: a key is turned by its own
-    // position once, and a later query, turned by its position, meets it at the right angle.
-    std::vector<Matrix> keys_, values_;
     Index position_ = 0;
+    Stopwatch rope_time_;
 
  private:
     void attention(Index layer);
@@ -50,7 +55,6 @@ class Transformer {
     // The state of the tokens of the current call, [seq, dim], and what the layers need on the way.
     Matrix x_, normed_, query_, scores_, mixed_, gate_, up_;
     Eigen::VectorXf logits_;
-    Stopwatch rope_time_;
 };
 
 }  // namespace llama
