@@ -75,6 +75,9 @@ make(tokenizer printf "${longest}${marks}${bytes}")
 set(files --model "${WORK}/model" --tokenizer "${WORK}/tokenizer")
 expect(0 "^prefill +1 tokens in" ${files} --steps 3)
 expect(0 "^prefill +4 tokens in" ${files} --steps 4 --prompt ab)
+foreach(cache float paged-float paged-bfloat16)
+  expect(0 "^prefill +8 tokens in" ${files} --steps 8 --prompt 123456 --cache ${cache})
+endforeach()
 
 # ---- Options. ----
 expect(0 "^$" --help)
@@ -95,6 +98,11 @@ endforeach()
 foreach(value x half_split HALF-SPLIT)
   refused("The value of --layout is \"${value}\"; it must be interleaved or half-split\\." ${files} --layout ${value})
 endforeach()
+foreach(value x bfloat16 paged PAGED-FLOAT paged-float16 " float")
+  refused("The value of --cache is \"${value}\"; it must be float, paged-float or paged-bfloat16\\."
+          ${files} --cache "${value}")
+endforeach()
+refused("The option --cache needs a value after it\\." ${files} --cache)
 foreach(value x -0.1 nan inf 1e39 0x1 " 1" 1..2)
   refused("The value of --temperature is \"${value}\"; it must be a finite number that is 0 or more\\."
           ${files} --temperature "${value}")

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "paged_cache.hpp"
+
+#include <cstddef>
+
+PagedCache::PagedCache(const rope::CosSinCache<float>& cos_sin, Index pages)
+    : cos_sin_(cos_sin),
+      pages_(pages),
+      key_codes_(pages * kPageSize, kKvHeads * kHeadDim),
+      key_scales_(pages * kPageSize, kKvHeads),
+      values_(pages * kPageSize, kKvHeads * kHeadDim) {}
+
+void PagedCache::write(Tokens& tokens, const rope::Positions& positions, const Slots& slots) {
+    const auto all = rope::view(tokens, kHeads + 2 * kKvHeads);
+    const auto q = all.slice_heads(0, kHeads);
+    const auto k = all.slice_heads(kHeads, kKvHeads);
+    const auto v = all.slice_heads(kHeads + kKvHeads, kKvHeads);
+
+    const auto codes = rope::paged(key_codes_.data(), pages_, kPageSize, kKvHeads, kHeadDim, slots);
+    const auto scales = rope::paged(key_scales_.data(), pages_, kPageSize, kKvHeads, 1, slots);
+    const auto values = rope::paged(values_.data(), pages_, kPageSize, kKvHeads, kHeadDim, slots);
+
+    constexpr double scale = 0.125;                                             // 1 / sqrt(kHeadDim)
+    rope::pass<kLayout>(cos_sin_, positions,                                    //
+                        rope::heads(q).rotate().multiply(scale),                //
+                        rope::heads(k).rotate().to(rope::int8(codes, scales)),  //
+                        rope::heads(v).to(values));
+}
+
+Row PagedCache::attend(const Row& query, const Slots& slots) const {
+    const std::size_t seen = slots.size();
+    Row out = Row::Zero(kWidth);
+    for (Index h = 0; h < kHeads; ++h) {
+        const Index kv_head = h / (kHeads / kKvHeads);
+        const auto features = [kv_head](const auto& pages, Index slot) {
+            return pages.row(slot).template segment<kHeadDim>(kv_head * kHeadDim).template cast<float>();
+        };
+        const auto q = query.segment<kHeadDim>(h * kHeadDim);
+
+        // A key is its codes times its scale, so the scale can wait until the sum is made.
+        Row weights(static_cast<Index>(seen));
+        for (std::size_t t = 0; t < seen; ++t)
+            weights[static_cast<Index>(t)] = key_scales_(slots[t], kv_head) * q.dot(features(key_codes_, slots[t]));
+        weights = (weights.array() - weights.maxCoeff()).exp();
+        weights /= weights.sum();
+        for (std::size_t t = 0; t < seen; ++t)
+            out.segment<kHeadDim>(h * kHeadDim) += weights[static_cast<Index>(t)] * features(values_, slots[t]);
+    }
+    return out;
+}

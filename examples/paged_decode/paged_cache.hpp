@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// PagedCache: keys in int8 and values in bfloat16, in pages that all sequences of a batch share.
+#pragma once
+
+#include <Eigen/Core>
+#include <rope/rope.hpp>
+#include <vector>
+
+using rope::Index;
+
+constexpr Index kHeads = 8, kKvHeads = 2, kHeadDim = 64, kPageSize = 16;
+constexpr Index kWidth = kHeads * kHeadDim;  // of the queries of a token
+constexpr rope::Layout kLayout = rope::Layout::half_split;
+
+template <class T>
+using Rows = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Row = Eigen::RowVectorXf;
+
+/// A projection's result, a row for each token: kHeads heads of queries, kKvHeads of keys and kKvHeads of values.
+using Tokens = Rows<float>;
+constexpr Index kTokenWidth = (kHeads + 2 * kKvHeads) * kHeadDim;
+
+/// Slots of tokens in their order. Slot s is place s % kPageSize of page s / kPageSize.
+using Slots = std::vector<Index>;
+
+/// The cache of one layer.
+class PagedCache {
+ public:
+    /// The table must live as long.
+    PagedCache(const rope::CosSinCache<float>& cos_sin, Index pages);
+
+    /// Everything between the projection and attention: queries are rotated and scaled in place, keys are rotated and
+    /// quantised into their slots, and values are rounded into theirs. A token whose slot is -1 is not written.
+    void write(Tokens& tokens, const rope::Positions& positions, const Slots& slots);
+
+    /// What a token gathers from the tokens with these slots, its own included: kWidth features, as `query` has them.
+    Row attend(const Row& query, const Slots& slots) const;
+
+    static constexpr Index bytes_per_token() { return kKvHeads * (kHeadDim * (1 + 2) + 4); }
+
+ private:
+    const rope::CosSinCache<float>& cos_sin_;
+    Index pages_;
+    // Row s is slot s, in which the heads lie side by side.
+    Rows<signed char> key_codes_;
+    Rows<float> key_scales_;  // one for each head
+    Rows<Eigen::bfloat16> values_;
+};
