@@ -20,15 +20,13 @@ void PagedCache::write(Tokens& tokens, const rope::Positions& positions, const S
     const auto scales = rope::paged(key_scales_.data(), pages_, kPageSize, kKvHeads, 1, slots);
     const auto values = rope::paged(values_.data(), pages_, kPageSize, kKvHeads, kHeadDim, slots);
 
-    constexpr double scale = 0.125;                                             // 1 / sqrt(kHeadDim)
-    rope::pass<kLayout>(cos_sin_, positions,                                    //
-                        rope::heads(q).rotate().multiply(scale),                //
-                        rope::heads(k).rotate().to(rope::int8(codes, scales)),  //
-                        rope::heads(v).to(values));
+    constexpr double scale = 0.125;  // 1 / sqrt(kHeadDim)
+    rope::pass<kLayout>(cos_sin_, positions, rope::heads(q).rotate().multiply(scale),
+                        rope::heads(k).rotate().to(rope::int8(codes, scales)), rope::heads(v).to(values));
 }
 
 Row PagedCache::attend(const Row& query, const Slots& slots) const {
-    const std::size_t seen = slots.size();
+    const Index seen = static_cast<Index>(slots.size());
     Row out = Row::Zero(kWidth);
     for (Index h = 0; h < kHeads; ++h) {
         const Index kv_head = h / (kHeads / kKvHeads);
@@ -38,13 +36,15 @@ Row PagedCache::attend(const Row& query, const Slots& slots) const {
         const auto q = query.segment<kHeadDim>(h * kHeadDim);
 
         // A key is its codes times its scale, so the scale can wait until the sum is made.
-        Row weights(static_cast<Index>(seen));
-        for (std::size_t t = 0; t < seen; ++t)
-            weights[static_cast<Index>(t)] = key_scales_(slots[t], kv_head) * q.dot(features(key_codes_, slots[t]));
+        Row weights(seen);
+        for (Index t = 0; t < seen; ++t) {
+            const Index slot = slots[static_cast<std::size_t>(t)];
+            weights[t] = key_scales_(slot, kv_head) * q.dot(features(key_codes_, slot));
+        }
         weights = (weights.array() - weights.maxCoeff()).exp();
         weights /= weights.sum();
-        for (std::size_t t = 0; t < seen; ++t)
-            out.segment<kHeadDim>(h * kHeadDim) += weights[static_cast<Index>(t)] * features(values_, slots[t]);
+        for (Index t = 0; t < seen; ++t)
+            out.segment<kHeadDim>(h * kHeadDim) += weights[t] * features(values_, slots[static_cast<std::size_t>(t)]);
     }
     return out;
 }

@@ -36,8 +36,6 @@ class PagedCache {
     /// What a token gathers from the tokens with these slots, its own included: kWidth features, as `query` has them.
     Row attend(const Row& query, const Slots& slots) const;
 
-    static constexpr Index bytes_per_token() { return kKvHeads * (kHeadDim * (1 + 2) + 4); }
-
  private:
     const rope::CosSinCache<float>& cos_sin_;
     Index pages_;
