@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kBatch = 7;  // sequences that are decoded together
 constexpr Index kPages = 42;       // as many as the first seven requests need, so that others wait for theirs
 constexpr Index kMaxPositions = 256;
-constexpr double kBound = 1.5e-2;  // of the errors; 127 steps to the largest number of a key leave about half of that
+constexpr double kBound = 1.5e-2;  // of the errors: about twice what the rounding of keys to int8 makes of them
 
 /// Numbers, tokens in the prompt, and tokens to decode.
 const std::deque<Sequence> kRequests = {{0, 5, 12}, {1, 130, 30}, {2, 48, 6},  {3, 200, 20}, {4, 17, 25}, {5, 96, 9},
