@@ -36,7 +36,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///
 /// Cost. 2^n is the largest power of two up to the square root of max_positions, and there are at most 2.5 times as
 /// many rows as that root: 3.4 MiB for 10^7 positions of 128 features in float, where a CosSinCache takes 4.8 GiB. They
-/// are built in a few milliseconds. For each token apply rotates one more row. At most 1024 pairs, and no xPos.
+/// are built in a few milliseconds. For each token apply rotates one more row. No xPos.
 ///
 /// Immutable once built: any number of threads may read it. Copies share the table and cost a reference count.
 template <class T>
@@ -49,7 +49,7 @@ class CompactCosSinCache : public detail::CompactTable<T> {
     static constexpr double kMaxError = std::is_same_v<T, float> ? 1.5 * 0x1p-23 : 1.5 * 0x1p-52;
 
     /// The table of a Config, with frequencies(config, seq_len). Throws std::invalid_argument as CosSinCache does, and
-    /// when there are more than 1024 pairs or the magnitude grows with the position (xPos).
+    /// when the magnitude grows with the position (xPos).
     ROPE_ABI CompactCosSinCache(const Config& config, Index max_positions, Index first_position = 0,
                                 Index seq_len = 0) {
         this->build(detail::table_source(config, seq_len), max_positions, first_position);

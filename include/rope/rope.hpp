@@ -39,3 +39,4 @@
 #include "rows.hpp"
 #include "weights.hpp"
 #include "wrapped_rows.hpp"
+#include "write_rows.hpp"

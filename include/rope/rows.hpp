@@ -40,7 +40,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Cost. Making one takes a millisecond for 64 pairs. Building: in float some 1 ns per pair and token at whole
 /// positions, 2 to 3 where axes differ; in double 25. A block of 128 positions that the last builds did not meet adds
 /// 500 ns per pair (up to 256 blocks are kept), and every entry at a fraction or for mixed axes costs as much, so build
-/// the rows of an image once per size of image. Half a megabyte is kept for 64 pairs in float, one in double, and the
+/// the rows of an image once per size of image. A build for the positions of the last one compares them. Half a megabyte is kept for 64 pairs in float, one in double, and the
 /// rows, whose memory is reused: building allocates only when there are more tokens than ever before.
 ///
 /// Not copied or moved. Any number of threads may read rows while nobody builds.
@@ -71,6 +71,9 @@ class Rows : public detail::TokenRows<T> {
     /// counts outside 0 .. 2^40; std::out_of_range for a position outside -2^52 .. 2^52, beyond the sequence that a
     /// schedule's numbers for seq_len are meant for, or where a magnitude that grows (xPos) would leave e^-64 .. e^64;
     /// std::bad_alloc when there is no memory.
+    ///
+    /// Returns at once when the rows of these positions are there, from the last build (but not with use_memory, because
+    /// memory of the caller's may have changed).
     ///
     /// The executor (see apply.hpp) gets work that fills at least 1 MiB; where every entry is slow, 4 KiB.
     template <class Executor = detail::CallingThread>

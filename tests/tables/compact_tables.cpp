@@ -299,7 +299,7 @@ TEMPLATE_TEST_CASE("what a compact table cannot be is refused in a sentence", ""
     CHECK(message(config_of(8), 4, (Index(1) << 62) - 4) == fine);
     CHECK(message(config_of(8), 4, -(Index(1) << 62)) == fine);
     CHECK(message(config_of(2048), 4) == fine);
-    CHECK(message(config_of(2050), 4) == "inv_freq has 1025 entries; a compact table has at most 1024 pairs.");
+    CHECK(message(config_of(6000), 4) == fine);
     const Index huge = Index(1) << 62;
     const support::Refusal missing = support::refusal([&] { CompactCosSinCache<TestType> c(config_of(2048), huge); });
     CHECK(missing.code == rope::StatusCode::out_of_memory);

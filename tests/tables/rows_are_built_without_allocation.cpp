@@ -43,3 +43,45 @@ TEMPLATE_TEST_CASE("building allocates nothing from the second step on", "", flo
     after = allocations;
     CHECK(after == before);
 }
+
+TEST_CASE("rows that are there are not built again") {
+    rope::Config config;
+    config.head_dim = 64;
+    const Index tokens = 5000;
+    std::vector<float> ids(3 * static_cast<std::size_t>(tokens));
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<float>(i);
+    int calls = 0;
+    const auto counted = [&](Index items, const auto& work) {
+        ++calls;
+        work(0, items);
+    };
+    Rows<float> rows(config, rope::mrope_sections({12, 10, 10}));
+    const auto builds = [&](auto&& positions, Index seq, Index batch = 1) {
+        calls = 0;
+        REQUIRE(rows.build(positions, seq, batch, counted));
+        const int made = calls;
+        Rows<float> anew(config, rope::mrope_sections({12, 10, 10}));
+        anew.build(positions, seq, batch);
+        for (Index row = 0; row < seq * batch; ++row)
+            for (Index i = 0; i < 32; ++i) {
+                if (rows.cos_row(row)[i] != anew.cos_row(row)[i]) FAIL("a wrong cosine");
+                if (rows.sin_row(row)[i] != anew.sin_row(row)[i]) FAIL("a wrong sine");
+            }
+        return made > 0;
+    };
+    const AxisPositions on_axes(ids.data(), 3, tokens);
+    CHECK(builds(rope::start_at(3), tokens));
+    CHECK_FALSE(builds(rope::start_at(3), tokens));
+    CHECK(builds(rope::start_at(3), tokens / 2, 2));
+    CHECK(builds(rope::start_at(3), tokens));
+    CHECK(builds(on_axes, tokens));
+    CHECK_FALSE(builds(on_axes, tokens));
+    ids.back() += 0.5f;
+    CHECK(builds(on_axes, tokens));
+    CHECK_FALSE(builds(on_axes, tokens));
+    CHECK(builds(rope::start_at(0), tokens + 1));
+    std::vector<float> memory(static_cast<std::size_t>(tokens) * 64);
+    rows.use_memory(memory.data(), tokens);
+    CHECK(builds(rope::start_at(0), tokens));
+    CHECK(builds(rope::start_at(0), tokens));
+}

@@ -84,9 +84,6 @@ class CompactTable : public SourcedRows<T> {
 
  private:
     static Status check_can_combine(const Frequencies& f) noexcept {
-        if (f.inv_freq.size() > static_cast<std::size_t>(kMaxCombinedPairs))
-            return invalid("inv_freq has {} entries; a compact table has at most {} pairs.",
-                           {f.inv_freq.size(), kMaxCombinedPairs});
         if (f.log_growth.empty()) return Status();
         return invalid(
             "log_growth has {} entries; a compact table has no magnitude that grows with the position (xPos), so "

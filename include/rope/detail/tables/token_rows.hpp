@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -91,9 +92,17 @@ class TokenRows : public SourcedRows<T> {
         if (!ok_or_raise(check_tokens(this->pairs_, seq, batch)) ||
             !ok_or_raise(check_positions("", given, map_.axes, seq, batch, new_.last)))
             return false;
-        return build_rows(seq, batch, map_.is_mixed || is_fractional(given), executor, [&](Index axis, Index token) {
-            return Move{{0, 0.0}, place_of(given, axis, token, seq)};
-        });
+        const auto position = [&](Index axis, Index token) {
+            const Place place = place_of(given, axis, token, seq);
+            return static_cast<double>(place.whole) + place.part;  // exact: it was one number
+        };
+        if (has_rows_of(seq, batch, position)) return true;
+        const bool is_built =
+            build_rows(seq, batch, map_.is_mixed || is_fractional(given), executor, [&](Index axis, Index token) {
+                return Move{{0, 0.0}, place_of(given, axis, token, seq)};
+            });
+        if (is_built) remember(position);
+        return is_built;
     }
 
     /// Builds the rows of move_of(axis, token), whose positions have passed their checks; false after an error.
@@ -134,7 +143,27 @@ class TokenRows : public SourcedRows<T> {
     using Row = WorkingRow<Work>;
     using Run = AxisOrder::Run;
 
+    /// Whether these are the positions of the last build. What a caller's memory holds is not known.
+    template <class PositionOf>
+    bool has_rows_of(Index seq, Index batch, const PositionOf& position) const noexcept {
+        if (!is_remembered_ || seq != this->count_ || (batch > 1 ? batch : 0) != this->batch_ || seq * batch != rows_)
+            return false;
+        for (Index axis = 0; axis < map_.axes; ++axis)
+            for (Index token = 0; token < rows_; ++token)
+                if (positions_[static_cast<std::size_t>(axis * rows_ + token)] != position(axis, token)) return false;
+        return true;
+    }
+    template <class PositionOf>
+    void remember(const PositionOf& position) noexcept {
+        is_remembered_ = memory_ == nullptr && positions_ != nullptr;
+        if (!is_remembered_) return;
+        for (Index axis = 0; axis < map_.axes; ++axis)
+            for (Index token = 0; token < rows_; ++token)
+                positions_[static_cast<std::size_t>(axis * rows_ + token)] = position(axis, token);
+    }
+
     void forget() noexcept {
+        is_remembered_ = false;
         this->source_ = {};
         this->count_ = this->batch_ = rows_ = 0;
     }
@@ -182,6 +211,7 @@ class TokenRows : public SourcedRows<T> {
         if (memory == nullptr) return ok_or_raise(no_memory(rows, 2 * this->pairs_, sizeof(T)));
         own_ = std::move(memory);
         room_ = room;
+        positions_.reset(new (std::nothrow) double[static_cast<std::size_t>(room * map_.axes)]);
         return true;
     }
 
@@ -305,8 +335,10 @@ class TokenRows : public SourcedRows<T> {
     WriteRow<T, Work> write_ = write_row(T());
     WriteRow<Work, Work> add_ = add_working_rows(Work());
     std::shared_ptr<T[]> own_;
-    T* memory_ = nullptr;        // the caller's, if any
-    Index room_ = 0, rows_ = 0;  // capacity and number of rows
+    T* memory_ = nullptr;                  // the caller's, if any
+    Index room_ = 0, rows_ = 0;            // capacity and number of rows
+    std::unique_ptr<double[]> positions_;  // of the last build, axis after axis; null without memory for them
+    bool is_remembered_ = false;
 };
 
 ROPE_DETAIL_END
