@@ -111,7 +111,7 @@ std::string describe(const rope::HeadNorm& norm) {
     if (norm.kind == rope::NormKind::none) return kinds[0];
     return kinds[static_cast<int>(norm.kind)] + std::string(weights[static_cast<int>(norm.weight)]) +
            (norm.adds_one ? " + 1" : "") + (norm.has_bias ? " and bias" : "") + ", eps " + shown(norm.eps) +
-           (norm.rounds_twice ? ", rounded before the weight" : "") +
+           (norm.rounding == rope::NormRounding::normalised ? ", rounded before the weight" : "") +
            (norm.is_after_rotation ? ", after the rotation" : "");
 }
 

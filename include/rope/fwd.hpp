@@ -94,6 +94,8 @@ struct HeadRows;
 // The steps of a model beside the rotation: <rope/head_steps.hpp>.
 enum class NormKind : unsigned char;
 enum class NormWeight : unsigned char;
+enum class NormRounding : unsigned char;
+enum class RotateRounding : unsigned char;
 struct HeadNorm;
 struct HeadSteps;
 // A model, layer by layer: <rope/model_config.hpp>; from GGUF metadata: <rope/gguf_config.hpp>.
@@ -112,9 +114,7 @@ class RotaryStep;
 // Steps on heads in one pass: <rope/heads.hpp>; where they go: <rope/destinations.hpp>; executors: <rope/part.hpp>.
 class StepNumbers;
 enum class NormSpan : unsigned char;
-enum class NormRounding : unsigned char;
 struct NormOptions;
-enum class RotateRounding : unsigned char;
 class Path;
 template <class T>
 struct Paged;
@@ -123,6 +123,10 @@ enum class ScaleUse : unsigned char;
 class Part;
 template <class Executor>
 class AtEverySize;
+// The steps of a model as paths: <rope/recipe.hpp>.
+struct HeadWeights;
+enum class RecipeRounding : unsigned char;
+struct RecipeOptions;
 
 // The additive encodings: <rope/additive.hpp>.
 enum class SinusoidalVariant : unsigned char;

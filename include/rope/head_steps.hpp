@@ -24,6 +24,21 @@ enum class NormWeight : unsigned char {
     all_heads          ///< [heads * head_dim]: over all heads of a token, before they are split
 };
 
+/// Where a norm rounds to the type of the path's source, beside the rounding at the destination. Of float there is
+/// nothing to round. n is the normed number x * r, r = 1 / sqrt(...).
+enum class NormRounding : unsigned char {
+    none,        ///< nowhere: x * r * w in float
+    normalised,  ///< n, then n * w: Llama's RMSNorm
+    root         ///< r, and without a weight x * r, too: the norm of DeepSeek-V4's queries
+};
+
+/// Where the rotation rounds to the type of the path's source, beside the rounding at the destination.
+enum class RotateRounding : unsigned char {
+    none,  ///< nowhere: tables and arithmetic in float
+    rows,  ///< cos and sin; arithmetic in float
+    all    ///< cos and sin, both products and their sum
+};
+
 /// A norm that stands beside the rotation. It is computed over the features that `weight` says, each head for itself
 /// unless they are all_heads.
 struct HeadNorm {
@@ -35,16 +50,14 @@ struct HeadNorm {
     bool has_bias = false;
     /// Whether heads are rotated first.
     bool is_after_rotation = false;
-    /// Whether the published code rounds the normed head to the data's type before it multiplies by the weight, and
-    /// then again. (Otherwise once, after the product.)
-    bool rounds_twice = false;
+    /// Where the published code rounds to the data's type, before it rounds the result.
+    NormRounding rounding = NormRounding::none;
     /// Added to the mean or sum of squares, or to the variance, so that a head of zeros divides by no zero.
     double eps = 0.0;
 };
 
 /// The steps of one layer. In multi-head latent attention only the parts that rotate are described; norms of the
-/// latents they are projected from are not. Gates, sinks, soft caps, convolutions and learned factors are not described
-/// here.
+/// latents they are projected from are not. Gates, sinks and soft caps are not described here.
 struct HeadSteps {
     ROPE_CROSSES_AGGREGATE(HeadSteps)
     HeadNorm q, k, v;
@@ -57,6 +70,10 @@ struct HeadSteps {
     double softmax_scale = 0.0;
     /// q, k and v are clamped to -clip .. clip, after their norms and before the rotation; 0: they are not.
     double clip = 0.0;
+    /// Whether q, k or v have further steps that are not described here: factors that the model learned, convolutions.
+    bool has_other_steps = false;
+    /// Where the published code rounds to the data's type while it rotates; of most models everywhere.
+    RotateRounding rotate_rounding = RotateRounding::all;
     /// Whether values are rotated, too.
     bool rotates_values = false;
     /// Values are made from the projected keys, before their norm and rotation; then v's norm follows (Gemma 4).

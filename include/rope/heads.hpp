@@ -59,26 +59,11 @@ class StepNumbers {
 /// The numbers over which a norm takes its mean: those of a head, or those of all heads of a token.
 enum class NormSpan : unsigned char { head, token };
 
-/// Where a norm rounds to the type of the path's source, beside the rounding at the destination. Of float there is
-/// nothing to round. n is the normed number x * r, r = 1 / sqrt(...).
-enum class NormRounding : unsigned char {
-    none,        ///< nowhere: x * r * w in float
-    normalised,  ///< n, then n * w: Llama's RMSNorm
-    root         ///< r, and without a weight x * r, too: the norm of DeepSeek-V4's queries
-};
-
 struct NormOptions {
     ROPE_CROSSES_AGGREGATE(NormOptions)
     NormSpan over = NormSpan::head;
     NormRounding rounding = NormRounding::none;
     bool adds_one = false;  ///< the weight is stored around 0, and 1 is added to it: Gemma
-};
-
-/// Where the rotation rounds to the type of the path's source, beside the rounding at the destination.
-enum class RotateRounding : unsigned char {
-    none,  ///< nowhere: tables and arithmetic in float
-    rows,  ///< cos and sin; arithmetic in float
-    all    ///< cos and sin, both products and their sum
 };
 
 /// A path: heads, the steps on them in the order of the calls, and their destination. A value of some two kilobytes
@@ -118,7 +103,8 @@ class Path {
     ROPE_ABI Path& rotate_back(RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
     /// The rotation of pairs in the layout of the call, left in another one: DeepSeek-V3 reads interleaved pairs and
     /// leaves them half-split. (Scores are the same if q and k do so.)
-    ROPE_ABI Path& rotate_into(Layout layout) noexcept ROPE_LIFETIMEBOUND;
+    ROPE_ABI Path& rotate_into(Layout layout,
+                               RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
 
     /// The Walsh-Hadamard transform of the head, or of its blocks, over the root of the block: it spreads outliers
     /// before a quantiser, and q and k both need it. `block` is a power of two that divides head_dim; 0: head_dim.

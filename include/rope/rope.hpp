@@ -32,6 +32,7 @@
 #include "moves.hpp"
 #include "part.hpp"
 #include "position_builders.hpp"
+#include "recipe.hpp"
 #include "reference.hpp"
 #include "reference_path.hpp"
 #include "reposition.hpp"

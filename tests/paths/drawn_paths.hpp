@@ -95,7 +95,10 @@ class DrawnPath {
             case 6: draw(0, 1) == 0 ? p.round() : p.l2_norm(numbers(), 1e-6, options); break;
             case 7: p.rotate(static_cast<rope::RotateRounding>(draw(0, 2))); break;
             case 8: p.rotate_back(); break;
-            default: p.rotate_into(draw(0, 1) == 0 ? rope::Layout::interleaved : rope::Layout::half_split); break;
+            default:
+                p.rotate_into(draw(0, 1) == 0 ? rope::Layout::interleaved : rope::Layout::half_split,
+                              static_cast<rope::RotateRounding>(draw(0, 2)));
+                break;
         }
     }
     template <class Out>

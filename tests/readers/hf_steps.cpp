@@ -20,6 +20,7 @@ using rope::HeadSteps;
 using rope::Index;
 using rope::ModelConfig;
 using rope::NormKind;
+using rope::NormRounding;
 using rope::NormWeight;
 using support::config_of;
 using support::gemma4;
@@ -48,7 +49,7 @@ TEST_CASE("steps: Qwen3 norms each head before it turns, with one weight, and ro
     const HeadSteps s = steps(config_of("qwen3", 2, {{"rms_norm_eps", 1e-5}}), 1);
     for (const HeadNorm& norm : {s.q, s.k}) {
         CHECK(is_norm(norm, NormKind::rms, NormWeight::head_dim, 1e-5));
-        CHECK(norm.rounds_twice);
+        CHECK(norm.rounding == NormRounding::normalised);
         CHECK_FALSE((norm.is_after_rotation || norm.adds_one || norm.has_bias));
     }
     CHECK(s.v.kind == NormKind::none);
@@ -62,7 +63,7 @@ TEST_CASE("steps: Qwen3 norms each head before it turns, with one weight, and ro
 TEST_CASE("steps: the weights of Gemma 3's norms have 1 added, and its softmax a scale of its own") {
     const Json j = config_of("gemma3_text", 6);
     CHECK((steps(j).q.adds_one && steps(j).k.adds_one));
-    CHECK_FALSE(steps(j).q.rounds_twice);
+    CHECK(steps(j).q.rounding == NormRounding::none);
     CHECK(steps(j).softmax_scale == 0.0625);  // 256^-0.5, though heads have 128 features
     CHECK(is_close(steps(config_of("gemma3_text", 6, {{"query_pre_attn_scalar", 168}})).softmax_scale,
                    pow(Real(168.0), Real(-0.5))));
@@ -74,7 +75,7 @@ TEST_CASE("steps: OLMo 2 norms all heads of a token at once") {
         const HeadSteps s = steps(config_of(type, 1, {{"rms_norm_eps", 1e-4}}));
         CHECK(is_norm(s.q, NormKind::rms, NormWeight::all_heads, 1e-4));
         CHECK(is_norm(s.k, NormKind::rms, NormWeight::all_heads, 1e-4));
-        CHECK(s.q.rounds_twice == (std::string(type) != "olmo2"));
+        CHECK((s.q.rounding == NormRounding::normalised) == (std::string(type) != "olmo2"));
     }
 }
 
@@ -90,7 +91,7 @@ TEST_CASE("steps: Llama 4 norms after the rotation, without a weight, and only w
 TEST_CASE("steps: HunYuan norms after the rotation, with a weight") {
     const HeadSteps s = steps(config_of("hunyuan_v1_dense", 1));
     CHECK(is_norm(s.q, NormKind::rms, NormWeight::head_dim, 1e-5));
-    CHECK((s.q.is_after_rotation && s.k.is_after_rotation && s.q.rounds_twice));
+    CHECK((s.q.is_after_rotation && s.k.is_after_rotation && s.q.rounding == NormRounding::normalised));
 }
 
 TEST_CASE("steps: Command R+ has a weight per head, if use_qk_norm says so") {

@@ -68,6 +68,9 @@
     X(rope::ScaleUse)                 \
     X(rope::Part)                     \
     X(rope::AtEverySize<int>)         \
+    X(rope::HeadWeights)              \
+    X(rope::RecipeRounding)           \
+    X(rope::RecipeOptions)            \
     X(rope::SinusoidalVariant)        \
     X(rope::AdditiveEmbedding<float>) \
     X(rope::SinusoidalEmbedding<>)    \

@@ -49,9 +49,10 @@ class Account {
         for (const rope::HeadSteps& s : m.steps) {
             for (const rope::HeadNorm& norm : {s.q, s.k, s.v})
                 (*this)(static_cast<int>(norm.kind), static_cast<int>(norm.weight), norm.adds_one, norm.has_bias,
-                        norm.is_after_rotation, norm.rounds_twice, norm.eps);
+                        norm.is_after_rotation, static_cast<int>(norm.rounding), norm.eps);
             (*this)(s.q_factor, s.k_factor, s.v_factor, s.factors_follow_rotation, s.softmax_scale, s.clip,
-                    s.rotates_values, s.values_from_key_projection, s.keys_are_values, s.keys_of_layer);
+                    s.rotates_values, s.has_other_steps, static_cast<int>(s.rotate_rounding),
+                    s.values_from_key_projection, s.keys_are_values, s.keys_of_layer);
         }
     }
     const std::string& text() const { return text_; }

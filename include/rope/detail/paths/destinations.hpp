@@ -62,6 +62,18 @@ struct PathAccess {
     static NumbersKind kind(const N& n) noexcept {
         return n.kind_;
     }
+    template <class N>
+    static N numbers_in(const HeadsInMemory& m) noexcept {
+        N n;
+        n.numbers_ = m;
+        n.kind_ = NumbersKind::view;
+        return n;
+    }
+    template <class P, class N, class Options>
+    static P& add_norm(P& path, NormKind kind, const N& weight, const N& bias, double eps,
+                       const Options& options) noexcept {
+        return path.with_norm(kind, weight, bias, eps, options);
+    }
     static bool has_two_formats(const Destination& d) noexcept { return d.has_two_formats_; }
     template <class P>
     static P make(const HeadsInMemory& source) noexcept {

@@ -187,21 +187,20 @@ ROPE_INLINE Row<T> row_of(const PathTask<T>& task, const PathStep& step, Index b
     return {scratch.cos, scratch.sin, nullptr, pairs};
 }
 
-/// Rotates with all products and sums rounded to the type of the source.
+/// Rotates the pairs of x to their places in y, with all products and sums rounded to the type of the source.
 template <class T>
-ROPE_COLD void rotate_rounded(const PathTask<T>& task, T* x, const Row<T>& row, Index pairs) noexcept {
+ROPE_COLD void rotate_rounded(const PathTask<T>& task, const T* x, T* y, const Row<T>& row, Index pairs) noexcept {
     const ElementType type = PathAccess::source(task.path).type;
     const auto rounded = [&](T value) {
         task.steps.round(&value, type, 1);
         return value;
     };
     for (Index i = 0; i < pairs; ++i) {
-        T& a = x[i * task.from.step];
-        T& b = x[i * task.from.step + task.from.distance];
+        const T a = x[i * task.from.step], b = x[i * task.from.step + task.from.distance];
         const T ac = rounded(a * row.cos[i]), bs = rounded(b * row.sin[i]);
         const T bc = rounded(b * row.cos[i]), as = rounded(a * row.sin[i]);
-        a = rounded(ac - bs);
-        b = rounded(bc + as);
+        y[i * task.to.step] = rounded(ac - bs);
+        y[i * task.to.step + task.to.distance] = rounded(bc + as);
     }
 }
 
@@ -211,9 +210,7 @@ ROPE_NOINLINE void rotate_step(const PathTask<T>& task, const PathStep& step, Gr
     const Index head_dim = PathAccess::source(task.path).extents[3], offset = task.rotation.before;
     const Index pairs = (head_dim - offset - task.rotation.after) / 2;
     const Row<T> row = row_of(task, step, g.b, g.s, pairs, scratch.row);
-    if (2 * pairs != head_dim || step.rotate_rounding == RotateRounding::all) copy_to_y(g, head_dim);
-    if (step.rotate_rounding == RotateRounding::all)
-        return for_each_head(g, [&](const T*, T* y, Index) { rotate_rounded(task, y + offset, row, pairs); });
+    if (2 * pairs != head_dim) copy_to_y(g, head_dim);
     if (step.has_other_layout && g.x == g.y) {  // pairs do not stay where they are
         for (Index h = 0; h < g.heads; ++h)
             std::memcpy(scratch.other + h * head_dim, g.x + h * g.x_stride,
@@ -221,6 +218,9 @@ ROPE_NOINLINE void rotate_step(const PathTask<T>& task, const PathStep& step, Gr
         g.x = scratch.other;
         g.x_stride = head_dim;
     }
+    if (step.rotate_rounding == RotateRounding::all)
+        return for_each_head(
+            g, [&](const T* x, T* y, Index) { rotate_rounded(task, x + offset, y + offset, row, pairs); });
     const HeadsShape shape = {g.x_stride, g.y_stride, task.from, task.to, pairs};
     task.rotation.kernels.rotate(g.x + offset, g.y + offset, row.cos, row.sin, shape, g.heads);
     g.x = g.y;

@@ -183,8 +183,8 @@ ROPE_ABI inline Path& Path::rotate(RotateRounding rounding) noexcept {
 ROPE_ABI inline Path& Path::rotate_back(RotateRounding rounding) noexcept {
     return with_rotation(rounding, true, std::nullopt);
 }
-ROPE_ABI inline Path& Path::rotate_into(Layout layout) noexcept {
-    return with_rotation(RotateRounding::none, false, layout);
+ROPE_ABI inline Path& Path::rotate_into(Layout layout, RotateRounding rounding) noexcept {
+    return with_rotation(rounding, false, layout);
 }
 ROPE_ABI inline Path& Path::hadamard(Index block) noexcept {
     return with(detail::StepKind::hadamard, nullptr, static_cast<double>(block));

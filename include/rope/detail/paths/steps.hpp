@@ -14,8 +14,6 @@ inline constexpr int kMaxSteps = 8;
 inline constexpr Index kMaxPathHeadDim = 2048;
 
 enum class NormSpan : unsigned char;
-enum class NormRounding : unsigned char;
-enum class RotateRounding : unsigned char;
 
 namespace detail {
 inline namespace ROPE_DETAIL_NAMESPACE {

@@ -54,8 +54,14 @@ ROPE_COLD HeadSteps usual_steps(const HfModel& type, bool has_norm, std::optiona
     if (has_norm) s.q = s.k = type.norm;
     for (HeadNorm* norm : {&s.q, &s.k, &s.v})
         if (norm->kind != NormKind::none && type.eps_key != nullptr) norm->eps = eps.value_or(norm->eps);
+    if ((type.traits & kRotatesInFloat) != 0) s.rotate_rounding = RotateRounding::none;
+    if ((type.traits & kRotatesByRoundedRows) != 0) s.rotate_rounding = RotateRounding::rows;
+    s.has_other_steps = (type.traits & kHasOtherSteps) != 0;
     s.keys_are_values = (type.traits & kKeysAreValues) != 0;
-    if (s.keys_are_values) s.q.weight = NormWeight::none;  // DeepSeek-V4: keys alone have a weight
+    if (s.keys_are_values) {  // DeepSeek-V4: keys alone have a weight
+        s.q.weight = NormWeight::none;
+        s.q.rounding = NormRounding::root;
+    }
     return s;
 }
 /// Adds the steps of layer i to a model whose layers and rotary embeddings are known.

@@ -68,6 +68,9 @@ inline constexpr Traits kNormOfKeysOnly = kFirstOwnTrait << 28;  ///< q has no n
 inline constexpr Traits kScalesByQueryRank = kFirstOwnTrait
                                              << 29;  ///< q is multiplied by sqrt(hidden_size / q_lora_rank)
 inline constexpr Traits kSlidesUnlessToldNot = kFirstOwnTrait << 30;  ///< use_sliding_window false: no layer slides
+inline constexpr Traits kRotatesInFloat = kFirstOwnTrait << 31;  ///< the published code rounds nothing in the rotation
+inline constexpr Traits kRotatesByRoundedRows = kFirstOwnTrait << 32;  ///< it rounds cos and sin, nothing else
+inline constexpr Traits kHasOtherSteps = kFirstOwnTrait << 33;  ///< q, k or v have steps that HeadSteps cannot describe
 
 /// How several axes share the pairs; see axis_map.hpp.
 enum class Mrope : unsigned char {
@@ -252,19 +255,20 @@ constexpr HfModel latent_model(const char* types) noexcept {
 }
 
 // Norms of q and k, each to the letter of its publication: where it rounds, whether 1 is added.
-inline constexpr HeadNorm kRmsTwice = {NormKind::rms, NormWeight::head_dim, false, false, false, true};
+inline constexpr NormRounding kTwice = NormRounding::normalised;
+inline constexpr HeadNorm kRmsTwice = {NormKind::rms, NormWeight::head_dim, false, false, false, kTwice};
 inline constexpr HeadNorm kRms = {NormKind::rms, NormWeight::head_dim};
 inline constexpr HeadNorm kRmsPlusOne = {NormKind::rms, NormWeight::head_dim, true};
 inline constexpr HeadNorm kRmsWeightless = {NormKind::rms, NormWeight::none};
-inline constexpr HeadNorm kRmsAfter = {NormKind::rms, NormWeight::head_dim, false, false, true, true};
+inline constexpr HeadNorm kRmsAfter = {NormKind::rms, NormWeight::head_dim, false, false, true, kTwice};
 inline constexpr HeadNorm kRmsWeightlessAfter = {NormKind::rms, NormWeight::none, false, false, true};
 inline constexpr HeadNorm kRmsAllHeads = {NormKind::rms, NormWeight::all_heads};
-inline constexpr HeadNorm kRmsAllHeadsTwice = {NormKind::rms, NormWeight::all_heads, false, false, false, true};
+inline constexpr HeadNorm kRmsAllHeadsTwice = {NormKind::rms, NormWeight::all_heads, false, false, false, kTwice};
 inline constexpr HeadNorm kL2 = {NormKind::l2, NormWeight::none};
 inline constexpr HeadNorm kLayerNorm = {NormKind::layer_norm, NormWeight::head_dim, false, true};
 inline constexpr HeadNorm kLayerNormEach = {NormKind::layer_norm, NormWeight::heads_x_head_dim};
 inline constexpr HeadNorm kLayerNormEachBias = {
-    NormKind::layer_norm, NormWeight::heads_x_head_dim, false, true, false, true};
+    NormKind::layer_norm, NormWeight::heads_x_head_dim, false, true, false, kTwice};
 inline constexpr HeadNorm kLayerNormAllHeads = {NormKind::layer_norm, NormWeight::all_heads};
 
 ROPE_DETAIL_END

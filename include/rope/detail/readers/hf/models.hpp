@@ -24,21 +24,21 @@ inline constexpr HfModel kHfModels[] = {
     interleaved_model("chatglm").with_partial(0.5).with(kFixedTheta),
     interleaved_model("codegen").with_rotary_dim(64).with(kFixedTheta),
     interleaved_model("cohere").with_theta(500000.0).with_norm(kLayerNormEach, 1e-5, "layer_norm_eps")
-        .norm_if("use_qk_norm", false),
-    interleaved_model("cohere2 aya_vision cohere2_vision").with_pattern("sssf").with(kNoRopeOnFullLayers),
+        .norm_if("use_qk_norm", false).with(kRotatesByRoundedRows),
+    interleaved_model("cohere2 aya_vision cohere2_vision").with_pattern("sssf").with(kNoRopeOnFullLayers | kRotatesByRoundedRows),
     interleaved_model("cohere2_moe").with_head_dim(128).with_pattern("sssf")
-        .with(kNoRopeOnFullLayers | kDensePrefixRotates),
-    interleaved_model("deepseek_v2").with_latent_dim(64).with(kDeepSeekYarn | kFixedLayout),
+        .with(kNoRopeOnFullLayers | kDensePrefixRotates | kRotatesByRoundedRows),
+    interleaved_model("deepseek_v2").with_latent_dim(64).with(kDeepSeekYarn | kFixedLayout | kRotatesInFloat),
     interleaved_model("deepseek_v4").with_pattern("z").with_rotary_dim(64).with_head_dim(512).with_norm(kRms, 1e-6)
-        .with(kTrailingSlice | kYarnWithoutMagnitude | kKeysAreValues),
+        .with(kTrailingSlice | kYarnWithoutMagnitude | kKeysAreValues | kRotatesByRoundedRows),
     interleaved_model("dots3_note_text dots3_note").with_latent_dim(64).with_theta(80000000.0).with_pattern("sfss")
         .with_parameters(R"({"indexed_attention":{"rope_type":"default","rope_theta":80000000.0,"partial_rotary_factor":0.25},"sliding_attention":{"rope_type":"default","rope_theta":50000.0,"partial_rotary_factor":0.25}})")
         .with_norm(kRmsTwice, 1e-6)
         .with(kReordersFeatures | kFixedLayout | kFirstIsFull | kNormOfKeysOnly | kSlidesUnlessToldNot),
-    interleaved_model("ernie4_5").with_theta(500000.0).with_head_dim(128),
-    interleaved_model("ernie4_5_moe").with_theta(500000.0),
+    interleaved_model("ernie4_5").with_theta(500000.0).with_head_dim(128).with(kRotatesInFloat),
+    interleaved_model("ernie4_5_moe").with_theta(500000.0).with(kRotatesInFloat),
     interleaved_model("ernie4_5_vl_moe_text ernie4_5_vl_moe").with_theta(500000.0)
-        .with_mrope(Mrope::alternating, 22, 22, 20),
+        .with_mrope(Mrope::alternating, 22, 22, 20).with(kRotatesInFloat),
     interleaved_model("glm").with_partial(0.5).with_head_dim(128),
     interleaved_model("glm4").with_partial(0.5).with_head_dim(128),
     interleaved_model("glm4v_text glm46v glm4v glmga").with_mrope(Mrope::chunked, 8, 12, 12).with(kReadsPartial),
@@ -46,9 +46,9 @@ inline constexpr HfModel kHfModels[] = {
     interleaved_model("gptj").with_rotary_dim(64).with(kFixedTheta),
     interleaved_model("helium").with_theta(100000.0).with_head_dim(128),
     interleaved_model("hy_v4_vl_text hy_v4_vl").with_pattern("i").with_latent_dim(64)
-        .with_mrope(Mrope::interleaved, 12, 10, 10).with(kDeepSeekYarn | kFixedLayout),
+        .with_mrope(Mrope::interleaved, 12, 10, 10).with(kDeepSeekYarn | kFixedLayout | kRotatesByRoundedRows),
     interleaved_model("llama4_text llama4").with_theta(500000.0).with_head_dim(128).with_norm(kRmsWeightlessAfter, 1e-5)
-        .norm_if("use_qk_norm", true).with(kLlama4 | kEveryFourthNoRope | kNormIfRotated),
+        .norm_if("use_qk_norm", true).with(kLlama4 | kEveryFourthNoRope | kNormIfRotated | kRotatesInFloat),
     interleaved_model("moonshine").with_partial(0.9),
     interleaved_model("moonshine_streaming").with_partial(0.8),
     interleaved_model("openai_privacy_filter").with_theta(150000.0).with_head_dim(64)
@@ -71,7 +71,7 @@ inline constexpr HfModel kHfModels[] = {
         .with_parameters(R"({"rope_theta":10000.0,"factor":128.0,"original_max_position_embeddings":8192,"beta_fast":32.0,"beta_slow":1.0,"mscale_all_dim":1.0,"mscale":1.0,"llama_4_scaling_beta":0.1,"partial_rotary_factor":0.5,"rope_type":"yarn"})"),
     latent_model("mistral_large4_text mistral_large4").with_pattern("i").with_latent_dim(64)
         .with_parameters(R"({"rope_type":"yarn","rope_theta":10000.0,"factor":2048.0,"original_max_position_embeddings":512,"beta_fast":32.0,"beta_slow":1.0,"attention_factor":1.0})")
-        .with(kLearnedLogScale | kEveryFourthNoRope | kFixedLayout),
+        .with(kLearnedLogScale | kEveryFourthNoRope | kFixedLayout | kHasOtherSteps),
     latent_model("sarvam_mla").with_latent_dim(64),
     latent_model("youtu").with_latent_dim(64),
     half_split_model("afmoe").with_head_dim(128).with_pattern("sssf").with_norm(kRms, 1e-5).with(kNoRopeOnFullLayers),
@@ -87,7 +87,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("baichuan").with(kAlibiWithFortyLayers | kReadsPartial),
     half_split_model("bamba").with_partial(0.5).with(kNeedsLayerTypes),
     half_split_model("beam").with_head_dim(128).with_pattern("sssssf").with_norm(kRms, 1e-6)
-        .with(kLastIsFull | kRopeByEntry),
+        .with(kLastIsFull | kRopeByEntry | kRotatesInFloat | kHasOtherSteps),
     half_split_model("bitnet").with_theta(500000.0),
     half_split_model("chameleon").with_norm(kLayerNormEachBias, 1e-5, nullptr),
     half_split_model("clvp_encoder clvp").with_scale(nullptr, 1.0).with_factors({nullptr, -0.5})
@@ -114,7 +114,7 @@ inline constexpr HfModel kHfModels[] = {
         .with(kValuesFromKeys | kLastIsAlwaysFull),
     half_split_model("doge").with_norm(kRmsTwice, 1e-6),
     half_split_model("dory").with_pattern("sssf").with_theta(10000000.0, 10000.0).with_head_dim(256)
-        .with_norm(kL2, 1e-6, nullptr),
+        .with_norm(kL2, 1e-6, nullptr).with(kHasOtherSteps),
     half_split_model("dots1").with_norm(kRmsTwice, 1e-6),
     half_split_model("dots3_note_audio_encoder").with(kReadsPartial),
     half_split_model("embedding_gemma2_text embedding_gemma2").with_theta(1000000.0, 10000.0).with_head_dim(256, 512)
@@ -122,7 +122,7 @@ inline constexpr HfModel kHfModels[] = {
         .with(kLastIsAlwaysFull),
     half_split_model("emu3_text_model emu3").with_theta(1000000.0),
     half_split_model("esm").rotates_if("position_embedding_type", "rotary").with_scale(nullptr, 1.0)
-        .with_factors({nullptr, -0.5}),
+        .with_factors({nullptr, -0.5}).with(kRotatesByRoundedRows),
     half_split_model("esmc").with_norm(kLayerNormAllHeads, 1e-5, nullptr),
     half_split_model("eurobert"),
     half_split_model("evolla EvollaModel").with_theta(500000.0),
@@ -133,7 +133,7 @@ inline constexpr HfModel kHfModels[] = {
         .with(kNoRopeOnFullLayers | kAllRotateWithoutWindow),
     half_split_model("falcon").with_max_positions(2048).with(kMultiQuery),
     half_split_model("falcon_h1").with_factors({}, {"key_multiplier", 1.0}),
-    half_split_model("flex_olmo").with_theta(500000.0).with_norm(kRmsAllHeads, 1e-6),
+    half_split_model("flex_olmo").with_theta(500000.0).with_norm(kRmsAllHeads, 1e-6).with(kRotatesInFloat),
     half_split_model("flint").with_head_dim(128).with_pattern("sfss").with_norm(kRms, 1e-6)
         .with(kNoRopeOnFullLayers | kFirstIsFull | kLastIsFull),
     half_split_model("gemma paligemma colpali").with_head_dim(256),
@@ -180,7 +180,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("hunyuan").with_norm(kRmsAfter, 1e-5).norm_if("use_qk_norm", true).with(kReadsPartial),
     half_split_model("hunyuan_v1_dense").with_norm(kRmsAfter, 1e-5),
     half_split_model("hunyuan_v1_moe").with_norm(kRmsAfter, 1e-5),
-    half_split_model("hunyuan_vl_text hunyuan_vl").with_norm(kRmsAfter, 1e-5),
+    half_split_model("hunyuan_vl_text hunyuan_vl").with_norm(kRmsAfter, 1e-5).with(kRotatesByRoundedRows),
     half_split_model("hy_v3").with_theta(11158840.0).with_head_dim(128).with_norm(kRmsTwice, 1e-5),
     half_split_model("hy_v4").with_pattern("i").with_latent_dim(64).with(kDeepSeekYarn),
     half_split_model("hyperclovax hyperclovax_vision_v2").with_scale("attention_multiplier", 0.0),
@@ -205,7 +205,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("lfm2_moe").with_theta(1000000.0).with_norm(kRmsTwice, 1e-5, "norm_eps").with(kNeedsLayerTypes),
     half_split_model("lfm3 lfm3_vl").with_theta(1000000.0, 10000.0).with_head_dim(128)
         .with_parameters(R"({"sliding_attention":{"rope_type":"default","rope_theta":10000.0},"full_attention":{"rope_type":"proportional","rope_theta":1000000.0,"partial_rotary_factor":0.5}})")
-        .with_norm(kRmsTwice, 1e-5).with(kNeedsLayerTypes | kReadsPartial),
+        .with_norm(kRmsTwice, 1e-5).with(kNeedsLayerTypes | kReadsPartial | kRotatesInFloat),
     half_split_model("llama deepseek_vl deepseek_vl_hybrid glmasr idefics3 janus llava llava_next llava_next_video " "omniasr perception_lm smolvlm video_llava vipllava voxtral")
         .with_shape(32, 4096, 32, 32),
     half_split_model("mellum").with_theta(500000.0, 10000.0).with_head_dim(128)
@@ -238,8 +238,8 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("mixtral").with_theta(1000000.0).with(kSlidesEverywhere),
     half_split_model("mllama_text_model mllama").with_theta(500000.0).with(kNeedsLayerTypes),
     half_split_model("modernbert modernvbert pe_audio pe_audio_video pe_video colmodernvbert")
-        .with_theta(160000.0, 10000.0).with_pattern("fss"),
-    half_split_model("modernbert-decoder").with_theta(160000.0, 10000.0).with_pattern("fss"),
+        .with_theta(160000.0, 10000.0).with_pattern("fss").with(kRotatesByRoundedRows),
+    half_split_model("modernbert-decoder").with_theta(160000.0, 10000.0).with_pattern("fss").with(kRotatesByRoundedRows),
     half_split_model("molmo2_text molmo2").with_head_dim(128).with_norm(kRmsTwice, 1e-6),
     half_split_model("moshi"),
     half_split_model("muse_glimmer_assistant").with_theta(500000.0).with_head_dim(128).with_pattern("s")
@@ -261,11 +261,11 @@ inline constexpr HfModel kHfModels[] = {
         .with_norm(kRmsWeightless, 1e-6, "norm_eps").with(kLastIsFull | kReadsPartial),
     half_split_model("neucodec").with_head_dim(64),
     half_split_model("nomic_bert").with_theta(1000.0),
-    half_split_model("olmo"),
-    half_split_model("olmo2").with_norm(kRmsAllHeads, 1e-5),
+    half_split_model("olmo").with(kRotatesInFloat),
+    half_split_model("olmo2").with_norm(kRmsAllHeads, 1e-5).with(kRotatesInFloat),
     half_split_model("olmo3").with_theta(500000.0).with_pattern("sssf").with_norm(kRmsAllHeads, 1e-5)
-        .with(kScalingOnFullOnly),
-    half_split_model("olmo_hybrid").with_pattern("---f").with_norm(kRmsAllHeads, 1e-6).with(kRopeIfTheta),
+        .with(kScalingOnFullOnly | kRotatesInFloat),
+    half_split_model("olmo_hybrid").with_pattern("---f").with_norm(kRmsAllHeads, 1e-6).with(kRopeIfTheta | kRotatesInFloat),
     half_split_model("olmoe").with_norm(kRmsAllHeadsTwice, 1e-5),
     half_split_model("orion").with(kReadsPartial),
     half_split_model("paddleocr_vl_text paddleocr_vl").with_theta(500000.0).with_head_dim(128)
@@ -334,7 +334,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("t5gemma2_text t5gemma2_encoder").with_theta(1000000.0, 10000.0).with_head_dim(256)
         .with_pattern("sssssf").with_norm(kRmsPlusOne, 1e-6).with_scale("query_pre_attn_scalar", 256.0, true),
     half_split_model("telechat3").with_log_coefficient(0.07).with(kReadsPartial),
-    half_split_model("timesfm2_5").with_head_dim(80).with_norm(kRmsAfter, 1e-6).with_scale(nullptr, 1.0),
+    half_split_model("timesfm2_5").with_head_dim(80).with_norm(kRmsAfter, 1e-6).with_scale(nullptr, 1.0).with(kHasOtherSteps),
     half_split_model("ultrabert ultravbert").with_theta(2560000.0, 10000.0).with_pattern("ssf"),
     half_split_model("unlimited_ocr_text unlimited_ocr"),
     half_split_model("vaultgemma").with_head_dim(256).with_pattern("sf")
@@ -349,7 +349,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("zamba2").rotates_if("use_mem_rope").with(kHalfHeadScale),
     half_split_model("zaya").with_theta(5000000.0, 10000.0).with_partial(0.5).with_head_dim(128)
         .with_parameters(R"({"hybrid":{"rope_type":"default","rope_theta":5000000.0,"partial_rotary_factor":0.5},"hybrid_sliding":{"rope_type":"default","rope_theta":10000.0,"partial_rotary_factor":0.5}})")
-        .with_norm(kRmsWeightless, 0.0, nullptr).with(kReadsPartial),
+        .with_norm(kRmsWeightless, 0.0, nullptr).with(kReadsPartial | kHasOtherSteps),
     half_split_model("jamba").with(kNoRope),
     half_split_model("nemotron_h nemotron_h_omni nemo_speechlm").with(kNoRope),
     half_split_model("kimi_linear kimi_k3").with(kNoRope),
