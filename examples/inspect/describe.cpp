@@ -128,6 +128,7 @@ std::string describe(const rope::HeadSteps& s, Index layer) {
     if (s.rotates_values) text += "; v is rotated, too";
     if (s.values_from_key_projection) text += "; v comes from the projection of k";
     if (s.keys_are_values) text += "; the keys are the values";
+    if (s.has_other_steps) text += "; further steps that are not described, such as learned factors";
     if (s.keys_of_layer != layer) text += "; keys and values of layer " + shown(s.keys_of_layer);
     return text + "; scores times " + shown(s.softmax_scale);
 }

@@ -2,6 +2,7 @@
 // apply and check allocate nothing; copying a cache copies no table.
 #include <rope/core.hpp>
 #include <rope/heads.hpp>
+#include <rope/recipe.hpp>
 
 #include <vector>
 
@@ -10,6 +11,23 @@
 #include "support/data.hpp"
 
 using support::allocations;
+
+namespace {
+
+/// One layer, whose queries have a norm with a weight for each of 4 heads.
+rope::ModelConfig normed_model(const rope::Config& config) {
+    rope::ModelConfig model;
+    model.configs = {config};
+    model.config_of_layer = {0};
+    model.layer_types = {rope::LayerType::full_attention};
+    model.heads = {{4, 2, 2}};
+    model.steps.resize(1);
+    model.steps[0].q.kind = rope::NormKind::rms;
+    model.steps[0].q.weight = rope::NormWeight::heads_x_head_dim;
+    return model;
+}
+
+}  // namespace
 
 TEST_CASE("a call allocates nothing, accepted or asked about") {
     rope::Config config;
@@ -25,6 +43,10 @@ TEST_CASE("a call allocates nothing, accepted or asked about") {
     const std::vector<int> bad = {0, 1, 2, 3, 4, 5, 6, 7, 8, 100};
     const auto q_view = rope::view(q.data(), 10, 4, 64);
     const auto k_view = rope::view(k.data(), 10, 2, 64);
+    const rope::ModelConfig model = normed_model(config);
+    rope::HeadWeights weights;
+    const std::vector<float> norm(4 * 64, 1.0f);
+    weights.q_norm = norm;
     before = allocations;
     for (const rope::Layout layout : {rope::Layout::interleaved, rope::Layout::half_split}) {
         rope::apply(layout, q_view, k_view, cache, ids);
@@ -42,6 +64,8 @@ TEST_CASE("a call allocates nothing, accepted or asked about") {
             .hadamard()
             .to(rope::view(narrow.data(), 10, 4, 64)),
         rope::heads(k_view).layer_norm(q.data(), out.data(), 1e-6).rotate_into(rope::Layout::interleaved));
+    rope::pass<rope::Layout::half_split>(cache, ids, rope::query_path(model, 0, rope::heads(q_view), weights),
+                                         rope::key_path(model, 0, rope::heads(k_view)));
     const bool fine = rope::check(q_view, k_view, cache, ids).ok();
     const rope::Status refused = rope::check(q_view, cache, bad);
     const rope::CosSinCache<float> copy = cache;  // NOLINT(performance-unnecessary-copy-initialization): counted

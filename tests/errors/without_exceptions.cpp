@@ -104,6 +104,29 @@ void refuse_rows() {
     expect(x == before, "nothing is written by any of these");
 }
 
+/// Paths that no recipe could be made for have no heads.
+void refuse_recipes() {
+    rope::Config config;
+    config.head_dim = 8;
+    const rope::CosSinCache<float> cache(config, 16);
+    std::vector<float> x = support::normal<float>(4 * 8, 3);
+    const std::vector<float> before = x;
+    const rope::ModelConfig model;
+    const char* const sentence = "layer is 0; this model has 0 layers, counted from 0.";
+    const auto heads = [&] { return rope::heads(rope::view(x.data(), 4, 1, 8)); };
+    for (const rope::Path& path : {rope::query_path(model, 0, heads()), rope::key_path(model, 0, heads()),
+                                   rope::value_path(model, 0, heads()), rope::output_path(model, 0, heads())}) {
+        rope::pass<kLayout>(cache, rope::start_at(1), path);
+        expect(calls == 4 && last_message == sentence, "four recipes");
+    }
+    rope::pass<kLayout>(cache, rope::start_at(1), heads().rotate(), rope::query_path(model, 0, heads()));
+    expect(calls == 6, "a recipe that is refused, and a pass with its path");
+    expect(!rope::makes_keys(model, 0) && !rope::makes_values(model, 0) && calls == 8, "no such layer");
+    rope::fill_temperatures(model, {1, 2}, rope::view(x.data(), 4, 1, 8));
+    expect(calls == 9 && x == before, "nothing is written");
+    calls = 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -197,6 +220,7 @@ int main(int argc, char** argv) {
     calls = 0;
 
     refuse_rows();
+    refuse_recipes();
 
     // And what is right works as ever.
     rope::apply<kLayout>(rope::view(x.data(), 2, 3, 8), cache, rope::start_at(3));

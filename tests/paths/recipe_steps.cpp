@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The steps of a recipe, in their order, are those of the path that is written by hand from what the model's code does:
 // the same bits. What a recipe adds to them: weights in every shape, temperatures, layers without keys or values.
+#include <rope/gguf_config.hpp>
 #include <rope/heads.hpp>
 #include <rope/recipe.hpp>
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -179,6 +184,34 @@ TEST_CASE("a recipe goes on from the steps and the layout that are there") {
         [](Path p) { return p.rotate(); }));
     CHECK(are_same(
         latent, 4, [&](const Path& p) { return rope::output_path(latent, 0, p); }, [](const Path& p) { return p; }));
+}
+
+TEST_CASE("Gemma 3 from GGUF: its weights have 1 added already, and make the same path") {
+    const auto get = [](std::string_view key) -> std::optional<rope::GgufValue> {
+        const std::string name(key.substr(key.find('.') + 1));
+        if (name == "architecture") return std::string("gemma3");
+        if (name == "attention.layer_norm_rms_epsilon") return kEps;
+        if (name == "rope.freq_base") return 1e6;
+        for (const auto& [known, value] : {std::pair<const char*, int>{"block_count", 2},
+                                           {"context_length", 16384},
+                                           {"embedding_length", 256},
+                                           {"attention.head_count", 4},
+                                           {"attention.head_count_kv", 2},
+                                           {"attention.key_length", 64},
+                                           {"attention.sliding_window", 512}})
+            if (name == known) return std::int64_t(value);
+        return std::nullopt;
+    };
+    const ModelConfig from_gguf = rope::read_gguf_config(get), from_json = model_of("gemma3_text");
+    const auto w = weight(64);
+    std::vector<float> with_one = w;
+    for (float& value : with_one) value += 1.0f;
+    CHECK(are_same(
+        from_gguf, 4, [&](const Path& p) { return rope::query_path(from_gguf, 0, p, of_q(with_one), kPublished); },
+        [&](const Path& p) { return rope::query_path(from_json, 0, p, of_q(w), kPublished); }));
+    CHECK(are_same(
+        from_gguf, 4, [&](const Path& p) { return rope::query_path(from_gguf, 0, p, of_q(with_one)); },
+        [&](Path p) { return p.rms_norm(with_one, kEps).rotate(); }));
 }
 
 TEST_CASE("temperatures: one number per token, read by queries of the layers that have one") {

@@ -204,6 +204,24 @@ TEST_CASE("steps: Gemma 3n shares the keys of its last 15 layers, where the file
         support::warns_of(m, "num_kv_shared_layers is missing; 15 was taken, the default of model_type gemma3n_text."));
 }
 
+TEST_CASE("steps: where the published code rounds in the rotation, and in the norm of DeepSeek-V4's queries") {
+    using rope::RotateRounding;
+    for (const char* type : {"olmo2", "ernie4_5", "deepseek_v2", "llama4_text"})
+        CHECK(steps(config_of(type, 1, {{"qk_rope_head_dim", 64}})).rotate_rounding == RotateRounding::none);
+    for (const char* type : {"cohere", "cohere2", "modernbert"})
+        CHECK(steps(config_of(type, 1)).rotate_rounding == RotateRounding::rows);
+    for (const char* type : {"llama", "qwen3", "gemma3_text", "helium"})
+        CHECK(steps(config_of(type, 1)).rotate_rounding == RotateRounding::all);
+    const HeadSteps s = published("DeepSeek-V4-Flash").steps[0];
+    CHECK(s.rotate_rounding == RotateRounding::rows);
+    CHECK((s.q.rounding == NormRounding::root && s.k.rounding == NormRounding::none));
+}
+
+TEST_CASE("steps: factors that a model learned and convolutions are not described, and that is said") {
+    for (const char* type : {"dory", "timesfm2_5", "zaya"}) CHECK(steps(config_of(type, 1)).has_other_steps);
+    for (const char* type : {"qwen3", "falcon_h1", "llama"}) CHECK_FALSE(steps(config_of(type, 1)).has_other_steps);
+}
+
 TEST_CASE("steps: all layers of a drafter read another model's keys") {
     const ModelConfig m = read(gemma4(6, {{"num_kv_shared_layers", 6}}));
     for (const HeadSteps& s : m.steps) CHECK(s.keys_of_layer == -1);
