@@ -6,6 +6,7 @@
 #include <rope/recipe.hpp>
 
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "support/readers/hf_models.hpp"
 #include "support/readers/read_hf_config.hpp"
 
 using rope::HeadWeights;
@@ -255,4 +257,59 @@ TEST_CASE("layers that make no keys, or no values") {
     one.steps[0].keys_are_values = true;
     CHECK((rope::makes_keys(one, 0) && !rope::makes_values(one, 0)));
     CHECK(rope::check_recipe(shared, 1).ok());
+}
+
+TEST_CASE("every layer of the published models has its recipes, which a pass accepts with either rounding") {
+    std::vector<float> x(3 * 1024 * 1024), w(1024 * 1024, 1.0f);
+    Index layers = 0, refused = 0;
+    for (const support::PublishedModel& published : support::published_models()) {
+        const ModelConfig m = support::read_hf_config(support::model_text(published.name));
+        for (Index i = 0; i < m.layers(); ++i) {
+            INFO(published.name << ", layer " << i);
+            const bool attends = m.layer_types[size(i)] < rope::LayerType::cross_attention;
+            const rope::Status known = rope::check_recipe(m, i);
+            ++layers;
+            refused += known.ok() ? 0 : 1;
+            REQUIRE((known.ok() || m.steps.empty() || !attends || m.steps[size(i)].has_other_steps));
+            if (!known.ok()) continue;
+            const rope::HeadSteps& s = m.steps[size(i)];
+            const rope::HeadCounts& heads = m.heads[size(i)];
+            const rope::Config* const own = m.layer(i);
+            rope::Config config = own != nullptr ? *own : m.configs.at(0);
+            config.log_scale.assign(config.has_log_scale ? size(config.head_dim / 2) : 0, 0.0);
+            const Index dim = config.head_dim;
+            const auto numbers = [&](const rope::HeadNorm& norm) {
+                const bool is_there = norm.kind != rope::NormKind::none && norm.weight != rope::NormWeight::none;
+                return is_there ? rope::StepNumbers(w.data()) : rope::StepNumbers();
+            };
+            HeadWeights weights;
+            weights.q_norm = numbers(s.q);
+            weights.k_norm = numbers(s.k);
+            weights.v_norm = numbers(s.v);
+            if (s.q.has_bias) weights.q_norm_bias = w.data();
+            if (s.k.has_bias) weights.k_norm_bias = w.data();
+            weights.temperatures = w.data();
+            const rope::CosSinCache<float> table(config, 1);
+            const auto accepted = [&](const Path& path) {
+                return config.layout == Layout::interleaved
+                           ? rope::check_pass<Layout::interleaved>(table, rope::start_at(0), path)
+                           : rope::check_pass<Layout::half_split>(table, rope::start_at(0), path);
+            };
+            const auto start = [&](Index count) { return rope::heads(rope::view(x.data(), 1, count, dim)); };
+            for (const rope::RecipeRounding rounding :
+                 {rope::RecipeRounding::once, rope::RecipeRounding::as_published}) {
+                const rope::RecipeOptions options = {rounding, rounding == rope::RecipeRounding::as_published};
+                const Path q = rope::query_path(m, i, start(heads.q), weights, options);
+                CHECK(accepted(Path(q).multiply(s.softmax_scale)).ok());
+                CHECK(accepted(rope::output_path(m, i, start(heads.q), rounding)).ok());
+                if (rope::makes_keys(m, i))
+                    CHECK(accepted(rope::key_path(m, i, start(heads.k), weights, options)).ok());
+                if (rope::makes_values(m, i))
+                    CHECK(accepted(rope::value_path(m, i, start(heads.v), weights, options)).ok());
+            }
+        }
+    }
+    CHECK(layers > 1500);
+    CHECK(refused < layers / 4);
+    std::printf("%d layers, %d without a recipe\n", static_cast<int>(layers), static_cast<int>(refused));
 }
