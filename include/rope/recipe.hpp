@@ -50,7 +50,7 @@ struct RecipeOptions {
 // order of HeadSteps, and returns it. More steps and a destination may follow:
 //
 //     const rope::ModelConfig& model = rotary.model();               // rope::RotaryEmbedding<float> rotary
-//     const auto table = rotary.table(layer);                        // of a layer without RoPE: any other layer's
+//     const auto table = rotary.table(layer);                        // in a layer without RoPE: of any other layer
 //     rope::pass<rope::Layout::half_split>(
 //         table->q, rope::start_at(n),
 //         rope::query_path(model, layer, rope::heads(q), weights).multiply(scale).to(q_out),
