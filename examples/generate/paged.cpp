@@ -42,13 +42,10 @@ void PagedTransformer<T>::write(Layer& layer, Matrix& query) {
     const auto slots = slots_.segment(position_, query.rows());
     const double scale = 1.0 / std::sqrt(static_cast<double>(shape.head_dim()));
 
-    const rope::Path q = rope::heads(rope::view(query, shape.n_heads)).rotate().multiply(scale);
-    const rope::Path k = rope::heads(rope::view(new_keys_, shape.n_kv_heads)).rotate().to(paged(layer.keys, slots));
-    const rope::Path v = rope::heads(rope::view(new_values_, shape.n_kv_heads)).to(paged(layer.values, slots));
-    if (*model_.rotation.layout == rope::Layout::interleaved)
-        rope::pass<rope::Layout::interleaved>(cos_sin_, rope::start_at(position_), q, k, v);
-    else
-        rope::pass<rope::Layout::half_split>(cos_sin_, rope::start_at(position_), q, k, v);
+    rope::pass(*model_.rotation.layout, cos_sin_, rope::start_at(position_),
+               rope::heads(rope::view(query, shape.n_heads)).rotate().multiply(scale),
+               rope::heads(rope::view(new_keys_, shape.n_kv_heads)).rotate().to(paged(layer.keys, slots)),
+               rope::heads(rope::view(new_values_, shape.n_kv_heads)).to(paged(layer.values, slots)));
 }
 
 template <class T>

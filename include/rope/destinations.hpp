@@ -23,8 +23,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Made by paged and paged_heads_first; the strides may be changed by hand. Owns nothing: memory and slots must live as
 /// long as it is used. A ring buffer of n places is one page of n, with slots position % n.
 ///
-/// Slots are integers of any type, batch * seq of them, entry after entry; -1 skips a token, which is then checked like
-/// the others and written nowhere. Slots of a call should differ: of equal ones any may be written last.
+/// Slots are integers of any type, batch * seq of them, entry after entry; -1 skips a token, which is written nowhere, but
+/// has a position like the others (0, say). Slots of a call should differ: of equal ones any may be written last.
 template <class T>
 struct Paged {
     T* data = nullptr;
@@ -32,6 +32,21 @@ struct Paged {
     Index page_stride = 0, place_stride = 0, head_stride = 0, feature_stride = 1;
     detail::NumberList slot_list = {};
     Index slot_count = 0;
+
+    /// The same pages with the slots of another step: a contiguous container, or `count` integers.
+    template <class Slots>
+    ROPE_ABI Paged with_slots(const Slots& list ROPE_LIFETIMEBOUND) const noexcept {
+        return with_slots(list.data(), static_cast<Index>(list.size()), detail::inner_stride(list));
+    }
+    template <class Slot>
+    ROPE_ABI Paged with_slots(const Slot* slots, Index count, Index stride = 1) const noexcept {
+        static_assert(detail::is_position_number<Slot> && std::is_integral_v<Slot>,
+                      "Slots are integers of up to 64 bits (not bool or characters).");
+        Paged p = *this;
+        p.slot_list = detail::NumberList(slots, stride);
+        p.slot_count = count;
+        return p;
+    }
 };
 
 /// A contiguous [pages, page_size, heads, head_dim] cache ("NHD"), and a contiguous container of slots.
@@ -76,7 +91,7 @@ ROPE_ABI inline auto paged_heads_first(C& container ROPE_LIFETIMEBOUND, Index pa
                                    page_size, head_dim, slot_list);
 }
 
-/// Where heads go, and in which format: what Path::to takes. A view or pages of float, half, bfloat16 or double convert
+/// Where heads go, and in which format: what Path::to takes, and dequantise reads, from const memory, too. A view or pages of float, half, bfloat16 or double convert
 /// to one; the functions below make those of other formats. The codes of a head must be contiguous.
 class Destination {
  public:
@@ -104,8 +119,8 @@ class Destination {
     friend struct detail::PathAccess;
     template <class T>
     static void check_elements() noexcept {
-        static_assert(!std::is_const_v<T>, "A destination is written, so its elements must not be const.");
-        static_assert(!std::is_void_v<typename ElementTraits<T>::storage> || detail::is_code<T>,
+        using Element = std::remove_const_t<T>;
+        static_assert(!std::is_void_v<typename ElementTraits<Element>::storage> || detail::is_code<Element>,
                       "Elements of a destination are float, double, rope::half or rope::bfloat16, or, for the codes of "
                       "a format such as rope::int8, signed char or unsigned char.");
     }

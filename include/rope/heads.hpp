@@ -172,6 +172,12 @@ template <Layout layout, class T, class... Paths>
 ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, PositionsArgument&& positions,
                                   const Paths&... paths) noexcept;
 
+/// With the layout as a first argument, when it is known only at run time; what follows is the same.
+template <class... Args>
+ROPE_ABI inline void pass(Layout layout, Args&&... args);
+template <class... Args>
+ROPE_ABI inline Status check_pass(Layout layout, Args&&... args) noexcept;
+
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 

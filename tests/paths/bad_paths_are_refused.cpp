@@ -128,18 +128,21 @@ TEST_CASE("numbers of steps that mean nothing") {
 TEST_CASE("sources, destinations and positions that do not fit") {
     const std::vector<float> constant(kSeq * kHeads * kDim);
     CHECK(refused_at_0([&](Tensors&) { return rope::heads(rope::view(constant.data(), kSeq, kHeads, kDim)); }) ==
-          "The source of path 1 is const, and the path has no destination: add to(...).");
+          "source of path 1 is const, and the path has no destination: add to(...).");
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()).to(rope::view(t.y.data(), kSeq, kHeads, 31)); }) ==
-          "The destination of path 1 is [1, 3, 2, 31]; it must be [1, 3, 2, 32].");
+          "destination of path 1 is [1, 3, 2, 31]; it must be [1, 3, 2, 32].");
+    CHECK(refused_at_0([&](Tensors& t) {
+              return rope::heads(t.in()).to(rope::view(constant.data(), kSeq, kHeads, kDim));
+          }) == "destination of path 1 is const; what is written must not be.");
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(rope::view(t.x.data(), 1, 1, 96)).rotate(); }) ==
           "head_dim of a path that rotates is 96; its cache was made for a head_dim of 32.");
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(rope::view(t.x.data(), 0, 1, 4000)); }) ==
-          "The source of path 1 has head_dim 4000; it must be at most 2048.");
+          "source of path 1 has head_dim 4000; it must be at most 2048.");
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()); },
                        [](Tensors& t) { return rope::heads(rope::view(t.y.data(), 2, 1, kDim)); }) ==
-          "The source of path 2 has seq 2; it must be that of path 1 (3).");
+          "source of path 2 has seq 2; it must be that of path 1 (3).");
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(rope::view(t.d.data(), kSeq, kHeads, kDim)); }) ==
-          "The source of path 1 is double; with rows of float it must be float, half or bfloat16.");
+          "source of path 1 is double; with rows of float it must be float, half or bfloat16.");
     CHECK(refused(rope::start_at(14), [](Tensors& t) { return rope::heads(t.in()).rotate(); }) ==
           "positions start at 14 and seq is 3; this cache holds positions 0 to 15.");
 }
@@ -151,80 +154,78 @@ TEST_CASE("slots that do not fit") {
             return rope::heads(t.in()).to(t.pages());
         });
     };
-    CHECK(
-        with({0, 1, 6}) ==
-        "The destination of path 1 has slot 6 for token 2; its 2 pages of 3 have slots 0 to 5, and -1 skips a token.");
-    CHECK(
-        with({0, -2, 1}) ==
-        "The destination of path 1 has slot -2 for token 1; its 2 pages of 3 have slots 0 to 5, and -1 skips a token.");
-    CHECK(with({0, 1}) == "The destination of path 1 has 2 slots; there must be one for each token (3).");
+    CHECK(with({0, 1, 6}) ==
+          "destination of path 1 has slot 6 for token 2; its 2 pages of 3 have slots 0 to 5, and -1 skips a token.");
+    CHECK(with({0, -2, 1}) ==
+          "destination of path 1 has slot -2 for token 1; its 2 pages of 3 have slots 0 to 5, and -1 skips a token.");
+    CHECK(with({0, 1}) == "destination of path 1 has 2 slots; there must be one for each token (3).");
     CHECK(refused_at_0([](Tensors& t) {
               return rope::heads(t.in()).to(rope::paged(t.y.data(), 2, 3, 1, kDim, t.slots));
-          }) == "The destination of path 1 has pages of 1 heads of 32; they must have 2 heads of 32.");
+          }) == "destination of path 1 has pages with heads 1 and head_dim 32; these must be 2 and 32.");
 }
 
 TEST_CASE("memory that is shared") {
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()).to(rope::view(t.x.data() + 1, 1, 1, 5)); }) ==
-          "The destination of path 1 is [1, 1, 1, 5]; it must be [1, 3, 2, 32].");
+          "destination of path 1 is [1, 1, 1, 5]; it must be [1, 3, 2, 32].");
     CHECK(refused_at_0([](Tensors& t) {
               return rope::heads(rope::view(t.y.data(), kSeq, kHeads, kDim))
                   .to(rope::view(t.y.data() + 1, kSeq, kHeads, kDim));
           }) ==
-          "The destination of path 1 and The source of path 1 may share elements; they must be shown to share none by "
+          "destination of path 1 and source of path 1 may share elements; they must be shown to share none by "
           "their strides.");
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()).to(t.out()); },
                        [](Tensors& t) { return rope::heads(t.in()).to(t.out()); }) ==
-          "The destination of path 1 and The destination of path 2 may share elements; they must be shown to share "
+          "destination of path 1 and destination of path 2 may share elements; they must be shown to share "
           "none by their strides.");
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()); },
                        [](Tensors& t) { return rope::heads(t.in()).to(t.out()); }) ==
-          "The destination of path 1 and The source of path 2 may share elements; they must be shown to share none by "
+          "destination of path 1 and source of path 2 may share elements; they must be shown to share none by "
           "their strides.");
     CHECK(refused_at_0(
               [](Tensors& t) { return rope::heads(t.in()).multiply(rope::view(t.x.data(), 1, kHeads, kDim)); }) ==
-          "The destination of path 1 and the numbers of multiply in path 1 may share elements; they must be shown to "
+          "destination of path 1 and the numbers of multiply in path 1 may share elements; they must be shown to "
           "share none.");
     CHECK(refused_at_0(
               [](Tensors& t) { return rope::heads(t.in()).rms_norm(t.y.data(), 1e-6); },
               [](Tensors& t) { return rope::heads(rope::view(t.y.data() + 600, kSeq, kHeads, kDim)).to(t.out()); }) ==
-          "The destination of path 2 and the numbers of a norm in path 1 may share elements; they must be shown to "
+          "destination of path 2 and the numbers of a norm in path 1 may share elements; they must be shown to "
           "share none.");
     CHECK(refused_at_0([](Tensors& t) {
               const int* const slots = reinterpret_cast<int*>(t.y.data() + 7);
               return rope::heads(t.in()).to(
                   rope::paged(t.y.data(), 2, 3, kHeads, kDim, support::SpanOf<const int>{slots, 3}));
           }) ==
-          "The destination of path 1 has slot 1084227584 for token 0; its 2 pages of 3 have slots 0 to 5, and -1 skips "
+          "destination of path 1 has slot 1084227584 for token 0; its 2 pages of 3 have slots 0 to 5, and -1 skips "
           "a token.");
     // K = V: one source, two destinations.
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()).to(t.out()); },
                        [](Tensors& t) {
                            return rope::heads(t.in()).to(rope::int8(rope::view(t.i8.data(), kSeq, kHeads, kDim),
                                                                     rope::view(t.scales.data(), kSeq, 1, 1)));
-                       }) == "The destination of path 2 is [1, 3, 1, 1] in its scales; it must be [1, 3, 2, 1].");
+                       }) == "destination of path 2 is [1, 3, 1, 1] in its scales; it must be [1, 3, 2, 1].");
 }
 
 TEST_CASE("formats that do not fit") {
     const auto codes = [](Tensors& t, Index width) { return rope::view(t.u8.data(), kSeq, kHeads, width); };
     CHECK(refused_at_0([&](Tensors& t) { return rope::heads(t.in()).to(rope::q8_0(codes(t, 33))); }) ==
-          "The destination of path 1 is [1, 3, 2, 33]; it must be [1, 3, 2, 34].");
+          "destination of path 1 is [1, 3, 2, 33]; it must be [1, 3, 2, 34].");
     CHECK(refused_at_0([&](Tensors& t) {
               return rope::heads(rope::view(t.x.data(), kSeq, kHeads, 16)).to(rope::q4_0(codes(t, 18)));
           }) ==
-          "The destination of path 1 has format q4_0, whose blocks have 32 features; head_dim is 16, which they must "
+          "destination of path 1 has format q4_0, whose blocks have 32 features; head_dim is 16, which they must "
           "divide.");
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()).to(rope::q8_0(t.out())); }) ==
-          "The destination of path 1 has elements of more than a byte; the codes of q8_0 are bytes.");
+          "destination of path 1 has elements of more than a byte; the codes of q8_0 are bytes.");
     CHECK(refused_at_0([&](Tensors& t) { return rope::heads(t.in()).to(codes(t, kDim)); }) ==
-          "The destination of path 1 has elements of a byte; a format such as rope::int8 says what they mean.");
+          "destination of path 1 has elements of a byte; a format such as rope::int8 says what they mean.");
     CHECK(refused_at_0([&](Tensors& t) {
               return rope::heads(t.in()).to(rope::int8(codes(t, kDim), rope::view(t.scales.data(), kSeq, kHeads, 1)));
-          }) == "The destination of path 1 has codes of unsigned char; those of int8 are signed char.");
+          }) == "destination of path 1 has codes of unsigned char; those of int8 are signed char.");
     CHECK(refused_at_0([&](Tensors& t) { return rope::heads(t.in()).to(rope::fp8_e4m3(codes(t, kDim), 0.0f)); }) ==
-          "The destination of path 1 has scale 0; it must be finite and above 0.");
+          "destination of path 1 has scale 0; it must be finite and above 0.");
     CHECK(refused_at_0(
               [&](Tensors& t) { return rope::heads(t.in()).to(rope::q8_0(rope::fp8_e4m3(codes(t, kDim), 2.0f))); }) ==
-          "The destination of path 1 has a format of what has a format already; codes, scales and zeros are views or "
+          "destination of path 1 has a format of what has a format already; codes, scales and zeros are views or "
           "pages.");
     rope::Config config;
     config.head_dim = kDim;
@@ -233,7 +234,7 @@ TEST_CASE("formats that do not fit") {
     CHECK(support::invalid([&] {
               rope::pass<kLayout>(doubles, rope::start_at(0),
                                   rope::heads(rope::view(t.d.data(), kSeq, kHeads, kDim)).to(t.out()));
-          }) == "The destination of path 1 is not double; with rows of double it must be double.");
+          }) == "destination of path 1 is not double; with rows of double it must be double.");
 }
 
 TEST_CASE("slots that lie in a destination, and a cache of another size") {
@@ -241,12 +242,11 @@ TEST_CASE("slots that lie in a destination, and a cache of another size") {
     std::vector<int> memory(2 * 3 * kHeads * kDim);  // zeros are slots
     const support::SpanOf<const int> slots = {memory.data() + 5, 3};
     float* const cache = reinterpret_cast<float*>(memory.data());
-    CHECK(
-        rope::check_pass<kLayout>(table(), rope::start_at(0),
-                                  rope::heads(t.in()).to(rope::paged(cache, 2, 3, kHeads, kDim, slots)))
-            .message() ==
-        std::string(
-            "The destination of path 1 and the slots of path 1 may share elements; they must be shown to share none."));
+    CHECK(rope::check_pass<kLayout>(table(), rope::start_at(0),
+                                    rope::heads(t.in()).to(rope::paged(cache, 2, 3, kHeads, kDim, slots)))
+              .message() ==
+          std::string(
+              "destination of path 1 and the slots of path 1 may share elements; they must be shown to share none."));
     CHECK(support::invalid([&] {
               (void)rope::paged(t.y, 2, 3, kHeads, 16, t.slots);
           }).find("The container has 768 elements") == 0);
@@ -256,4 +256,29 @@ TEST_CASE("parts that do not exist") {
     CHECK(support::invalid([] { (void)rope::part(3, 3); }) ==
           "number of part is 3; of 3 parts it must be from 0 to 2.");
     CHECK(support::invalid([] { (void)rope::part(0, 0); }) == "count of part is 0; it must be from 1 to 2^20.");
+}
+
+TEST_CASE("a layout that is known only at run time") {
+    rope::Config config;
+    config.head_dim = kDim;
+    config.layout = rope::Layout::interleaved;
+    const rope::CosSinCache<float> cache(config, 16);
+    for (const bool is_known : {false, true}) {
+        Tensors t;
+        const rope::Path path = rope::heads(t.in()).rotate().to(t.out());
+        const std::vector<float> before = t.y;
+        const auto layout = is_known ? rope::Layout::half_split : static_cast<rope::Layout>(9);
+        const std::string want =
+            is_known ? "layout is half_split; the cache of path 1 was made from a Config whose layout is "
+                       "interleaved."
+                     : "layout is 9; it must be Layout::interleaved (0) or Layout::half_split (1).";
+        CHECK(support::refusal([&] { rope::pass(layout, cache, rope::start_at(0), path); }).message == want);
+        CHECK(rope::check_pass(layout, cache, rope::start_at(0), path).message() == want);
+        CHECK(support::same_bits(t.y, before));
+        rope::pass(rope::Layout::interleaved, cache, rope::start_at(0), path);
+        const std::vector<float> after = t.y;
+        rope::pass<rope::Layout::interleaved>(cache, rope::start_at(0), path);
+        CHECK(support::same_bits(t.y, after));
+        CHECK_FALSE(support::same_bits(t.y, before));
+    }
 }

@@ -255,3 +255,26 @@ TEST_CASE("int8, uint8 and uint4 are the nearest codes of their definition, and 
             CHECK(back[i] == std::fma(static_cast<float>(u4[i / 2] >> (i % 2 * 4) & 15), s3[i / 64], z3[i / 64]));
     });
 }
+
+TEST_CASE("pages keep, and each step has slots of its own; what is const can be read") {
+    std::vector<signed char> codes(6 * 2 * 64);
+    std::vector<float> scales(6 * 2);
+    const auto pages = rope::paged(codes.data(), 2, 3, 2, 64, std::vector<int>());
+    const auto places = rope::paged(scales.data(), 2, 3, 2, 1, std::vector<int>());
+    const std::vector<float> x = support::normal<float>(2 * 2 * 64, 4);
+    const std::vector<int> of_step = {5, 1};
+    const rope::Destination to = rope::int8(pages.with_slots(of_step), places.with_slots(of_step));
+    rope::pass<kLayout>(table(), rope::start_at(0), rope::heads(rope::view(x.data(), 2, 2, 64)).to(to));
+    const std::vector<signed char> kept = codes;
+    const std::vector<float> kept_scales = scales;
+    const long long of_reader[] = {1, 99, 5, 99};  // every second one
+    const auto read = [&](const auto& memory, Index width) {
+        return rope::paged(memory.data(), 2, 3, 2, width, of_step).with_slots(of_reader, 2, 2);
+    };
+    std::vector<float> y(x.size());
+    rope::dequantise(rope::int8(read(kept, 64), read(kept_scales, 1)), rope::view(y.data(), 2, 2, 64));
+    for (std::size_t i = 0; i < y.size(); ++i) {
+        const float scale = kept_scales[i < 128 ? 2 + i / 64 : 10 + (i - 128) / 64];  // token 1 is in slot 1
+        REQUIRE(std::fabs(y[i] - x[(i + 128) % 256]) <= 0.5001f * scale);
+    }
+}

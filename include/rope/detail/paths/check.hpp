@@ -19,11 +19,13 @@
 
 ROPE_DETAIL_BEGIN
 
-inline constexpr const char* kSourceNames[] = {"The source of path 1", "The source of path 2", "The source of path 3",
-                                               "The source of path 4", "The source of a path"};
-inline constexpr const char* kDestinationNames[] = {"The destination of path 1", "The destination of path 2",
-                                                    "The destination of path 3", "The destination of path 4",
-                                                    "The destination of a path"};
+inline constexpr const char* kPathNames[] = {"path 1", "path 2", "path 3", "path 4", "a path"};
+inline constexpr const char* kSourceNames[] = {"source of path 1", "source of path 2", "source of path 3",
+                                               "source of path 4", "source of a path"};
+inline constexpr const char* kDestinationNames[] = {"destination of path 1", "destination of path 2",
+                                                    "destination of path 3", "destination of path 4",
+                                                    "destination of a path"};
+inline const char* path_name(Index path) noexcept { return kPathNames[path < 4 ? path : 4]; }
 inline const char* source_name(Index path) noexcept { return kSourceNames[path < 4 ? path : 4]; }
 inline const char* destination_name(Index path) noexcept { return kDestinationNames[path < 4 ? path : 4]; }
 
@@ -52,7 +54,8 @@ ROPE_COLD Status check_numbers(const char* step, const Numbers& n, const HeadsIn
 
 inline constexpr const char* kStepNames[] = {"add", "clamp", "multiply", "a norm", "a rotation", "hadamard", "round"};
 
-ROPE_COLD Status check_step(const PathStep& step, const HeadsInMemory& x, const PathCall& call) noexcept {
+ROPE_COLD Status check_step(const PathStep& step, const HeadsInMemory& x, const char* path,
+                            const PathCall& call) noexcept {
     const char* const name = kStepNames[static_cast<int>(step.kind)];
     const bool is_number =
         is_finite(call.is_double ? step.number : static_cast<double>(static_cast<float>(step.number)));
@@ -70,7 +73,7 @@ ROPE_COLD Status check_step(const PathStep& step, const HeadsInMemory& x, const 
                            {is_counted ? static_cast<double>(block) : step.number, x.extents[3]});
     }
     if (step.kind == StepKind::rotate) {
-        const AnyView v = x.view("x");
+        const AnyView v = x.view(path);
         if (const Status s = check_capabilities(v, call.table, step.is_back ? call.back : call.forward); !s.ok())
             return s;
         if (x.extents[3] != call.table.head_dim)
@@ -114,7 +117,7 @@ ROPE_COLD Status check_path(const Path& path, Index number, const HeadsInMemory&
     for (int i = 0; i < count; ++i) {
         const PathStep& step = PathAccess::steps(path)[i];
         rotations += step.kind == StepKind::rotate ? 1 : 0;
-        if (const Status s = check_step(step, x, call); !s.ok()) return s;
+        if (const Status s = check_step(step, x, path_name(number), call); !s.ok()) return s;
     }
     if (rotations > 1) return invalid("Path {} rotates {} times; it must do so at most once.", {number + 1, rotations});
     if (!has_destination(path)) {
@@ -122,6 +125,9 @@ ROPE_COLD Status check_path(const Path& path, Index number, const HeadsInMemory&
         return check_no_self_overlap(v);
     }
     const Destination& d = PathAccess::destination(path);
+    for (int part = 0; part < 3; ++part)
+        if (const HeadsInMemory* const m = part_of(d, part); m != nullptr && m->is_const)
+            return invalid("{} is const; what is written must not be.", {destination_name(number)});
     if ((PathAccess::codes(d).type == ElementType::f64) != call.is_double)
         return invalid(
             "{} is {}; with rows of {} it must be {}.",

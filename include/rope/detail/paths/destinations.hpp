@@ -103,7 +103,7 @@ ROPE_COLD Status check_part(const char* name, const char* part, const HeadsInMem
     const bool fits = m.extents[2] == heads && m.extents[3] == width &&
                       (m.is_paged || (m.extents[0] == batch && m.extents[1] == seq));
     if (!fits && m.is_paged)
-        return invalid("{} has pages of {} heads of {}{}; they must have {} heads of {}.",
+        return invalid("{} has pages with heads {} and head_dim {}{}; these must be {} and {}.",
                        {name, m.extents[2], m.extents[3], part, heads, width});
     if (!fits)
         return invalid("{} is [{}, {}, {}, {}]{}; it must be [{}, {}, {}, {}].",

@@ -237,6 +237,21 @@ ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, PositionsArgument&&
     return detail::check_pass_of<layout>(rows, positions, paths...);
 }
 
+template <class... Args>
+ROPE_ABI inline void pass(Layout layout, Args&&... args) {
+    if (!detail::ok_or_raise(detail::check_layout(layout))) return;
+    if (layout == Layout::interleaved)
+        rope::pass<Layout::interleaved>(std::forward<Args>(args)...);
+    else
+        rope::pass<Layout::half_split>(std::forward<Args>(args)...);
+}
+template <class... Args>
+ROPE_ABI inline Status check_pass(Layout layout, Args&&... args) noexcept {
+    if (const Status s = detail::check_layout(layout); !s.ok()) return s;
+    return layout == Layout::interleaved ? rope::check_pass<Layout::interleaved>(std::forward<Args>(args)...)
+                                         : rope::check_pass<Layout::half_split>(std::forward<Args>(args)...);
+}
+
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
