@@ -158,6 +158,12 @@ ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, float scale = 1.0
                                      ScaleUse use = ScaleUse::multiplies) noexcept;
 ROPE_ABI inline Destination fp8_e5m2(const Destination& codes, float scale = 1.0f,
                                      ScaleUse use = ScaleUse::multiplies) noexcept;
+/// E4M3 of x / scale, with a scale for each head, beside the codes as above: max |x| / 448 in float, or, if scales are
+/// unsigned char, the smallest power of two that is not below that nor below 1e-4, as the byte of its exponent (OCP's
+/// E8M0; 255 where a head has no finite scale). Groups of features with a scale each are heads: a latent of 512 in groups
+/// of 128 is rope::view(latent, seq, 4, 128). So rows that hold codes, scales and unrotated or rotated features one
+/// after the other (FlashMLA: 512 codes, 4 floats, 64 bfloat16) are views or pages whose strides are those of the row.
+ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, const Destination& scales) noexcept;
 /// ggml's blocks of 32 numbers, with the bits of its reference code: 34 and 18 bytes for 32 features, so that the codes
 /// have head_dim / 32 * 34 or 18 unsigned chars in place of head_dim. Blocks so small that ggml's reciprocal overflows,
 /// where its result is undefined, are read as zeros.

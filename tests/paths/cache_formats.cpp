@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Codes of cache formats against formulas of their own: ggml's reference code, the nearest of all 8-bit floats, and the
 // definitions in destinations.hpp.
+#include <rope/apply.hpp>
 #include <rope/heads.hpp>
 
 #include <algorithm>
@@ -277,4 +278,81 @@ TEST_CASE("pages keep, and each step has slots of its own; what is const can be 
         const float scale = kept_scales[i < 128 ? 2 + i / 64 : 10 + (i - 128) / 64];  // token 1 is in slot 1
         REQUIRE(std::fabs(y[i] - x[(i + 128) % 256]) <= 0.5001f * scale);
     }
+}
+
+TEST_CASE("8-bit floats by a scale for each head, a float or a power of two") {
+    const Index heads = 2000;
+    std::vector<float> x = drawn_blocks(heads * 2, 5);
+    std::fill(x.begin(), x.begin() + 64, 0.0f);
+    std::fill(x.begin() + 64, x.begin() + 128, 1e-44f);  // over 448 it is 0
+    x[128 + 7] = kInfinity;
+    x[192 + 7] = std::numeric_limits<float>::quiet_NaN();
+    support::for_each_isa([&](const char* name) {
+        INFO(name);
+        std::vector<unsigned char> codes(x.size()), by_power(x.size()), powers(size(heads));
+        std::vector<float> scales(size(heads)), back(x.size()), back_by_power(x.size());
+        const auto view = [&](auto& v, Index width) { return rope::view(v.data(), 1, heads, width); };
+        const rope::Destination to = rope::fp8_e4m3(view(codes, 64), view(scales, 1));
+        const rope::Destination to_powers = rope::fp8_e4m3(view(by_power, 64), view(powers, 1));
+        write(x, to);
+        write(x, to_powers);
+        rope::dequantise(to, view(back, 64));
+        rope::dequantise(to_powers, view(back_by_power, 64));
+        std::size_t wrong = 0;
+        for (std::size_t h = 0; h < size(heads); ++h) {
+            float most = 0.0f;
+            for (std::size_t i = 0; i < 64; ++i) most = std::max(most, std::fabs(x[h * 64 + i]));
+            const float scale = most / 448.0f;
+            const float power = std::exp2(std::ceil(std::log2(std::max(scale, 1e-4f))));
+            const bool is_finite_head = h != 2 && h != 3;
+            wrong += is_finite_head && scales[h] != scale ? 1u : 0u;
+            wrong += (is_finite_head ? std::log2(power) + 127.0f : 255.0f) != powers[h] ? 1u : 0u;
+            for (std::size_t i = h * 64; i < h * 64 + 64; ++i) {
+                const unsigned char want =
+                    scale == 0.0f || !is_finite_head ? 0 : nearest_code<rope::detail::E4m3>(x[i] / scale, 127);
+                const unsigned char want_power =
+                    !is_finite_head ? 0 : nearest_code<rope::detail::E4m3>(x[i] / power, 127);
+                wrong += codes[i] != want || by_power[i] != want_power ? 1u : 0u;
+                if (!is_finite_head) {
+                    wrong += std::isnan(back[i]) && std::isnan(back_by_power[i]) ? 0u : 1u;
+                } else {
+                    wrong += std::fabs(back[i] - x[i]) <= std::fabs(x[i]) / 16 + scale * 0.002f + 1e-43f ? 0u : 1u;
+                    wrong += std::fabs(back_by_power[i] - x[i]) <= std::fabs(x[i]) / 16 + power * 0.002f ? 0u : 1u;
+                }
+            }
+        }
+        CHECK(wrong == 0);
+    });
+}
+
+TEST_CASE("rows of codes, scales and features one after the other are pages with the strides of the row") {
+    // 512 codes in four groups, a float for each, 64 features in bfloat16: 656 bytes.
+    constexpr Index row = 656, pages = 3, page_size = 4;
+    std::vector<unsigned char> memory(size(pages * page_size * row), 7);
+    const std::vector<int> slots = {9, -1, 0};
+    const auto at = [&](auto type, Index offset, Index heads, Index width) {
+        using T = decltype(type);
+        const Index unit = static_cast<Index>(sizeof(T));
+        auto p = rope::paged(reinterpret_cast<T*>(memory.data() + offset), pages, page_size, heads, width, slots);
+        p.page_stride = page_size * row / unit;
+        p.place_stride = row / unit;
+        return p;
+    };
+    const std::vector<float> latent = support::normal<float>(3 * 512, 8), key = support::normal<float>(3 * 64, 9);
+    const rope::Destination codes = rope::fp8_e4m3(at(static_cast<unsigned char>(0), 0, 4, 128), at(0.0f, 512, 4, 1));
+    rope::pass<kLayout>(table(), rope::start_at(5), rope::heads(rope::view(latent.data(), 3, 4, 128)).to(codes),
+                        rope::heads(rope::view(key.data(), 3, 1, 64)).rotate().to(at(rope::bfloat16(), 528, 1, 64)));
+    std::vector<float> back(latent.size()), rotated = key, key_back(key.size());
+    rope::apply<kLayout>(rope::view(rotated.data(), 3, 1, 64), table(), rope::start_at(5));
+    rope::dequantise(codes, rope::view(back.data(), 3, 4, 128));
+    rope::dequantise(at(rope::bfloat16(), 528, 1, 64), rope::view(key_back.data(), 3, 1, 64));
+    for (std::size_t t = 0; t < 3; ++t) {
+        for (std::size_t i = t * 512; i < t * 512 + 512; ++i)
+            REQUIRE(std::fabs(back[i] - (t == 1 ? 0.0f : latent[i])) <= std::fabs(latent[i]) / 16 + 1e-3f);
+        for (std::size_t i = t * 64; i < t * 64 + 64; ++i)
+            REQUIRE(std::fabs(key_back[i] - (t == 1 ? 0.0f : rotated[i])) <= std::fabs(rotated[i]) / 256);
+    }
+    for (Index place = 0; place < pages * page_size; ++place)
+        if (place != 9 && place != 0)
+            for (Index i = 0; i < row; ++i) REQUIRE(memory[size(place * row + i)] == 7);
 }

@@ -129,7 +129,7 @@ class DrawnPath {
         } else {
             float* const other = scales_.data() + scales_.size() / 2;
             rope::Destination codes = rope::view(other, 1, 1, 1);
-            switch (draw(0, 10)) {
+            switch (draw(0, 11)) {
                 case 0: break;  // in place
                 case 1: p.to(place<float>(head_dim, true)); break;
                 case 2: p.to(place<float>(head_dim, false)); break;
@@ -150,6 +150,10 @@ class DrawnPath {
                 case 8: p.to(rope::fp8_e4m3(place<unsigned char>(head_dim, true), 3.0f)); break;
                 case 9:
                     p.to(rope::fp8_e5m2(place<unsigned char>(head_dim, true), 0.7f, rope::ScaleUse::divides));
+                    break;
+                case 10:
+                    codes = place<unsigned char>(head_dim, true);
+                    p.to(rope::fp8_e4m3(codes, scales(scales_.data())));
                     break;
                 default:
                     if (head_dim % 32 == 0) p.to(rope::q8_0(place<unsigned char>(head_dim / 32 * 34, true)));

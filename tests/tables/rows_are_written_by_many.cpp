@@ -92,6 +92,7 @@ TEST_CASE("rows on several axes are those that Rows builds") {
           rope::mrope_alternating({25, 25, 20}), rope::mrope_interleaved({26, 22, 22}, rope::LeftOver::fourth_axis)}) {
         const rope::CosSinCache<float> table(config_of(70), kPositions);
         const rope::AxisPositions positions(ids.data(), map.axes, tokens);
+        const rope::CompactCosSinCache<float> compact(config_of(70), kPositions);
         rope::Rows<float> rows(config_of(70), map);
         rows.build(positions, tokens);
         support::for_each_isa([&](const char* isa) {
@@ -103,6 +104,16 @@ TEST_CASE("rows on several axes are those that Rows builds") {
                     REQUIRE(memory[size(t * 140 + i)] == rows.cos_row(t)[i]);
                     REQUIRE(memory[size(t * 140 + 70 + i)] == rows.sin_row(t)[i]);
                 }
+            // Of a table that combines rows: each pair from the row of its axis alone.
+            rope::write_rows(compact, positions, map, tokens, 1, memory.data());
+            for (Index axis = 0; axis < map.axes; ++axis) {
+                std::vector<float> alone(memory.size());
+                rope::write_rows(compact, rope::ids(ids.data() + axis * tokens, tokens), tokens, 1, alone.data());
+                for (Index t = 0; t < tokens; ++t)
+                    for (Index i = 0; i < 140; ++i)
+                        if (map.axis_of.empty() || map.axis_of[size(i % 70)] == axis)
+                            REQUIRE(memory[size(t * 140 + i)] == alone[size(t * 140 + i)]);
+            }
         });
     }
 }

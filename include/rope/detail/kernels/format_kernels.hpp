@@ -148,9 +148,36 @@ ROPE_NOINLINE void write_fp8(const float* x, Index count, const FormatRow& to) n
     }
 }
 
+// ---- The same by a scale for each head ----
+
+/// Codes of x / scale; all 0 without a scale.
+ROPE_NOINLINE void write_e4m3(const float* x, Index count, float scale, unsigned char* codes) noexcept {
+    if (scale == 0.0f) {
+        for (Index i = 0; i < count; ++i) codes[i] = 0;
+        return;
+    }
+    ROPE_INDEPENDENT_ITERATIONS
+    for (Index i = 0; i < count; ++i) codes[i] = E4m3::from(nearest_quotient(x[i], scale));
+}
+ROPE_NOINLINE void write_e4m3_by_head(const float* x, Index count, const FormatRow& to) noexcept {
+    const std::uint32_t most = largest_magnitude(x, count);
+    *to.scale = nearest_quotient(bit_cast<float>(most), 448.0f);
+    write_e4m3(x, count, most < 0x7f800000u ? *to.scale : 0.0f, to.codes);
+}
+/// The smallest power of two that is not below the scale of a head, nor below 1e-4.
+ROPE_NOINLINE void write_e4m3_by_power(const float* x, Index count, const FormatRow& to) noexcept {
+    const std::uint32_t most = largest_magnitude(x, count);
+    const std::uint32_t scale = bit_cast<std::uint32_t>(nearest_quotient(bit_cast<float>(most), 448.0f));
+    const std::uint32_t least = bit_cast<std::uint32_t>(1e-4f), bits = scale < least ? least : scale;
+    const bool is_finite_head = most < 0x7f800000u;
+    *to.power = static_cast<unsigned char>(is_finite_head ? (bits + 0x7fffffu) >> 23 : 255u);
+    write_e4m3(x, count, is_finite_head ? power_of_two(*to.power) : 0.0f, to.codes);
+}
+
 /// By CacheFormat; null for plain elements.
-inline constexpr WriteFormat* kWriteFormat[] = {nullptr,          &write_int8,      &write_uint8, &write_uint4,
-                                                &write_fp8<E4m3>, &write_fp8<E5m2>, &write_q8_0,  &write_q4_0};
+inline constexpr WriteFormat* kWriteFormat[] = {
+    nullptr,          &write_int8,         &write_uint8,         &write_uint4, &write_fp8<E4m3>,
+    &write_fp8<E5m2>, &write_e4m3_by_head, &write_e4m3_by_power, &write_q8_0,  &write_q4_0};
 
 }  // namespace ROPE_ISA
 ROPE_DETAIL_END

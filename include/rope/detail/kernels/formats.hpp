@@ -16,24 +16,41 @@ ROPE_LOOPS_BEGIN
 
 ROPE_DETAIL_BEGIN
 
-enum class CacheFormat : unsigned char { elements, int8, uint8, uint4, fp8_e4m3, fp8_e5m2, q8_0, q4_0 };
+enum class CacheFormat : unsigned char {
+    elements,
+    int8,
+    uint8,
+    uint4,
+    fp8_e4m3,
+    fp8_e5m2,
+    fp8_e4m3_by_head,
+    fp8_e4m3_by_power,
+    q8_0,
+    q4_0
+};
+
+/// A number that stands beside the codes of each head.
+enum class Beside : unsigned char { none, number, power };  // power: the exponent of a power of two, in a byte
 
 /// The shape of a format's codes: `block` features take `bytes`.
 struct FormatShape {
     const char* name;
     Index block, bytes;
-    bool has_scale, has_zero;  // beside the codes, for each head
+    Beside scale, zero;
 };
-inline constexpr FormatShape kFormatShapes[] = {{"elements", 1, 0, false, false}, {"int8", 1, 1, true, false},
-                                                {"uint8", 1, 1, true, true},      {"uint4", 2, 1, true, true},
-                                                {"fp8_e4m3", 1, 1, false, false}, {"fp8_e5m2", 1, 1, false, false},
-                                                {"q8_0", 32, 34, false, false},   {"q4_0", 32, 18, false, false}};
+inline constexpr FormatShape kFormatShapes[] = {
+    {"elements", 1, 0, Beside::none, Beside::none},   {"int8", 1, 1, Beside::number, Beside::none},
+    {"uint8", 1, 1, Beside::number, Beside::number},  {"uint4", 2, 1, Beside::number, Beside::number},
+    {"fp8_e4m3", 1, 1, Beside::none, Beside::none},   {"fp8_e5m2", 1, 1, Beside::none, Beside::none},
+    {"fp8_e4m3", 1, 1, Beside::number, Beside::none}, {"fp8_e4m3", 1, 1, Beside::power, Beside::none},
+    {"q8_0", 32, 34, Beside::none, Beside::none},     {"q4_0", 32, 18, Beside::none, Beside::none}};
 constexpr const FormatShape& shape_of(CacheFormat format) noexcept { return kFormatShapes[static_cast<int>(format)]; }
 
 /// Where a head goes.
 struct FormatRow {
     unsigned char* codes;
     float* scale;
+    unsigned char* power;  // the scale is 2^(power - 127)
     float* zero;
     float factor;  // of 8-bit floats
     bool divides;  // by the factor; else multiplies
@@ -84,6 +101,11 @@ struct E4m3 {
         return bit_cast<float>(bit_cast<std::uint32_t>(x) | static_cast<std::uint32_t>(code >> 7) << 31);
     }
 };
+/// 2^(byte - 127), as OCP's E8M0 has it: 0 is 2^-127, and 255 a NaN.
+inline float power_of_two(unsigned char byte) noexcept {
+    const auto bits = static_cast<std::uint32_t>(byte);
+    return bit_cast<float>(bits == 0 ? 0x00400000u : bits == 255 ? 0x7fc00000u : bits << 23);
+}
 /// 5 bits of exponent and 2 of mantissa: the upper byte of a half.
 struct E5m2 {
     static unsigned char from(float x) noexcept { return float8_from<2, 15>(x, 0x47600000u); }
@@ -128,6 +150,10 @@ ROPE_COLD void read_format(CacheFormat format, const FormatRow& from, float* x, 
                 x[i] = from.divides ? nearest_product(value, from.factor) : nearest_quotient(value, from.factor);
                 break;
             }
+            case CacheFormat::fp8_e4m3_by_head: x[i] = nearest_product(E4m3::to_float(codes[i]), *from.scale); break;
+            case CacheFormat::fp8_e4m3_by_power:
+                x[i] = nearest_product(E4m3::to_float(codes[i]), power_of_two(*from.power));
+                break;
             case CacheFormat::q8_0:
                 std::memcpy(&d, codes + i / 32 * 34, 2);
                 x[i] = static_cast<float>(static_cast<signed char>(codes[i / 32 * 34 + 2 + i % 32])) * float_from(d);

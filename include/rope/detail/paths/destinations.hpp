@@ -148,15 +148,19 @@ ROPE_COLD Status check_destination(const char* name, const Destination& d, Index
     const Index width = shape.bytes == 0 ? head_dim : head_dim / shape.block * shape.bytes;
     if (const Status s = check_part(name, "", codes, batch, seq, heads, width); !s.ok()) return s;
     const HeadsInMemory &scales = PathAccess::scales(d), &zeros = PathAccess::zeros(d);
-    if (shape.has_scale && scales.type != ElementType::f32)
-        return invalid("{} has scales that are not float; they must be.", {name});
-    if (shape.has_zero && zeros.type != ElementType::f32)
+    const bool has_scale = shape.scale != Beside::none, has_zero = shape.zero != Beside::none;
+    if (shape.scale == Beside::number && scales.type != ElementType::f32)
+        return invalid("{} has scales that are not float{}.",
+                       {name, PathAccess::format(d) == CacheFormat::fp8_e4m3_by_head
+                                  ? " or unsigned char; they must be one of these"
+                                  : "; they must be"});
+    if (has_zero && zeros.type != ElementType::f32)
         return invalid("{} has zeros that are not float; they must be.", {name});
-    if (shape.has_scale)
+    if (has_scale)
         if (const Status s = check_part(name, " in its scales", scales, batch, seq, heads, 1); !s.ok()) return s;
-    if (shape.has_zero)
+    if (has_zero)
         if (const Status s = check_part(name, " in its zeros", zeros, batch, seq, heads, 1); !s.ok()) return s;
-    for (const HeadsInMemory* beside : {shape.has_scale ? &scales : nullptr, shape.has_zero ? &zeros : nullptr})
+    for (const HeadsInMemory* beside : {has_scale ? &scales : nullptr, has_zero ? &zeros : nullptr})
         for (Index t = 0; beside != nullptr && t < clamped_product(batch, seq); ++t)
             if (beside->is_paged && (beside->slot_list[t] < 0) != is_skipped(codes, 0, t, 0))
                 return invalid("{} skips token {} in its codes, or beside them, and not in both.", {name, t});
@@ -172,8 +176,10 @@ inline FormatRow format_row(const Destination& d, Index b, Index s, Index seq, I
     const HeadsInMemory &codes = PathAccess::codes(d), &scales = PathAccess::scales(d), &zeros = PathAccess::zeros(d);
     FormatRow row = {};
     row.codes = static_cast<unsigned char*>(codes.at(offset_in(codes, b, s, seq, h)));
-    if (shape.has_scale) row.scale = static_cast<float*>(scales.at(offset_in(scales, b, s, seq, h)));
-    if (shape.has_zero) row.zero = static_cast<float*>(zeros.at(offset_in(zeros, b, s, seq, h)));
+    void* const scale = shape.scale == Beside::none ? nullptr : scales.at(offset_in(scales, b, s, seq, h));
+    if (shape.scale == Beside::number) row.scale = static_cast<float*>(scale);
+    if (shape.scale == Beside::power) row.power = static_cast<unsigned char*>(scale);
+    if (shape.zero == Beside::number) row.zero = static_cast<float*>(zeros.at(offset_in(zeros, b, s, seq, h)));
     row.factor = PathAccess::factor(d);
     row.divides = PathAccess::divides(d);
     return row;
@@ -183,8 +189,8 @@ inline FormatRow format_row(const Destination& d, Index b, Index s, Index seq, I
 inline const HeadsInMemory* part_of(const Destination& d, int part) noexcept {
     const FormatShape& shape = shape_of(PathAccess::format(d));
     if (part == 0) return &PathAccess::codes(d);
-    if (part == 1) return shape.has_scale ? &PathAccess::scales(d) : nullptr;
-    return shape.has_zero ? &PathAccess::zeros(d) : nullptr;
+    if (part == 1) return shape.scale != Beside::none ? &PathAccess::scales(d) : nullptr;
+    return shape.zero != Beside::none ? &PathAccess::zeros(d) : nullptr;
 }
 /// Whether a view shares nothing with a destination, nor with the slots of one.
 ROPE_COLD bool is_disjoint_from(const Destination& d, const AnyView& v) noexcept {
@@ -230,6 +236,11 @@ ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, float scale, Scal
 }
 ROPE_ABI inline Destination fp8_e5m2(const Destination& codes, float scale, ScaleUse use) noexcept {
     return detail::PathAccess::with_format(codes, detail::CacheFormat::fp8_e5m2, nullptr, nullptr, scale, use);
+}
+ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, const Destination& scales) noexcept {
+    const bool are_powers = detail::PathAccess::codes(scales).type == detail::ElementType::u8;
+    return detail::PathAccess::with_format(
+        codes, are_powers ? detail::CacheFormat::fp8_e4m3_by_power : detail::CacheFormat::fp8_e4m3_by_head, &scales);
 }
 ROPE_ABI inline Destination q8_0(const Destination& blocks) noexcept {
     return detail::PathAccess::with_format(blocks, detail::CacheFormat::q8_0);
