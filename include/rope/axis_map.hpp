@@ -26,7 +26,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///     axial with numbers           mrope_sections({n0, n1, ...}) with Frequencies{numbers of axis 0, of axis 1, ...}:
 ///                                  lucidrains' axial, video as in Wan
 ///     rope-vit mixed               mixed_axes(2) with Frequencies{numbers for x, then for y}; heads with numbers of
-///                                  their own: Rows for each, and apply on slice_heads
+///                                  their own: Rows for each, and apply on slice_heads. Before training:
+///                                  mixed_frequencies
 ///
 /// Here d is rotary_dim. Axes have the order of the positions: t, h, w; for Llama 4 x, y. Positions of images, videos
 /// and prompts are made by position_builders.hpp.
@@ -65,6 +66,13 @@ ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections);
 
 /// Every pair follows every axis, with a frequency for each. From 1 to 8 axes. Source: rope-vit, arXiv:2403.13298.
 ROPE_ABI inline AxisMap mixed_axes(Index axes);
+
+/// The frequencies for two mixed axes before training, of `pairs` pairs, which must be even: with b_j = base^(-2j /
+/// pairs), j < pairs / 2, pair j rotates by b_j per step in the direction (cos a, sin a), and pair pairs / 2 + j by b_j
+/// at right angles to it. The model draws a direction a, in radians, for each head. Throws std::invalid_argument for
+/// pairs that are odd or outside 2 .. 2^19, a base that is not finite and above 0, and an angle that is not from -2^32 to
+/// 2^32. Source: rope-vit, arXiv:2403.13298, whose base is 10.
+ROPE_ABI inline Frequencies mixed_frequencies(Index pairs, double base, double angle);
 
 /// Whether a map can be used with so many frequencies.
 ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept;

@@ -62,6 +62,12 @@ class Rows : public detail::TokenRows<T> {
     ROPE_ABI explicit Rows(const Frequencies& frequencies, AxisMap map = {}, HeadSlice slice = {})
         : Base("table of rows", detail::table_source(frequencies, slice), std::move(map)) {}
 
+    /// Other frequencies for the same pairs, map and slice, as a step of training changes them. They are not divided by
+    /// anything. The rows are discarded: build them again. Takes as long as making an object, and allocates nothing (but
+    /// once, if inv_freq_low was empty and is not). Throws std::invalid_argument when check(frequencies) is not ok, and
+    /// for another number of entries; then, and where a handler returns (false), nothing has changed.
+    ROPE_ABI bool use_frequencies(const Frequencies& frequencies) { return this->replace_frequencies(frequencies); }
+
     // The functions below check everything before they write anything, and return whether they have built. With
     // exceptions that is always true; without, a refused call returns false when its handler returns, and the old rows
     // stay.

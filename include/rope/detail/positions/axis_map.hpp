@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -129,6 +130,25 @@ ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections) {
 ROPE_ABI inline AxisMap mixed_axes(Index axes) {
     if (!detail::ok_or_raise(detail::check_axis_count(axes))) return {0};
     return {axes, {}, true};
+}
+
+ROPE_ABI inline Frequencies mixed_frequencies(Index pairs, double base, double angle) {
+    Status s;
+    if (pairs < 2 || pairs % 2 != 0 || pairs > detail::kMaxPairs)
+        s = detail::invalid("pairs is {}; it must be even and from 2 to {}.", {pairs, detail::kMaxPairs});
+    else if (!detail::is_positive(base))
+        s = detail::invalid("base is {}; it must be finite and above 0.", {base});
+    else if (!detail::is_finite(angle) || std::fabs(angle) > detail::kMaxFactor)
+        s = detail::invalid("angle is {}; it must be from -2^32 to 2^32.", {angle});
+    if (!detail::ok_or_raise(s)) return Frequencies();
+    Frequencies f;
+    const double of_x[2] = {std::cos(angle), -std::sin(angle)}, of_y[2] = {std::sin(angle), std::cos(angle)};
+    for (const double* const direction : {of_x, of_y})
+        for (Index i = 0; i < pairs; ++i) {
+            const double j = static_cast<double>(i % (pairs / 2)), count = static_cast<double>(pairs);
+            f.inv_freq.push_back(std::pow(base, -2.0 * j / count) * direction[i / (pairs / 2)]);
+        }
+    return detail::ok_or_raise(check(f)) ? f : Frequencies();
 }
 
 ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept {

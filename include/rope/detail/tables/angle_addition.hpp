@@ -99,6 +99,12 @@ class AngleRows {
         anchor_.reset(new (std::nothrow) Angle[size(pairs_)]);
         fine_.reset(new (std::nothrow) Work[size(2 * pairs_ * fine_rows)]);
         if (!phase_ || !between_ || !anchor_ || !fine_) return false;
+        fill(f, fine_rows, blocks);
+        return true;
+    }
+
+    /// The same in the memory of an earlier call of prepare with as many pairs, rows and blocks.
+    void fill(const Frequencies& f, Index fine_rows, Index blocks) {
         for (Index i = 0; i < pairs_; ++i) phase_[size(i)] = phase_from_radians(frequency(f, i));
         walk(1, fine_rows, [&](Index row, Index i, Angle angle) {
             put(f, i, angle, 1.0, exact(row), WorkingRow<Work>{cos_of(row), sin_of(row)});
@@ -106,7 +112,6 @@ class AngleRows {
         walk(kFineRows, blocks,
              [&](Index row, Index i, const Angle& angle) { between_[size(row * pairs_ + i)] = angle; });
         anchor_block_ = kNoAnchor;
-        return true;
     }
 
     /// The fine row for the position `row` positions after a coarse row.

@@ -31,6 +31,11 @@ class CoarseRows {
         return rows_ && places_;
     }
 
+    /// Forgets all rows.
+    void clear() noexcept {
+        for (Index i = 0; i < kPlaces; ++i) places_[static_cast<std::size_t>(i)] = Place();
+    }
+
     /// Ensures that the row of a block is present, by make(block, row) if it is not; false if no place is free.
     template <class Make>
     bool provide(Index block, const Make& make) {

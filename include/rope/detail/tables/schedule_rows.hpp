@@ -38,6 +38,21 @@ inline void add_angles(const WorkingRow<DoubleDouble>& a, const WorkingRow<Doubl
     }
 }
 
+/// Writes frequencies in the order of their axes over others, whose lists keep their memory.
+inline void put_in_order(const Frequencies& from, const AxisOrder& order, Frequencies& to) {
+    const auto put = [&order](const List<double>& list, List<double>& in) {
+        in.resize(list.size());
+        for (std::size_t i = 0; i < list.size(); ++i)
+            in[i] = list[static_cast<std::size_t>(order.pair(static_cast<Index>(i)))];
+    };
+    put(from.inv_freq, to.inv_freq);
+    put(from.inv_freq_low, to.inv_freq_low);
+    put(from.log_growth, to.log_growth);
+    put(from.log_growth_low, to.log_growth_low);
+    to.attention_factor = from.attention_factor;
+    to.centre = from.centre;
+}
+
 /// Chooses a function as write_row does, but its sums stay in working precision.
 inline WriteRow<double, double> add_working_rows(double) noexcept {
     if (!isa_is_chosen() && !choose_isa().ok()) return &portable::add_angles<double, double>;
@@ -83,6 +98,14 @@ struct ScheduleRows {
         if (is_mixed) return angles.prepare(f, 1, 1);
         return angles.prepare(f, Angles::kFineRows, Angles::kAnchorBlocks) &&
                coarse.prepare(static_cast<Index>(f.inv_freq.size()));
+    }
+    /// Other frequencies of as many entries, in the memory of the old ones.
+    void replace(const Frequencies& by, const AxisOrder& order, bool is_mixed) {
+        put_in_order(by, order, f);
+        last = kMaxPosition;
+        if (is_mixed) return angles.fill(f, 1, 1);
+        angles.fill(f, Angles::kFineRows, Angles::kAnchorBlocks);
+        coarse.clear();
     }
     /// Ensures that the coarse row of a position is present; false if no place is free.
     bool provide(Index position) {

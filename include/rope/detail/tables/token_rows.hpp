@@ -86,6 +86,17 @@ class TokenRows : public SourcedRows<T> {
         this->grows_ = this->grows_ || !old_.f.log_growth.empty();
     }
 
+    /// Other frequencies for the same pairs, in the same memory; the rows of the old ones are discarded. False after an
+    /// error. For rows of one schedule.
+    bool replace_frequencies(const Frequencies& f) {
+        if (!ok_or_raise(check(f)) || !ok_or_raise(check_replacement(f))) return false;
+        forget();
+        new_.replace(f, order_, map_.is_mixed);
+        old_.last = new_.last;
+        this->attention_factor_ = f.attention_factor;
+        return true;
+    }
+
     /// Builds the rows of positions, given as Positions or AxisPositions; false after an error.
     template <class Given, class Executor>
     bool build_at(const Given& given, Index seq, Index batch, Executor& executor) {
@@ -166,6 +177,15 @@ class TokenRows : public SourcedRows<T> {
         is_remembered_ = false;
         this->source_ = {};
         this->count_ = this->batch_ = rows_ = 0;
+    }
+
+    Status check_replacement(const Frequencies& by) const noexcept {
+        const std::size_t entries = new_.f.inv_freq.size(), growing = new_.f.log_growth.size();
+        if (by.inv_freq.size() != entries)
+            return invalid("inv_freq has {} entries; these rows were made for {}.", {by.inv_freq.size(), entries});
+        if (by.log_growth.size() != growing)
+            return invalid("log_growth has {} entries; these rows were made for {}.", {by.log_growth.size(), growing});
+        return Status();
     }
 
     const T* find(Index row, Index i) const {

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// The way back through a norm and a rotation: the gradients of heads and of the norm's weight in one pass.
+#pragma once
+
+#include <atomic>
+
+#include "../../cos_sin_rows.hpp"
+#include "../../errors.hpp"
+#include "../../heads.hpp"
+#include "../../isa.hpp"
+#include "../../positions.hpp"
+#include "../../types.hpp"
+#include "../kernels/gradients.hpp"
+#include "../paths/check.hpp"
+#include "../paths/loop.hpp"
+#include "../paths/run.hpp"
+#include "sums.hpp"
+
+#include "../base/hide_macros.hpp"
+
+ROPE_DETAIL_BEGIN
+
+/// Tokens whose share of the weight's gradient is one row. Threads share no row, so the bits do not depend on the cut.
+inline constexpr Index kTokensOfRow = 16;
+
+/// The arguments of a call without their types, but for the path.
+struct BackwardCall {
+    HeadsInMemory g, dx;
+    AnyView dw;
+    bool has_dw;
+};
+
+template <class T, class G, class Dx>
+inline BackwardCall backward_call(G& g, Dx& dx, const TensorView<double>& dw) noexcept {
+    return {tensor_of<false, T>(g), tensor_of<true, T>(dx), erased("dw", dw), !is_left_out(dw)};
+}
+
+inline bool is_rotation(const PathStep& step) noexcept {
+    return step.kind == StepKind::rotate && !step.is_back && !step.has_other_layout;
+}
+inline bool is_norm_of_heads(const PathStep& step) noexcept {
+    return step.kind == StepKind::norm && step.norm != NormKind::layer_norm && step.over == NormSpan::head;
+}
+
+/// Requires the steps norm, or norm and rotate.
+ROPE_COLD Status check_steps(const Path& path, const PathCall& call) noexcept {
+    const int count = PathAccess::count(path);
+    const PathStep* const steps = PathAccess::steps(path);
+    if (count < 1 || count > 2 || !is_norm_of_heads(steps[0]) || (count == 2 && !is_rotation(steps[1])))
+        return invalid(
+            "The path has {} step{}; for gradients its first must be rms_norm or l2_norm over a head, and the second, "
+            "if "
+            "there is one, rotate().",
+            {count, count == 1 ? "" : "s"});
+    for (int i = 0; i < count; ++i)
+        if (const Status s = check_step(steps[i], PathAccess::source(path), call); !s.ok()) return s;
+    const Numbers& w = steps[0].numbers;
+    if (!w.is_given || (w.extents[0] == 1 && w.extents[1] == 1 && w.extents[3] == PathAccess::source(path).extents[3]))
+        return Status();
+    return invalid(
+        "The weight of the norm is [{}, {}, {}, {}]; for gradients it must be one for all tokens: [1, 1, 1 or "
+        "heads, head_dim].",
+        {w.extents[0], w.extents[1], w.extents[2], w.extents[3]});
+}
+
+/// Requires an output for the weight's gradient, unless it is left out.
+ROPE_COLD Status check_weight_gradient(const BackwardCall& c, const Numbers& w, Index rows) noexcept {
+    if (!c.has_dw) return Status();
+    if (!w.is_given) return invalid("dw is given, and the norm has no weight; leave dw out.");
+    if (const Status s = check_output(c.dw, 1, rows, w.extents[2], w.extents[3]); !s.ok()) return s;
+    if (c.dw.strides[3] == 1 || c.dw.extents[3] < 2) return Status();
+    return invalid("dw has a feature stride of {}; it must be 1.", {c.dw.strides[3]});
+}
+
+ROPE_COLD Status check_backward(const Path& path, const Positions& positions, const BackwardCall& c,
+                                const PathCall& call) noexcept {
+    const HeadsInMemory& source = PathAccess::source(path);
+    const AnyView x = source.view("x"), g = c.g.view("g"), dx = c.dx.view("dx");
+    for (const AnyView* v : {&x, &g, &dx})
+        if (const Status s = check_extents(*v); !s.ok()) return s;
+    if (source.extents[3] > kMaxPathHeadDim)
+        return invalid("x has head_dim {}; it must be at most {}.", {source.extents[3], kMaxPathHeadDim});
+    if ((source.type == ElementType::f64) != call.is_double)
+        return invalid("x is {}; with rows of {} it must be {}.",
+                       {call.is_double ? "not double" : "double", call.is_double ? "double" : "float",
+                        call.is_double ? "double" : "float, half or bfloat16"});
+    if (const Status s = check_steps(path, call); !s.ok()) return s;
+    if (const Status s = check_equal_extents(g, x, 4); !s.ok()) return s;
+    if (const Status s = check_equal_extents(dx, x, 4); !s.ok()) return s;
+    if (const Status s = check_no_self_overlap(dx); !s.ok()) return s;
+    for (const AnyView* read : {&x, &g})
+        if (!is_same_view(dx, *read) && !is_disjoint(dx, *read))
+            return invalid(
+                "dx and {} are different views that may share elements; they must be the same view (pointer, "
+                "type, extents and strides) or be shown to share none by their strides.",
+                {read->name});
+    const Numbers& numbers = PathAccess::steps(path)[0].numbers;
+    const AnyView w = numbers.view("the weight of the norm");
+    if (numbers.is_given)
+        if (const Status s = check_shares_nothing(dx, w); !s.ok()) return s;
+    const Index tokens = clamped_product(x.extents[0], x.extents[1]);
+    if (const Status s = check_weight_gradient(c, numbers, count_items(tokens, kTokensOfRow)); !s.ok()) return s;
+    if (c.has_dw)
+        for (const AnyView* other : {&x, &g, &dx, &w})
+            if (const Status s = check_shares_nothing(c.dw, *other); !s.ok()) return s;
+    const Status s = check_positions(positions, x.extents[0], x.extents[1], call.table);
+    return !s.ok() || isa_is_chosen() ? s : choose_isa();
+}
+
+template <class T>
+struct BackwardTask {
+    const BackwardCall& call;
+    PathTask<T> path;  // whose rotation goes back
+    const GradientKernels<T>& kernels;
+};
+
+/// Memory of one thread: the head, normed; its gradient; products.
+template <class T>
+struct BackwardScratch {
+    alignas(64) T n[kMaxPathHeadDim];
+    alignas(64) T g[kMaxPathHeadDim];
+    alignas(64) T wg[kMaxPathHeadDim];
+    alignas(64) T other[kMaxPathHeadDim];  // the weight, then products
+    RowScratch<T> row;
+};
+
+/// With n = x r and g' = R^T g:  dw += g' n,  dx = r (w g' - n mean(w g' n)). (The sum instead of the mean for l2_norm.)
+template <class T>
+ROPE_NOINLINE void back_through_head(const BackwardTask<T>& task, const Row<T>& row, Index b, Index s, Index h,
+                                     double* dw, BackwardScratch<T>& scratch) noexcept {
+    const HeadsInMemory& source = PathAccess::source(task.path.path);
+    const HeadsInMemory &from = task.call.g, &to = task.call.dx;
+    const PathStep& norm = PathAccess::steps(task.path.path)[0];
+    const StepKernels<T>& k = task.path.steps;
+    const Index count = source.extents[3];
+    T *const n = scratch.n, *const g = scratch.g, *const wg = scratch.wg;
+    k.load(source.at(source.offset_of(b, s, h)), source.type, source.strides[3], n, count);
+    k.load(from.at(from.offset_of(b, s, h)), from.type, from.strides[3], g, count);
+    if (row.cos != nullptr) {
+        T* const slice = g + task.path.rotation.before;
+        task.path.rotation.kernels.rotate(slice, slice, row.cos, row.sin,
+                                          {0, 0, task.path.from, task.path.from, row.pairs}, 1);
+    }
+    double squares, products;
+    k.sums_of_squares(n, 0, 1, count, nullptr, &squares);
+    const T root = static_cast<T>(root_of(norm, squares, count));
+    k.multiply(n, n, root, nullptr, count);
+    if (dw != nullptr) task.kernels.add_products(g, n, count, dw);
+    const bool has_weight = norm.numbers.data != nullptr;
+    k.multiply(g, wg, T(1),
+               has_weight ? numbers_of(task.path, norm.numbers, norm.adds_one, b, s, h, scratch.other) : nullptr,
+               count);
+    k.multiply(wg, scratch.other, T(1), n, count);
+    k.sums(scratch.other, 0, 1, count, &products);
+    const double share = norm.norm == NormKind::l2 ? products : products / static_cast<double>(count);
+    k.multiply(n, n, static_cast<T>(-share), nullptr, count);
+    k.add(wg, wg, T(0), n, count);
+    k.multiply(wg, wg, root, nullptr, count);
+    k.store(wg, to.at(to.offset_of(b, s, h)), to.type, to.strides[3], count);
+}
+
+/// Rows begin .. end - 1 of the weight's gradient, and the heads of their tokens.
+template <class T>
+void back_through_norm(const BackwardTask<T>& task, Index begin, Index end) noexcept {
+    BackwardScratch<T> scratch;
+    const HeadsInMemory& source = PathAccess::source(task.path.path);
+    const bool rotates = PathAccess::count(task.path.path) == 2;
+    const Index seq = source.extents[1], tokens = source.extents[0] * seq, heads = source.extents[2];
+    const Index pairs = (source.extents[3] - task.path.rotation.before - task.path.rotation.after) / 2;
+    const AnyView& dw = task.call.dw;
+    for (Index r = begin; r < end; ++r)
+        for (Index t = r * kTokensOfRow; t < tokens && t < (r + 1) * kTokensOfRow; ++t) {
+            const Index b = t / seq, s = t % seq;
+            Row<T> row = {nullptr, nullptr, nullptr, 0};
+            if (rotates) {
+                const Index at = rows_of(task.path.positions, task.path.rotation.source, seq, b, s, false)[0];
+                row = pairs_of(task.path.rotation, at, pairs, 0, pairs, scratch.row.cos, scratch.row.sin);
+            }
+            for (Index h = 0; h < heads; ++h)
+                back_through_head(task, row, b, s, h,
+                                  task.call.has_dw ? written_element(dw, 0, r, dw.extents[2] == 1 ? 0 : h) : nullptr,
+                                  scratch);
+        }
+}
+
+template <Layout layout, class T, class Executor>
+inline void run_backward(Executor& executor, const CosSinRows<T>& rows, const Positions& positions, const Path& path,
+                         const BackwardCall& call) {
+    if (!ok_or_raise(check_backward(path, positions, call, call_of<layout>(rows)))) return;
+    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+    PathTask<T> task = path_job<layout>(path, rows, positions).task;
+    task.rotation.sin_scale = T(-1);  // as rotation_of makes it for apply_transpose
+    const BackwardTask<T> back = {call, task, gradient_kernels<T>(isa)};
+    const AnyView x = PathAccess::source(path).view("x");
+    const Index heads = count_heads(x);
+    if (heads == 0) return;
+    execute(executor, gradient_job(back, &back_through_norm<T>, count_items(x.extents[0] * x.extents[1], kTokensOfRow),
+                                   2 * bytes_of(x, heads)));
+}
+
+ROPE_DETAIL_END
+
+#include "../base/restore_macros.hpp"
