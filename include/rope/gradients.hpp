@@ -202,7 +202,7 @@ ROPE_ABI inline Index weight_gradient_rows(Index batch, Index seq) noexcept {
 ///              8 u r (|w| R + |n| (mean |w g' n| + R mean |w n|)), u = 2^-24, or 2^-53 in double, where R is the largest
 ///              m (|g_a| + |g_b|) of a pair, and rounded once more to a narrower type; dw is within 8 u R sum |n|. The bits
 ///              do not depend on strides or cut, and on the instruction set only by the rotation.
-/// Stack        44 KiB, 84 KiB in double.
+/// Stack        40 KiB, 72 KiB in double.
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path, G&& g,
                                    Dx&& dx, const TensorView<double>& dw = {}) {

@@ -18,7 +18,8 @@
 //
 // This header is everything for tensors in memory and in Eigen. <rope/core.hpp> is only the rotation, which needs only
 // the standard library. Not included here: <rope/hf_config.hpp> and <rope/gguf_config.hpp>, which read a model's own
-// configuration, and <rope/testing.hpp>, which checks any rotating function, for your own unit tests.
+// configuration, <rope/gradients.hpp>, which is for training, and <rope/testing.hpp>, which checks any rotating
+// function, for your own unit tests.
 #pragma once
 
 #include "additive.hpp"

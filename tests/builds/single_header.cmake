@@ -15,8 +15,9 @@ foreach(folder IN LISTS INCLUDES)
 endforeach()
 # With everything, and after the core alone; after the macros of others.
 file(MAKE_DIRECTORY ${WORK}/more)
-run(out ${CMAKE_COMMAND} -DINCLUDE=${INCLUDE} -DOUTPUT=${WORK}/more "-DMORE=gguf_config\\;hf_config\\;testing" -P ${JOIN})
+run(out ${CMAKE_COMMAND} -DINCLUDE=${INCLUDE} -DOUTPUT=${WORK}/more "-DMORE=gguf_config\\;gradients\\;hf_config\\;testing" -P ${JOIN})
 file(WRITE ${WORK}/more/both.cpp "#include \"macros_of_others.hpp\"\n#include \"rope_core.hpp\"\n#include \"rope.hpp\"\n"
+                                 "static_assert(noexcept(rope::check_row_sums({}, {})));\n"
                                  "static_assert(sizeof(rope::testing::Options) + sizeof(rope::read_hf_config(\"\")) > 0);\n")
 list(GET COMPILERS 0 compiler)
 run(out ${compiler} ${flags} -I${TESTS}/builds/public_headers -fsyntax-only ${WORK}/more/both.cpp)

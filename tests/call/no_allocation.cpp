@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // apply and check allocate nothing; copying a cache copies no table.
 #include <rope/core.hpp>
+#include <rope/gradients.hpp>
 #include <rope/heads.hpp>
 #include <rope/recipe.hpp>
 
@@ -39,6 +40,8 @@ TEST_CASE("a call allocates nothing, accepted or asked about") {
 
     std::vector<float> q(10 * 4 * 64), k(10 * 2 * 64), out(q.size());
     std::vector<rope::bfloat16> narrow(q.size());
+    std::vector<double> angles(10 * 32), sums(32), dw(64);
+    const rope::Frequencies frequencies = rope::frequencies(config);
     const std::vector<int> ids = {0, 1, 2, 3, 4, 5, 6, 7, 8, 99};
     const std::vector<int> bad = {0, 1, 2, 3, 4, 5, 6, 7, 8, 100};
     const auto q_view = rope::view(q.data(), 10, 4, 64);
@@ -66,6 +69,12 @@ TEST_CASE("a call allocates nothing, accepted or asked about") {
         rope::heads(k_view).layer_norm(q.data(), out.data(), 1e-6).rotate_into(rope::Layout::interleaved));
     rope::pass<rope::Layout::half_split>(cache, ids, rope::query_path(model, 0, rope::heads(q_view), weights),
                                          rope::key_path(model, 0, rope::heads(k_view)));
+    const auto of_angles = rope::view(angles, 10, 1, 32);
+    rope::add_angle_gradients<rope::Layout::half_split>(k_view, k_view, cache, of_angles);
+    rope::add_frequency_gradients(of_angles, ids, rope::view(sums, 1, 1, 32));
+    rope::add_position_gradients(of_angles, frequencies, rope::view(sums.data(), 10, 1, 1));
+    rope::pass_backward<rope::Layout::half_split>(cache, ids, rope::heads(q_view).rms_norm(k.data(), 1e-6).rotate(),
+                                                  q_view, q_view, rope::view(dw, 1, 1, 64));
     const bool fine = rope::check(q_view, k_view, cache, ids).ok();
     const rope::Status refused = rope::check(q_view, cache, bad);
     const rope::CosSinCache<float> copy = cache;  // NOLINT(performance-unnecessary-copy-initialization): counted

@@ -4,6 +4,7 @@
 #include <rope/additive.hpp>
 #include <rope/compact_cos_sin_cache.hpp>
 #include <rope/core.hpp>
+#include <rope/gradients.hpp>
 #include <rope/heads.hpp>
 
 #include <pthread.h>
@@ -125,6 +126,37 @@ std::size_t stack_of_a_pass() {
     return most;
 }
 
+/// Gradients of angles, and the way back through a norm.
+template <class X>
+std::array<std::size_t, 2> stack_of_gradients() {
+    using T = support::TableOf<X>;
+    std::array<std::size_t, 2> result = {};
+    for (const Index d : {Index(128), Index(2048)}) {
+        std::vector<X> x(size(3 * d)), g(x.size()), w(size(d), X());
+        std::vector<double> angles(size(d)), dw(size(d));
+        const rope::CompactCosSinCache<T> rows(rope::Config{d}, 100);
+        // Features that are not contiguous are gathered first.
+        const rope::TensorView<X> in = {x.data(), 1, 1, 3, d, 0, 0, 1, 3};
+        const auto of_g = rope::view(g.data(), 1, 3, d);
+        for (const Layout layout : {Layout::interleaved, Layout::half_split}) {
+            most = 0;
+            measure([&] {
+                rope::add_angle_gradients(layout, in, of_g, rows, rope::view(angles.data(), 1, 1, d / 2),
+                                          rope::view(angles.data() + d / 2, 1, 1, d / 2));
+            });
+            result[0] = std::max(result[0], most);
+        }
+        most = 0;
+        measure([&] {
+            rope::pass_backward<Layout::half_split>(rows, rope::start_at(3),
+                                                    rope::heads(in).rms_norm(w.data(), 1e-6, {{}, {}, true}).rotate(),
+                                                    of_g, of_g, rope::view(dw.data(), 1, 1, d));
+        });
+        result[1] = std::max(result[1], most);
+    }
+    return result;
+}
+
 }  // namespace
 
 TEST_CASE("a call takes no more of the stack than is said") {
@@ -155,5 +187,19 @@ TEST_CASE("nor does a pass") {
         CHECK(of_floats > 16384);  // the tiles, or it was not measured
         CHECK(of_doubles <= 64 << 10);
         CHECK(of_floats <= 36 << 10);
+    });
+}
+
+TEST_CASE("nor do gradients") {
+    support::for_each_isa([&](const char* isa) {
+        if (isa == std::string("emulated")) return;
+        const auto of_doubles = stack_of_gradients<double>(), of_others = stack_of_gradients<rope::half>();
+        std::printf("stack of gradients, %s: %zu and %zu bytes for doubles, %zu and %zu for others\n", isa,
+                    of_doubles[0], of_doubles[1], of_others[0], of_others[1]);
+        CHECK(of_others[0] > 4096);  // the sums, or it was not measured
+        CHECK(of_doubles[0] <= 8 << 10);
+        CHECK(of_others[0] <= 8 << 10);
+        CHECK(of_doubles[1] <= 72 << 10);
+        CHECK(of_others[1] <= 40 << 10);
     });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The way back through a norm and the rotation is the central difference of a loss of pass, and in narrower types within
 // the stated error.
+#include <rope/compact_cos_sin_cache.hpp>
 #include <rope/gradients.hpp>
 
 #include <algorithm>
@@ -165,7 +166,25 @@ TEST_CASE("positions by ids, of each entry its own") {
     CHECK(support::same_bits(by_ids, by_starts));
 }
 
-// The formulas in long double, on the numbers as they are rounded.
+TEST_CASE("rows that are combined from two") {
+    const Shape shape = shape_of(GENERATE(rope::Layout::interleaved, rope::Layout::half_split));
+    rope::Config config = config_of({});
+    config.attention_factor = 1.0;
+    const Index n = shape.tokens() * shape.q_heads * kHeadDim;
+    const std::vector<double> x = support::normal<double>(n, 3), g = support::normal<double>(n, 4),
+                              w = support::normal<double>(kHeadDim, 5);
+    const auto view = [&](auto& v) { return rope::view(v, shape.batch, shape.seq, shape.q_heads, kHeadDim); };
+    std::vector<double> expected(x.size()), dx(x.size());
+    with_layout(shape.layout, [&](auto layout) {
+        rope::pass_backward<decltype(layout)::value>(rope::CosSinCache<double>(config, 5000), rope::start_at(4000),
+                                                     path_of({}, view(x), w), view(g), view(expected));
+        rope::pass_backward<decltype(layout)::value>(rope::CompactCosSinCache<double>(config, 5000),
+                                                     rope::start_at(4000), path_of({}, view(x), w), view(g), view(dx));
+    });
+    for (std::size_t i = 0; i < x.size(); ++i) CHECK(dx[i] == Approx(expected[i]).margin(1e-13));
+}
+
+// The formulas in double, on the numbers as they are rounded.
 TEMPLATE_TEST_CASE("half, bfloat16 and float are within the stated error", "", float, rope::half, rope::bfloat16) {
     const Shape shape = shape_of(GENERATE(rope::Layout::interleaved, rope::Layout::half_split));
     const rope::Config config = config_of({});

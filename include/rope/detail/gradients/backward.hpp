@@ -114,13 +114,12 @@ struct BackwardTask {
     const GradientKernels<T>& kernels;
 };
 
-/// Memory of one thread: the head, normed; its gradient; products.
+/// Memory of one thread: the head, normed; its gradient, then products; the weight, then w g'.
 template <class T>
 struct BackwardScratch {
     alignas(64) T n[kMaxPathHeadDim];
     alignas(64) T g[kMaxPathHeadDim];
     alignas(64) T wg[kMaxPathHeadDim];
-    alignas(64) T other[kMaxPathHeadDim];  // the weight, then products
     RowScratch<T> row;
 };
 
@@ -147,11 +146,10 @@ ROPE_NOINLINE void back_through_head(const BackwardTask<T>& task, const Row<T>& 
     k.multiply(n, n, root, nullptr, count);
     if (dw != nullptr) task.kernels.add_products(g, n, count, dw);
     const bool has_weight = norm.numbers.data != nullptr;
-    k.multiply(g, wg, T(1),
-               has_weight ? numbers_of(task.path, norm.numbers, norm.adds_one, b, s, h, scratch.other) : nullptr,
-               count);
-    k.multiply(wg, scratch.other, T(1), n, count);
-    k.sums(scratch.other, 0, 1, count, &products);
+    const T* const w = has_weight ? numbers_of(task.path, norm.numbers, norm.adds_one, b, s, h, wg) : nullptr;
+    k.multiply(g, wg, T(1), w, count);
+    k.multiply(wg, g, T(1), n, count);
+    k.sums(g, 0, 1, count, &products);
     const double share = norm.norm == NormKind::l2 ? products : products / static_cast<double>(count);
     k.multiply(n, n, static_cast<T>(-share), nullptr, count);
     k.add(wg, wg, T(0), n, count);

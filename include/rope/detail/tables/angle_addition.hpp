@@ -91,20 +91,16 @@ class AngleRows {
     static constexpr Index kAnchorBlocks = 64;
 
     /// Makes the first `fine_rows` fine rows, and prepares coarse rows of blocks whose number modulo kAnchorBlocks is
-    /// below `blocks`. False without memory.
+    /// below `blocks`. False without memory; for the same pairs, rows and blocks as the last time that is at hand.
     bool prepare(const Frequencies& f, Index fine_rows, Index blocks) {
-        pairs_ = static_cast<Index>(f.inv_freq.size());
-        phase_.reset(new (std::nothrow) Fraction[size(pairs_)]);
-        between_.reset(new (std::nothrow) Angle[size(pairs_ * blocks)]);
-        anchor_.reset(new (std::nothrow) Angle[size(pairs_)]);
-        fine_.reset(new (std::nothrow) Work[size(2 * pairs_ * fine_rows)]);
+        if (const Index pairs = static_cast<Index>(f.inv_freq.size()); pairs != pairs_) {
+            pairs_ = pairs;
+            phase_.reset(new (std::nothrow) Fraction[size(pairs_)]);
+            between_.reset(new (std::nothrow) Angle[size(pairs_ * blocks)]);
+            anchor_.reset(new (std::nothrow) Angle[size(pairs_)]);
+            fine_.reset(new (std::nothrow) Work[size(2 * pairs_ * fine_rows)]);
+        }
         if (!phase_ || !between_ || !anchor_ || !fine_) return false;
-        fill(f, fine_rows, blocks);
-        return true;
-    }
-
-    /// The same in the memory of an earlier call of prepare with as many pairs, rows and blocks.
-    void fill(const Frequencies& f, Index fine_rows, Index blocks) {
         for (Index i = 0; i < pairs_; ++i) phase_[size(i)] = phase_from_radians(frequency(f, i));
         walk(1, fine_rows, [&](Index row, Index i, Angle angle) {
             put(f, i, angle, 1.0, exact(row), WorkingRow<Work>{cos_of(row), sin_of(row)});
@@ -112,6 +108,7 @@ class AngleRows {
         walk(kFineRows, blocks,
              [&](Index row, Index i, const Angle& angle) { between_[size(row * pairs_ + i)] = angle; });
         anchor_block_ = kNoAnchor;
+        return true;
     }
 
     /// The fine row for the position `row` positions after a coarse row.

@@ -2,6 +2,7 @@
 // Caches the coarse rows of a step for the next steps.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -23,17 +24,16 @@ class CoarseRows {
     static constexpr Index kPlaces = 256;  // 256 KiB for 64 pairs in float; a power of two
     static constexpr Index kProbes = 8;    // at least the axes of a token, so that its rows always fit
 
-    /// False without memory.
+    /// Forgets all rows. False without memory; for as many pairs as the last time that is at hand.
     bool prepare(Index pairs) {
-        pairs_ = pairs;
-        rows_.reset(new (std::nothrow) Work[static_cast<std::size_t>(2 * pairs * kPlaces)]);
-        places_.reset(new (std::nothrow) Place[static_cast<std::size_t>(kPlaces)]);
-        return rows_ && places_;
-    }
-
-    /// Forgets all rows.
-    void clear() noexcept {
-        for (Index i = 0; i < kPlaces; ++i) places_[static_cast<std::size_t>(i)] = Place();
+        if (pairs != pairs_) {
+            pairs_ = pairs;
+            rows_.reset(new (std::nothrow) Work[static_cast<std::size_t>(2 * pairs * kPlaces)]);
+            places_.reset(new (std::nothrow) Place[static_cast<std::size_t>(kPlaces)]);
+        }
+        if (!rows_ || !places_) return false;
+        std::fill_n(places_.get(), kPlaces, Place());
+        return true;
     }
 
     /// Ensures that the row of a block is present, by make(block, row) if it is not; false if no place is free.

@@ -91,21 +91,14 @@ struct ScheduleRows {
     Angles angles;
     CoarseRows<Work> coarse;
 
-    /// Orders the frequencies and makes the fine rows; for mixed axes, only the phases. False without memory.
-    bool prepare(const TableSource& s, const AxisOrder& order, bool is_mixed) {
-        f = order.pair_at.empty() ? s.f : in_order(s.f, order.pair_at);
-        last = last_position(s);
+    /// Orders the frequencies, which are valid up to a position, and makes the fine rows; for mixed axes, only the phases.
+    /// False without memory; for as many pairs as the last time that is at hand.
+    bool prepare(const Frequencies& by, Index last_valid, const AxisOrder& order, bool is_mixed) {
+        put_in_order(by, order, f);
+        last = last_valid;
         if (is_mixed) return angles.prepare(f, 1, 1);
         return angles.prepare(f, Angles::kFineRows, Angles::kAnchorBlocks) &&
                coarse.prepare(static_cast<Index>(f.inv_freq.size()));
-    }
-    /// Other frequencies of as many entries, in the memory of the old ones.
-    void replace(const Frequencies& by, const AxisOrder& order, bool is_mixed) {
-        put_in_order(by, order, f);
-        last = kMaxPosition;
-        if (is_mixed) return angles.fill(f, 1, 1);
-        angles.fill(f, Angles::kFineRows, Angles::kAnchorBlocks);
-        coarse.clear();
     }
     /// Ensures that the coarse row of a position is present; false if no place is free.
     bool provide(Index position) {

@@ -76,7 +76,8 @@ class TokenRows : public SourcedRows<T> {
         HeadSlice slice = of_new.slice;
         if (!ok_or_raise(check_slice(slice, pairs))) return;
         if (!map.is_mixed) order_ = axis_order(map, pairs);
-        if (!new_.prepare(of_new, order_, map.is_mixed) || (has_two_ && !old_.prepare(of_old, order_, map.is_mixed))) {
+        if (!new_.prepare(of_new.f, last_position(of_new), order_, map.is_mixed) ||
+            (has_two_ && !old_.prepare(of_old.f, last_position(of_old), order_, map.is_mixed))) {
             ok_or_raise(out_of_memory("There is no memory for what rows of {} entries are built from.", {2 * pairs}));
             return;
         }
@@ -91,7 +92,7 @@ class TokenRows : public SourcedRows<T> {
     bool replace_frequencies(const Frequencies& f) {
         if (!ok_or_raise(check(f)) || !ok_or_raise(check_replacement(f))) return false;
         forget();
-        new_.replace(f, order_, map_.is_mixed);
+        new_.prepare(f, kMaxPosition, order_, map_.is_mixed);  // there is memory
         old_.last = new_.last;
         this->attention_factor_ = f.attention_factor;
         return true;
