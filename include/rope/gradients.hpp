@@ -89,7 +89,7 @@ ROPE_ABI inline void add_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& rows
     detail::run_angles<layout>(executor, call, rows);
 }
 
-/// The layout as a first argument, when it is known only at run time.
+/// The layout as a first argument, when it is known only at run time. ({} needs it in angle brackets.)
 template <class... Args>
 ROPE_ABI inline void add_angle_gradients(Layout layout, Args&&... args) {
     if (!detail::ok_or_raise(detail::check_layout(layout))) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A unit that makes and turns by everything that needs the library's own types only. linking.cmake compiles it
 // several times, for older and newer machines, with UNIT as a name of each, and links them together.
+#include <rope/gradients.hpp>
 #include <rope/rope.hpp>
 
 #include <cstdio>
@@ -103,6 +104,31 @@ std::uint64_t tables(std::uint64_t h) {
     return hash(h, keys);
 }
 
+template <class T, class Table>
+std::uint64_t gradients(std::uint64_t h) {
+    const rope::Config config = config_of();
+    constexpr Index pairs = kHeadDim / 2;
+    rope::Rows<Table> rows(config);
+    rows.use_frequencies(rope::frequencies(config));
+    rows.build(rope::start_at(1), kSeq);
+    Numbers<T> x = numbers<T>(kSeq * kHeads * kHeadDim), dx = x;
+    const Numbers<Table> w = numbers<Table>(kHeadDim);
+    const auto v = rope::view(x.data(), kSeq, kHeads, kHeadDim), to = rope::view(dx.data(), kSeq, kHeads, kHeadDim);
+    const Index blocks = rope::weight_gradient_rows(1, kSeq);
+    Numbers<double> angles(static_cast<std::size_t>(kSeq * pairs)), all(static_cast<std::size_t>(kSeq)),
+        by_rows(static_cast<std::size_t>(blocks * kHeadDim)), dw(static_cast<std::size_t>(kHeadDim));
+    const auto of_angles = rope::view(angles.data(), kSeq, 1, pairs);
+    rope::add_angle_gradients<Layout::half_split>(v, to, rows, of_angles, {}, InTwo());
+    rope::add_frequency_gradients(of_angles, rope::start_at(1), rope::view(dw.data(), 1, 1, pairs));
+    rope::add_position_gradients(of_angles, rope::frequencies(config), rope::view(all.data(), kSeq, 1, 1));
+    rope::pass_backward<Layout::half_split>(rope::part(0, 1), rows, rope::start_at(0),
+                                            rope::heads(v).rms_norm(w.data(), 1e-6).rotate(), v, to,
+                                            rope::view(by_rows.data(), blocks, 1, kHeadDim));
+    rope::add_row_sums(rope::view(by_rows.data(), blocks, 1, kHeadDim), rope::view(dw.data(), 1, 1, kHeadDim));
+    all[0] += rope::attention_factor_gradient(of_angles, 2.0);
+    return hash(hash(hash(hash(h, angles), all), dw), dx);
+}
+
 std::uint64_t schedules(std::uint64_t h) {
     rope::schedule::Yarn yarn;
     yarn.factor = 4.0;
@@ -125,6 +151,7 @@ std::uint64_t schedules(std::uint64_t h) {
     }
     for (const rope::AxisMap& map : {rope::mrope_interleaved({4, 4, 4}), rope::mrope_alternating({4, 4, 4})})
         h = hash(h, map.axis_of);
+    h = gradients<float, float>(gradients<Eigen::half, float>(gradients<double, double>(h)));
     return hash(h, rope::frequencies(config_of(rope::schedule::Xpos())).log_growth);
 }
 

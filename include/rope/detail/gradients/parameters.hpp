@@ -57,6 +57,8 @@ ROPE_NOINLINE void sum_over_tokens(const TokenSumTask<Given>& task, Index group,
     const AnyView &rows = task.rows, &out = task.out;
     const Index seq = rows.extents[1], tokens = rows.extents[0] * seq, heads = rows.extents[2] / out.extents[2];
     double all[kEntriesAtOnce] = {};
+    EntryPlace at[kEntriesAtOnce];
+    for (Index i = 0; i < count; ++i) at[i] = place_of_entry(task.map, first + i, rows.extents[3]);
     for (Index begin = 0; begin < tokens; begin += kTokensOfSum) {
         double block[kEntriesAtOnce] = {};
         for (Index t = begin; t < tokens && t < begin + kTokensOfSum; ++t) {
@@ -66,10 +68,8 @@ ROPE_NOINLINE void sum_over_tokens(const TokenSumTask<Given>& task, Index group,
                 positions[axis] = position_of(task.positions, axis, b, s, seq);
             for (Index h = group * heads; h < (group + 1) * heads; ++h) {
                 const double* const row = element(rows, b, s, h);
-                for (Index i = 0; i < count; ++i) {
-                    const EntryPlace at = place_of_entry(task.map, first + i, rows.extents[3]);
-                    add_rounded(block[i], positions[at.axis] * row[at.pair * rows.strides[3]]);
-                }
+                for (Index i = 0; i < count; ++i)
+                    add_rounded(block[i], positions[at[i].axis] * row[at[i].pair * rows.strides[3]]);
             }
         }
         for (Index i = 0; i < count; ++i) add_rounded(all[i], block[i]);
@@ -136,14 +136,16 @@ struct PositionTask {
 /// begin .. end - 1.
 inline void add_positions(const PositionTask& task, Index begin, Index end) noexcept {
     const AnyView& angles = task.angles;
-    const Index seq = angles.extents[1], entries = entries_of(task.map, angles);
+    const Index seq = angles.extents[1], pairs = angles.extents[3], entries = entries_of(task.map, angles);
     for (Index t = begin; t < end; ++t) {
         double sums[kMaxAxes] = {};
         for (Index h = 0; h < angles.extents[2]; ++h) {
             const double* const row = element(angles, t / seq, t % seq, h);
-            for (Index e = 0; e < entries; ++e) {
-                const EntryPlace at = place_of_entry(task.map, e, angles.extents[3]);
-                add_rounded(sums[at.axis], task.inv_freq[e] * row[at.pair * angles.strides[3]]);
+            for (Index first = 0; first < entries; first += pairs) {
+                const Index axis = place_of_entry(task.map, first, pairs).axis;
+                for (Index i = 0; i < pairs; ++i)
+                    add_rounded(sums[task.map.is_mixed ? axis : place_of_entry(task.map, i, pairs).axis],
+                                task.inv_freq[first + i] * row[i * angles.strides[3]]);
             }
         }
         for (Index axis = 0; axis < task.map.axes; ++axis)
