@@ -207,18 +207,24 @@ template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path, G&& g,
                                    Dx&& dx, const TensorView<double>& dw = {}) {
     detail::CallingThread here;
-    detail::run_backward<layout>(here, rows, positions, path, detail::backward_call<T>(g, dx, dw));
+    detail::run_backward<layout>(
+        here, rows, positions, path,
+        detail::backward_call(detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), dw));
 }
 template <Layout layout, class Executor, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
                                    const Path& path, G&& g, Dx&& dx, const TensorView<double>& dw = {}) {
-    detail::run_backward<layout>(executor, rows, positions, path, detail::backward_call<T>(g, dx, dw));
+    detail::run_backward<layout>(
+        executor, rows, positions, path,
+        detail::backward_call(detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), dw));
 }
 /// Whether pass_backward would accept these arguments. Never throws; see Status.
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline Status check_pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path,
                                            G&& g, Dx&& dx, const TensorView<double>& dw = {}) noexcept {
-    return detail::check_backward(path, positions, detail::backward_call<T>(g, dx, dw), detail::call_of<layout>(rows));
+    return detail::check_backward(
+        path, positions, detail::backward_call(detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), dw),
+        detail::call_of<layout>(rows));
 }
 
 /// Adds the sum over batch, seq and groups of heads of `rows`, [batch, seq, heads, n], to `out`, [1, 1, groups, n]; the

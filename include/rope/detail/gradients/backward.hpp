@@ -30,9 +30,9 @@ struct BackwardCall {
     bool has_dw;
 };
 
-template <class T, class G, class Dx>
-inline BackwardCall backward_call(G& g, Dx& dx, const TensorView<double>& dw) noexcept {
-    return {tensor_of<false, T>(g), tensor_of<true, T>(dx), erased("dw", dw), !is_left_out(dw)};
+inline BackwardCall backward_call(const HeadsInMemory& g, const HeadsInMemory& dx,
+                                  const TensorView<double>& dw) noexcept {
+    return {g, dx, erased("dw", dw), !is_left_out(dw)};
 }
 
 inline bool is_rotation(const PathStep& step) noexcept {
