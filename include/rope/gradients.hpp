@@ -197,11 +197,12 @@ ROPE_ABI inline Index weight_gradient_rows(Index batch, Index seq) noexcept {
 ///             the sum over tokens 16 r .. 16 r + 15. {} where it is not wanted, or the norm has no weight.
 ///   executor  may stand before the rows; it gets tokens 16 at a time
 ///
-/// Results      n and g' have the bits of pass and apply_transpose in the table's type. The products and sums that follow are
-///              rounded to that type one by one, but the mean is summed in double: dx is within
-///              8 u r (|w| R + |n| (mean |w g' n| + R mean |w n|)), u = 2^-24, or 2^-53 in double, where R is the largest
-///              m (|g_a| + |g_b|) of a pair, and rounded once more to a narrower type; dw is within 8 u R sum |n|. The bits
-///              do not depend on strides or cut, and on the instruction set only by the rotation.
+/// Results      n and g' have the bits of pass and apply_transpose in the table's type. The products and sums that
+///              follow are rounded to that type one by one, but the mean is summed in double: dx is within
+///              8 u r (|w| R + |n| (mean |w g' n| + R mean |w n|)), u = 2^-24, or 2^-53 in double, where R is the
+///              largest m (|g_a| + |g_b|) of a pair, and rounded once more to a narrower type; dw is within
+///              8 u R sum |n|. The bits do not depend on strides or cut, and on the instruction set only by the
+///              rotation.
 /// Stack        40 KiB, 72 KiB in double.
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path, G&& g,
