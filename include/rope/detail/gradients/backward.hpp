@@ -53,7 +53,7 @@ ROPE_COLD Status check_steps(const Path& path, const PathCall& call) noexcept {
             "there is one, rotate().",
             {count, count == 1 ? "" : "s"});
     for (int i = 0; i < count; ++i)
-        if (const Status s = check_step(steps[i], PathAccess::source(path), call); !s.ok()) return s;
+        if (const Status s = check_step(steps[i], PathAccess::source(path), "path", call); !s.ok()) return s;
     const Numbers& w = steps[0].numbers;
     if (!w.is_given || (w.extents[0] == 1 && w.extents[1] == 1 && w.extents[3] == PathAccess::source(path).extents[3]))
         return Status();
