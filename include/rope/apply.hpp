@@ -46,8 +46,8 @@
 //              NaN and infinity stay in their pair; a NaN's sign and payload may be any. (A process that flushes
 //              subnormals to zero, as one linked with -ffast-math does, loses subnormal results.)
 // Aliasing     A written view has distinct addresses for distinct elements. in and out are the same view, or share
-//              nothing; q and k share nothing (slices of one fused buffer are recognised); none of them is memory of
-//              the table.
+//              nothing; q and k share nothing (slices of one fused buffer are recognised); no list of positions lies
+//              in one that is written. None of them is memory of the table, which is not checked.
 // Memory       No allocation. At most 24 KiB of the stack in double and 16 KiB else, executors not counted. No byte
 //              outside the views is read or written, and nothing is written unless every check has passed. Data need
 //              not be aligned beyond its element type. A null pointer is fine where there is nothing to touch.

@@ -47,6 +47,13 @@ struct Paged {
         p.slot_count = count;
         return p;
     }
+    /// Features begin .. begin + count - 1 of every head: rows of a latent and a rotated part are two destinations.
+    ROPE_ABI Paged slice_features(Index begin, Index count) const noexcept {
+        Paged p = *this;
+        p.data += begin * feature_stride;
+        p.head_dim = count;
+        return p;
+    }
 };
 
 /// A contiguous [pages, page_size, heads, head_dim] cache ("NHD"), and a contiguous container of slots.
@@ -143,9 +150,9 @@ enum class ScaleUse : unsigned char { multiplies, divides };
 // heads and a head_dim of 1: one number for each head of each token. A head of zeros has scale 0 and codes 0. A head
 // with an infinity or a NaN in it has no finite scale and codes 0, so that it is read as NaN.
 
-/// Codes -127 .. 127, the nearest to x / scale, ties to even, with scale = max |x| / 127. Codes are signed char.
+/// Codes -127 .. 127, the nearest to x times the float 1 / scale, ties to even, with scale = max |x| / 127. Codes are signed char.
 ROPE_ABI inline Destination int8(const Destination& codes, const Destination& scales) noexcept;
-/// Codes 0 .. 255, the nearest to (x - zero) / scale, ties to even, with zero = min x and
+/// Codes 0 .. 255, the nearest to (x - zero) / scale computed in double, ties to even, with zero = min x and
 /// scale = (max x - min x) / 255. Codes are unsigned char.
 ROPE_ABI inline Destination uint8(const Destination& codes, const Destination& scales,
                                   const Destination& zeros) noexcept;

@@ -28,8 +28,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// has one number for each feature, the same for all heads. A view has 1 or the whole extent along each axis of the
 /// path's heads, and what has 1 serves all:
 ///
-///     w.data(), or w, a std::vector         [head_dim]
-///     rope::view(w, 1, 1, heads, head_dim)  [heads, head_dim]: of a norm over all heads, too, whose weight has as many
+///     w.data(), or w, a std::vector         [head_dim]; of a norm over all heads of a token [heads, head_dim]
+///     rope::view(w, 1, 1, heads, head_dim)  [heads, head_dim]
 ///     rope::view(t, batch, seq, 1, 1)       one for each token: a temperature
 ///     rope::view(t, batch, seq, heads, 1)   one for each head of each token
 class StepNumbers {
@@ -41,7 +41,9 @@ class StepNumbers {
     /// A contiguous container of head_dim numbers.
     template <class C, detail::IfNumberContainer<C> = 0>
     ROPE_ABI StepNumbers(const C& per_feature ROPE_LIFETIMEBOUND) noexcept  // NOLINT(google-explicit-constructor)
-        : StepNumbers(rope::view(per_feature.data(), 1, 1, static_cast<Index>(per_feature.size()))) {}
+        : StepNumbers(rope::view(per_feature.data(), 1, 1, static_cast<Index>(per_feature.size()))) {
+        kind_ = detail::NumbersKind::list;
+    }
     template <class T,
               std::enable_if_t<!std::is_void_v<typename ElementTraits<std::remove_const_t<T>>::storage>, int> = 0>
     ROPE_ABI StepNumbers(const TensorView<T>& v) noexcept  // NOLINT(google-explicit-constructor)
@@ -157,7 +159,8 @@ ROPE_ABI inline Path heads(X&& x) noexcept;
 ///              norm over a token in its token.
 /// Aliasing     A destination is the source of its path (the same view), or shares no element with any other
 ///              destination or source, with the numbers of a step or with slots. Sources may coincide. Distinct elements
-///              of a destination have distinct addresses. No list of positions lies in a destination.
+///              of a destination have distinct addresses. No list of positions lies in a destination. None is memory of
+///              the rows, which is not checked.
 /// Memory       No allocation; at most 36 KiB of the stack, 64 KiB in double. No byte outside the views is read or
 ///              written.
 /// Errors       As for apply; nothing is written before everything is checked.
@@ -170,6 +173,10 @@ ROPE_ABI inline void pass(Executor&& executor, const CosSinRows<T>& rows, Positi
 /// Whether pass would accept these arguments. Never throws; see Status.
 template <Layout layout, class T, class... Paths>
 ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, PositionsArgument&& positions,
+                                  const Paths&... paths) noexcept;
+
+template <Layout layout, class Executor, class T, class... Paths>
+ROPE_ABI inline Status check_pass(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
                                   const Paths&... paths) noexcept;
 
 /// With the layout as a first argument, when it is known only at run time; what follows is the same.

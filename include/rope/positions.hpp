@@ -70,6 +70,9 @@ class Positions {
     ROPE_ABI Index count() const noexcept { return count_; }
     /// The first entry of the list, whose type is known only to the members below; null for a start.
     ROPE_ABI const void* data() const noexcept { return numbers_.data(); }
+    /// Bytes of one of them, and the step from one to the next, counted in them.
+    ROPE_ABI Index element_size() const noexcept { return numbers_.element_size(); }
+    ROPE_ABI Index stride() const noexcept { return numbers_.stride(); }
 
     /// The first entry of the list below `low` or above `high`, or count() when there is none.
     ROPE_ABI Index find_outside(Index low, Index high) const noexcept {

@@ -108,7 +108,7 @@ std::size_t stack_of_a_pass() {
     for (const Index d : {Index(128), Index(2048)}) {
         std::vector<X> x(size(3 * d)), y(x.size());
         const rope::CompactCosSinCache<T> rows(rope::Config{d}, 100);
-        std::vector<X> z(x.size()), w(size(d), X());
+        std::vector<X> z(x.size()), w(x.size(), X());
         const auto in = rope::view(x.data(), 1, 3, d), out = rope::view(y.data(), 1, 3, d);
         const auto other = rope::view(z.data(), 1, 3, d);
         for (const rope::RotateRounding rounding : {rope::RotateRounding::none, rope::RotateRounding::all})

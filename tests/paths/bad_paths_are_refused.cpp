@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Every mistake in a path has a sentence, and nothing is written.
+#include <rope/apply.hpp>
 #include <rope/heads.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -106,8 +108,16 @@ TEST_CASE("numbers of steps that mean nothing") {
     CHECK(of([](rope::Path& p, Tensors&) { p.multiply(1e300); }) == "factor of multiply is 1e+300; it must be finite.");
     CHECK(of([](rope::Path& p, Tensors&) { p.hadamard(std::numeric_limits<Index>::max()); }) ==
           "block of hadamard is 9223372036854775808; it must be a power of two that divides head_dim (32).");
+    const std::vector<float> lone(1, 2.0f);
+    const std::string of_list =
+        "it must have those of a head (32) or, for a norm over a token, of all its heads, and rope::view has other "
+        "shapes.";
     CHECK(of([&](rope::Path& p, Tensors& t) { p.rms_norm(short_weight, 1e-6).to(t.out()); }) ==
-          "The numbers of a norm have an extent of 31 along head_dim; it must be 1 or that of the heads (32).");
+          "The numbers of a norm are a list of 31; " + of_list);
+    CHECK(of([&](rope::Path& p, Tensors& t) { p.rms_norm(lone, 1e-6).to(t.out()); }) ==
+          "The numbers of a norm are a list of 1; " + of_list);
+    CHECK(of([](rope::Path& p, Tensors& t) { p.rotate_into(static_cast<rope::Layout>(7)).to(t.out()); }) ==
+          "layout is 7; it must be Layout::interleaved (0) or Layout::half_split (1).");
     CHECK(of([](rope::Path& p, Tensors&) { p.hadamard(24); }) ==
           "block of hadamard is 24; it must be a power of two that divides head_dim (32).");
     CHECK(of([](rope::Path& p, Tensors&) { p.hadamard(64); }) ==
@@ -281,4 +291,34 @@ TEST_CASE("a layout that is known only at run time") {
         CHECK(support::same_bits(t.y, after));
         CHECK_FALSE(support::same_bits(t.y, before));
     }
+}
+
+TEST_CASE("positions in what is written") {
+    rope::Config config;
+    config.head_dim = kDim;
+    const rope::CosSinCache<float> cache(config, 16);
+    const std::string in_x =
+        "positions and x may share elements; a list of positions must lie outside what is written.";
+    Tensors t;
+    int* const ids = reinterpret_cast<int*>(t.x.data()) + 5;
+    for (int i = 0; i < 3; ++i) std::memcpy(ids + i, &i, sizeof i);
+    const std::vector<float> before = t.x;
+    const auto x = rope::view(t.x.data(), kSeq, kHeads, kDim);
+    const auto message = [](auto&& call) { return support::refusal(call).message; };
+    CHECK(message([&] { rope::apply<rope::Layout::half_split>(x, cache, rope::ids(ids, 3)); }) == in_x);
+    CHECK(message([&] {
+              rope::apply_copy<rope::Layout::half_split>(t.in(), x, cache, rope::ids(ids, 3));
+          }).find("may share elements") != std::string::npos);
+    CHECK(message([&] {
+              rope::pass<rope::Layout::half_split>(cache, rope::ids(ids, 3), rope::heads(x).rotate());
+          }).find("positions and destination of path 1 may share elements") == 0);
+    CHECK(support::same_bits(t.x, before));
+    // Just behind them they may lie.
+    std::vector<float> more(t.x.size() + 3);
+    int* const behind = reinterpret_cast<int*>(more.data() + t.x.size());
+    for (int i = 0; i < 3; ++i) std::memcpy(behind + i, &i, sizeof i);
+    const auto y = rope::view(more.data(), kSeq, kHeads, kDim);
+    CHECK(message([&] { rope::apply<rope::Layout::half_split>(y, cache, rope::ids(behind, 3)); }) == "(accepted)");
+    CHECK(message([&] { rope::pass<rope::Layout::half_split>(cache, rope::ids(behind, 3), rope::heads(y)); }) ==
+          "(accepted)");
 }

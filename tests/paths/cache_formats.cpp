@@ -356,3 +356,17 @@ TEST_CASE("rows of codes, scales and features one after the other are pages with
         if (place != 9 && place != 0)
             for (Index i = 0; i < row; ++i) REQUIRE(memory[size(place * row + i)] == 7);
 }
+
+TEST_CASE("heads of the smallest normal numbers keep their codes") {
+    std::vector<float> x(64, 3e-37f), scale(1), zero(1);
+    x[3] = -3e-37f;
+    std::vector<signed char> codes(64);
+    std::vector<unsigned char> levels(64);
+    const auto of = [](auto& v, Index width) { return rope::view(v.data(), 1, 1, width); };
+    write(x, rope::int8(of(codes, 64), of(scale, 1)));
+    CHECK(codes[0] == 127);
+    CHECK(codes[3] == -127);
+    write(x, rope::uint8(of(levels, 64), of(scale, 1), of(zero, 1)));
+    CHECK(levels[0] == 255);
+    CHECK(levels[3] == 0);
+}

@@ -104,3 +104,23 @@ TEST_CASE("pass has the bits of its reference: 1600 drawn paths for each instruc
         }
     });
 }
+
+TEST_CASE("weights of a norm over a token, however they are given") {
+    rope::Config config;
+    config.head_dim = 32;
+    const rope::CosSinCache<float> cache(config, 8);
+    const std::vector<float> x = support::normal<float>(2 * 3 * 32, 1), w = support::normal<float>(3 * 32, 2);
+    const std::vector<float> b = support::normal<float>(3 * 32, 3);
+    const rope::NormOptions over_token = {rope::NormSpan::token};
+    std::vector<std::vector<float>> results;
+    for (const rope::StepNumbers& given :
+         {rope::StepNumbers(rope::view(w.data(), 1, 1, 3, 32)), rope::StepNumbers(w.data()), rope::StepNumbers(w)}) {
+        results.emplace_back(x.size());
+        rope::pass<rope::Layout::half_split>(cache, rope::start_at(0),
+                                             rope::heads(rope::view(x.data(), 2, 3, 32))
+                                                 .layer_norm(given, rope::StepNumbers(b.data()), 1e-6, over_token)
+                                                 .to(rope::view(results.back().data(), 2, 3, 32)));
+    }
+    CHECK(support::same_bits(results[0], results[1]));
+    CHECK(support::same_bits(results[0], results[2]));
+}

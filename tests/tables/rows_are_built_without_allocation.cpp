@@ -84,4 +84,8 @@ TEST_CASE("rows that are there are not built again") {
     rows.use_memory(memory.data(), tokens);
     CHECK(builds(rope::start_at(0), tokens));
     CHECK(builds(rope::start_at(0), tokens));
+    rows.use_memory(nullptr, 0);
+    // Rows that an executor left out are not there.
+    REQUIRE(rows.build(rope::start_at(7), tokens, 1, [](Index items, auto&& work) { work(0, items / 2); }));
+    CHECK(builds(rope::start_at(7), tokens));
 }

@@ -161,7 +161,7 @@ TEST_CASE("rows that cannot be written are refused, and nothing is written") {
           "map is mixed; rows of a table are for pairs that follow one axis each (Rows take mixed axes).");
     const std::vector<double> fractions = {0.5, 1.0, 2.0};
     CHECK(message(rope::AxisPositions(fractions.data(), 3, 1), map, 1, 1, to) ==
-          "positions are fractions; a table has rows of whole positions (Rows take fractions).");
+          "positions are of a type with fractions; a table has rows of whole positions (Rows take fractions).");
     std::vector<float> of_two(size(2 * 3 * 8), 1.0f);
     const rope::WrappedRows<float> wrapped({of_two.data(), of_two.data() + 4, 3, 4, 2, 8});
     CHECK(refusal([&] { rope::write_rows(wrapped, rope::start_at(0), 3, 1, to); }).message ==

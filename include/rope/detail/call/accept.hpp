@@ -109,6 +109,18 @@ ROPE_INLINE bool accept_memory(const TensorView<Element>& v, const TokensView& v
     return call.begin < call.end;
 }
 
+/// Whether a list of positions, which is read while the call writes, lies apart from the call's output.
+template <class In, class Out>
+ROPE_INLINE bool is_apart(const Accepted<In, Out>& call) noexcept {
+    const Positions* const list = call.slab.rows.list;
+    if (list == nullptr) return true;
+    if (list->stride() < 1) return false;
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(list->data());
+    const Index size = list->element_size();
+    const std::uintptr_t end = begin + static_cast<std::uintptr_t>(((list->count() - 1) * list->stride() + 1) * size);
+    return end <= call.begin || begin >= call.end;
+}
+
 ROPE_INLINE Index head_stride_of(const TokensView& v) noexcept { return v.heads == 1 ? 0 : v.head; }
 
 /// Fills `call` if a call is usual: contiguous features, the tokens of a sequence or of a batch of single tokens, each
@@ -118,7 +130,7 @@ ROPE_NOINLINE bool accept(const TensorView<Element>& v, const CosSinRows<T>& tab
                           const Positions& positions, Accepted<Storage, Storage>& call) noexcept {
     const TokensView view = tokens_of(v);
     if (!fits_table(v, layout, direction, table) || !accept_memory<most>(v, view, call) ||
-        !accept_positions(positions, view, table, call.slab.rows))
+        !accept_positions(positions, view, table, call.slab.rows) || !is_apart(call))
         return false;
     Storage* const x = reinterpret_cast<Storage*>(v.data) + table.rotary_offset();
     const PairShape pair = pair_shape(layout, table.pairs());
@@ -146,7 +158,8 @@ ROPE_NOINLINE bool accept(const TensorView<A>& in, const TensorView<B>& out, con
         return false;
     Accepted<In, In> read;
     if (!accept_memory<kMemoryBytes>(in, from, read) || !accept_memory<most>(out, to, call) ||
-        (read.end > call.begin && call.end > read.begin) || !accept_positions(positions, to, table, call.slab.rows))
+        (read.end > call.begin && call.end > read.begin) || !accept_positions(positions, to, table, call.slab.rows) ||
+        !is_apart(call))
         return false;
     const PairShape pair = pair_shape(layout, table.pairs());
     call.slab.x = reinterpret_cast<const In*>(in.data) + table.rotary_offset();

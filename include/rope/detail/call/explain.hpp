@@ -74,10 +74,27 @@ ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Capa
     return Status();
 }
 
+/// A list of positions as a view.
+inline AnyView view_of(const Positions& p) noexcept {
+    return {"positions",
+            const_cast<void*>(p.data()),
+            p.element_size(),
+            nullptr,
+            {1, 1, 1, p.kind() == Positions::Kind::start ? 0 : p.count()},
+            {0, 0, 0, p.stride()}};
+}
+/// Requires that a list of positions, which is read while `out` is written, lies apart from it.
+ROPE_COLD Status check_list_apart(const Positions& p, const AnyView& out) noexcept {
+    if (is_disjoint(view_of(p), out)) return Status();
+    return invalid("positions and {} may share elements; a list of positions must lie outside what is written.",
+                   {out.name});
+}
+
 /// All checks of a call on one tensor or two, in the order in which a reader wants to hear of them.
 ROPE_COLD Status explain(const Positions& positions, Capabilities uses, const CheckedTensor& x) noexcept {
     if (const Status s = check_tensor(x, x.in, uses); !s.ok()) return s;
-    const Status s = check_positions(positions, x.in.extents[0], x.in.extents[1], x.table);
+    if (const Status s = check_positions(positions, x.in.extents[0], x.in.extents[1], x.table); !s.ok()) return s;
+    const Status s = check_list_apart(positions, x.out);
     return !s.ok() || isa_is_chosen() ? s : choose_isa();
 }
 ROPE_COLD Status explain(const Positions& positions, Capabilities uses, const CheckedTensor& q,
@@ -90,7 +107,9 @@ ROPE_COLD Status explain(const Positions& positions, Capabilities uses, const Ch
             "none by their strides.",
             {q.out.name, k.out.name});
     if (const Status s = check_positions(positions, q.in.extents[0], q.in.extents[1], q.table); !s.ok()) return s;
-    const Status s = check_positions(positions, q.in.extents[0], q.in.extents[1], k.table);
+    if (const Status s = check_positions(positions, q.in.extents[0], q.in.extents[1], k.table); !s.ok()) return s;
+    if (const Status s = check_list_apart(positions, q.out); !s.ok()) return s;
+    const Status s = check_list_apart(positions, k.out);
     return !s.ok() || isa_is_chosen() ? s : choose_isa();
 }
 

@@ -48,6 +48,11 @@ ROPE_NOINLINE void write_int8(const float* x, Index count, const FormatRow& to) 
     const float scale = nearest_quotient(bit_cast<float>(most), 127.0f);
     *to.scale = scale;
     const float inverse = usable_inverse(most, scale);
+    if (inverse == 0.0f && scale > 0.0f && most < 0x7f800000u) {  // numbers so small that 1 / scale is none
+        for (Index i = 0; i < count; ++i)
+            to.codes[i] = static_cast<unsigned char>(nearest_even(nearest_quotient(x[i], scale)));
+        return;
+    }
     float products[kPiece];
     for (Index i = 0; i < count; i += kPiece) {
         const Index here = count - i < kPiece ? count - i : kPiece;
@@ -72,14 +77,14 @@ ROPE_NOINLINE void write_range(const float* x, Index count, const FormatRow& to,
     const float scale = static_cast<float>(hide_from_optimizer(range / static_cast<double>(levels)));
     *to.scale = is_finite_head ? scale : bit_cast<float>(0x7fc00000u);
     *to.zero = low;
-    const float inverse = is_finite_head ? usable_inverse(0, scale) : 0.0f;
+    const double inverse = is_finite_head && scale > 0.0f ? hide_from_optimizer(1.0 / static_cast<double>(scale)) : 0.0;
     for (Index i = 0; i < count; i += kPiece) {
         const Index here = count - i < kPiece ? count - i : kPiece;
         for (Index k = 0; k < here; ++k)
-            products[k] = inverse == 0.0f
-                              ? 0.0f
-                              : static_cast<float>((static_cast<double>(x[i + k]) - static_cast<double>(low)) *
-                                                   static_cast<double>(inverse));
+            products[k] =
+                inverse == 0.0
+                    ? 0.0f
+                    : static_cast<float>((static_cast<double>(x[i + k]) - static_cast<double>(low)) * inverse);
         compiler_fence();
         for (Index k = 0; k < here; ++k) {
             const std::int32_t nearest = nearest_even(products[k]);

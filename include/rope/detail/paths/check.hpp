@@ -45,6 +45,10 @@ ROPE_COLD Status check_numbers(const char* step, const Numbers& n, const HeadsIn
         return invalid("The numbers of {} are {}; with rows of {} they must be {}.",
                        {step, is_double ? "not double" : "double", is_double ? "double" : "float",
                         is_double ? "double" : "float, half or bfloat16"});
+    if (n.is_list && n.extents[3] != x.extents[3])
+        return invalid("The numbers of {} are a list of {}; it must have those of a head ({}){}.",
+                       {step, n.extents[3], x.extents[3],
+                        " or, for a norm over a token, of all its heads, and rope::view has other shapes"});
     for (int axis = 0; axis < 4; ++axis)
         if (n.extents[axis] != 1 && n.extents[axis] != x.extents[axis])
             return invalid("The numbers of {} have an extent of {} along {}; it must be 1 or that of the heads ({}).",
@@ -73,6 +77,8 @@ ROPE_COLD Status check_step(const PathStep& step, const HeadsInMemory& x, const 
                            {is_counted ? static_cast<double>(block) : step.number, x.extents[3]});
     }
     if (step.kind == StepKind::rotate) {
+        if (step.has_other_layout)
+            if (const Status s = check_layout(step.other_layout); !s.ok()) return s;
         const AnyView v = x.view(path);
         if (const Status s = check_capabilities(v, call.table, step.is_back ? call.back : call.forward); !s.ok())
             return s;
@@ -236,13 +242,18 @@ inline void add_extents(Extents& extents, const Path& path) noexcept {
 
 /// Checks that what is written shares nothing with anything else: first as a whole, which is usual and soon done, then
 /// each with each.
-ROPE_COLD Status check_all_apart(const Path* const* paths, Index count) noexcept {
+ROPE_COLD Status check_all_apart(const Path* const* paths, Index count, const Positions& positions) noexcept {
     Extents extents;
+    extents.add(view_of(positions), false);
     for (Index i = 0; i < count; ++i) add_extents(extents, *paths[i]);
     if (extents.are_apart()) return Status();
     for (Index i = 0; i < count; ++i)
         for (Index k = 0; k < count; ++k)
             if (const Status s = check_apart(*paths[i], i, *paths[k], k); !s.ok()) return s;
+    for (Index i = 0; i < count; ++i)
+        for (int part = 0; part < 3; ++part)
+            if (const HeadsInMemory* const m = written_part(*paths[i], part))
+                if (const Status s = check_list_apart(positions, m->view(destination_name(i))); !s.ok()) return s;
     return Status();
 }
 
@@ -252,8 +263,8 @@ ROPE_COLD Status check_paths(const Path* const* paths, Index count, const Positi
     const HeadsInMemory& first = PathAccess::source(*paths[0]);
     for (Index i = 0; i < count; ++i)
         if (const Status s = check_path(*paths[i], i, first, call); !s.ok()) return s;
-    if (const Status s = check_all_apart(paths, count); !s.ok()) return s;
-    const Status s = check_positions(positions, first.extents[0], first.extents[1], call.table);
+    if (const Status s = check_positions(positions, first.extents[0], first.extents[1], call.table); !s.ok()) return s;
+    const Status s = check_all_apart(paths, count, positions);
     return !s.ok() || isa_is_chosen() ? s : choose_isa();
 }
 

@@ -26,18 +26,24 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 inline namespace ROPE_DETAIL_NAMESPACE {
 
-/// The numbers of a step on heads of head_dim features.
-inline Numbers numbers_of_step(const StepNumbers& given, Index head_dim) noexcept {
+/// The numbers of a step on heads of a path. Pointers and lists have those of a head, or, for a norm over a token, those
+/// of all its heads.
+inline Numbers numbers_of_step(const StepNumbers& given, const HeadsInMemory& of, bool of_token) noexcept {
     const HeadsInMemory& m = PathAccess::numbers(given);
     const NumbersKind kind = PathAccess::kind(given);
-    Numbers n = {m.data, m.type, kind != NumbersKind::none, {}, {}};
+    Numbers n = {m.data, m.type, kind != NumbersKind::none, kind == NumbersKind::list, {}, {}};
     for (int axis = 0; axis < 4; ++axis) {
         n.extents[axis] = m.extents[axis];
         n.strides[axis] = m.extents[axis] == 1 ? 0 : m.strides[axis];
     }
-    if (kind == NumbersKind::per_feature) {
+    const Index heads = of.extents[2], head_dim = of.extents[3];
+    const bool is_whole_token =
+        of_token && kind == NumbersKind::list && n.extents[3] == clamped_product(heads, head_dim);
+    if (kind == NumbersKind::per_feature || is_whole_token) {
         n.extents[3] = head_dim;
         n.strides[3] = 1;
+        n.extents[2] = of_token ? heads : 1;
+        n.strides[2] = of_token && heads > 1 ? head_dim : 0;
     }
     return n;
 }
@@ -131,7 +137,7 @@ ROPE_ABI inline Path& Path::with(detail::StepKind kind, const StepNumbers& numbe
         detail::PathStep& step = steps_[count_];
         step.kind = kind;
         step.number = number;
-        step.numbers = detail::numbers_of_step(numbers, source_.extents[3]);
+        step.numbers = detail::numbers_of_step(numbers, source_, false);
         step.needs_numbers = false;
         step.bias.data = nullptr;
         step.bias.is_given = false;
@@ -153,7 +159,9 @@ ROPE_ABI inline Path& Path::with_norm(NormKind kind, const StepNumbers& weight, 
         step.over = options.over;
         step.norm_rounding = options.rounding;
         step.adds_one = options.adds_one;
-        step.bias = detail::numbers_of_step(bias, source_.extents[3]);
+        const bool of_token = options.over == NormSpan::token;
+        step.numbers = detail::numbers_of_step(weight, source_, of_token);
+        step.bias = detail::numbers_of_step(bias, source_, of_token);
     }
     return *this;
 }
@@ -237,6 +245,11 @@ ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, PositionsArgument&&
     return detail::check_pass_of<layout>(rows, positions, paths...);
 }
 
+template <Layout layout, class Executor, class T, class... Paths>
+ROPE_ABI inline Status check_pass(Executor&&, const CosSinRows<T>& rows, PositionsArgument&& positions,
+                                  const Paths&... paths) noexcept {
+    return detail::check_pass_of<layout>(rows, positions, paths...);
+}
 template <class... Args>
 ROPE_ABI inline void pass(Layout layout, Args&&... args) {
     if (!detail::ok_or_raise(detail::check_layout(layout))) return;

@@ -21,7 +21,7 @@ inline namespace ROPE_DETAIL_NAMESPACE {
 enum class StepKind : unsigned char { add, clamp, multiply, norm, rotate, hadamard, round };
 
 /// How numbers of a step are given.
-enum class NumbersKind : unsigned char { none, per_feature, view };
+enum class NumbersKind : unsigned char { none, per_feature, list, view };  // list: of head_dim numbers
 
 /// Containers of numbers that a step can read.
 template <class C>
@@ -32,7 +32,7 @@ using IfNumberContainer =
 struct Numbers {
     const void* data;  // null if there are none
     ElementType type;
-    bool is_given;
+    bool is_given, is_list;  // a list has head_dim numbers, and one number does not serve all features
     Index extents[4];
     Index strides[4];
 

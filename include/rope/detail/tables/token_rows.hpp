@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <memory>
@@ -128,14 +129,15 @@ class TokenRows : public SourcedRows<T> {
         release();
         // This thread makes coarse rows for as many tokens as fit; then the executor writes the rows of these tokens.
         Index begin = 0;
+        bool is_complete = true;
         for (Index t = 0; t < tokens; ++t) {
             if (map_.is_mixed || provide(t, move_of)) continue;
-            write_rows(to, begin, t, is_slow, executor, move_of);
+            is_complete = write_rows(to, begin, t, is_slow, executor, move_of) && is_complete;
             begin = t;
             release();
             provide(t, move_of);
         }
-        write_rows(to, begin, tokens, is_slow, executor, move_of);
+        is_complete_ = write_rows(to, begin, tokens, is_slow, executor, move_of) && is_complete;
         const Index entry = batch > 1 ? seq : 0;
         if (tokens > 0) this->source_ = {to, to + this->pairs_, 2 * this->pairs_, 0, entry, nullptr, 0};
         this->count_ = batch > 0 ? seq : 0;
@@ -167,7 +169,7 @@ class TokenRows : public SourcedRows<T> {
     }
     template <class PositionOf>
     void remember(const PositionOf& position) noexcept {
-        is_remembered_ = memory_ == nullptr && positions_ != nullptr;
+        is_remembered_ = is_complete_ && memory_ == nullptr && positions_ != nullptr;
         if (!is_remembered_) return;
         for (Index axis = 0; axis < map_.axes; ++axis)
             for (Index token = 0; token < rows_; ++token)
@@ -258,17 +260,20 @@ class TokenRows : public SourcedRows<T> {
         old_.coarse.release();
     }
 
-    /// Writes rows begin .. end - 1. The executor gets large calls, cut into pieces of about item_bytes.
+    /// Writes rows begin .. end - 1. The executor gets large calls, cut into pieces of about item_bytes. False if it has
+    /// left some out.
     template <class Executor, class MoveOf>
-    void write_rows(T* to, Index begin, Index end, bool is_slow, Executor& executor, const MoveOf& move_of) const {
+    bool write_rows(T* to, Index begin, Index end, bool is_slow, Executor& executor, const MoveOf& move_of) const {
         constexpr Index slow = 256,
                         item_bytes = 16384;  // slow: how many times as long an entry takes
         const Index weight = 2 * this->pairs_ * static_cast<Index>(sizeof(T)) * (is_slow ? slow : 1);
         const Index item = item_bytes / weight + 1;
         const Index items = (end - begin + item - 1) / item;
+        std::atomic<Index> done{0};
         const auto write = [&](Index from, Index until) {  // an executor may count beyond the ends
             if (from < 0) from = 0;
             if (until > items) until = items;
+            if (from < until) done.fetch_add(until - from, std::memory_order_relaxed);
             const Index last = std::min(end, begin + until * item);
             for (Index t = from < until ? begin + from * item : last; t < last; ++t)
                 write_token(to + t * 2 * this->pairs_, t, move_of);
@@ -279,6 +284,7 @@ class TokenRows : public SourcedRows<T> {
             write(0, items);
         else
             executor(items, write);
+        return done.load(std::memory_order_relaxed) == items;
     }
 
     template <class MoveOf>
@@ -359,7 +365,7 @@ class TokenRows : public SourcedRows<T> {
     T* memory_ = nullptr;                  // the caller's, if any
     Index room_ = 0, rows_ = 0;            // capacity and number of rows
     std::unique_ptr<double[]> positions_;  // of the last build, axis after axis; null without memory for them
-    bool is_remembered_ = false;
+    bool is_complete_ = true, is_remembered_ = false;
 };
 
 ROPE_DETAIL_END
