@@ -106,7 +106,8 @@ inline Status check_rows_of_axes(const AxisPositions& p, const AxisMap& map, Ind
     if (map.is_mixed)
         return invalid("map is mixed; rows of a table are for pairs that follow one axis each (Rows take mixed axes).");
     if (p.is_fractional())
-        return invalid("positions are of a type with fractions; a table has rows of whole positions (Rows take fractions).");
+        return invalid(
+            "positions are of a type with fractions; a table has rows of whole positions (Rows take fractions).");
     if (const Status s = check_positions("", p, map.axes, seq, batch, kMaxPosition); !s.ok()) return s;
     const Index low = table.first_position, high = low + table.max_positions - 1;
     for (Index axis = 0; axis < map.axes; ++axis)
