@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Causal softmax attention and its gradient, over q, k and v that are rotated already.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "shape.hpp"
+
+namespace train {
+
+/// Calls f(first, count, seen) for blocks of queries, which see the keys 0 .. seen - 1: about half of all pairs of
+/// queries and keys is never computed.
+template <class F>
+void for_blocks_of_queries(Index seq, const F& f) {
+    constexpr Index rows = 64;
+    for (Index first = 0; first < seq; first += rows) {
+        const Index count = std::min(rows, seq - first);
+        f(first, count, first + count);
+    }
+}
+
+/// One head of one sequence of [batch * seq, heads * width].
+template <class M>
+auto head_of(M& x, Index batch, Index heads, Index b, Index h) {
+    const Index seq = x.rows() / batch, width = x.cols() / heads;
+    return x.block(b * seq, h * width, seq, width);
+}
+
+template <class T>
+struct SoftmaxAttention {
+    Index batch, heads;
+
+    /// `weights`, [batch * heads * seq, seq], is kept for the gradient. Of row i the entries after the block of i are left
+    /// as they are.
+    void forward(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, const Matrix<T>& bias, Matrix<T>& weights,
+                 Matrix<T>& out) const {
+        const Index seq = q.rows() / batch;
+        const T scale = T(1) / std::sqrt(static_cast<T>(q.cols() / heads));
+        weights.resize(batch * heads * seq, seq);
+        out.resize(q.rows(), q.cols());
+        for (Index bh = 0; bh < batch * heads; ++bh) {
+            const Index h = bh % heads;
+            const auto hq = head_of(q, batch, heads, bh / heads, h), hk = head_of(k, batch, heads, bh / heads, h),
+                       hv = head_of(v, batch, heads, bh / heads, h);
+            auto hout = head_of(out, batch, heads, bh / heads, h);
+            for_blocks_of_queries(seq, [&](Index first, Index count, Index seen) {
+                auto s = weights.block(bh * seq + first, 0, count, seen);
+                s.noalias() = scale * (hq.middleRows(first, count) * hk.topRows(seen).transpose());
+                for (Index i = 0; i < count; ++i) {
+                    const Index visible = first + i + 1;
+                    auto row = s.row(i).head(visible);
+                    if (bias.cols() > 0) row += bias.row(h).tail(visible);
+                    row.array() = (row.array() - row.maxCoeff()).exp();
+                    row /= row.sum();
+                    s.row(i).tail(seen - visible).setZero();  // keys that come later
+                }
+                hout.middleRows(first, count).noalias() = s * hv.topRows(seen);
+            });
+        }
+    }
+
+    /// Writes dq, dk and dv, and adds to dbias where the scores have a bias.
+    void backward(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, const Matrix<T>& weights,
+                  const Matrix<T>& out, const Matrix<T>& dout, Matrix<T>& dq, Matrix<T>& dk, Matrix<T>& dv,
+                  Matrix<T>& dbias) const {
+        const Index seq = q.rows() / batch;
+        const T scale = T(1) / std::sqrt(static_cast<T>(q.cols() / heads));
+        dq.resize(q.rows(), q.cols());
+        dk.setZero(q.rows(), q.cols());
+        dv.setZero(q.rows(), q.cols());
+        Matrix<T> ds;
+        for (Index bh = 0; bh < batch * heads; ++bh) {
+            const Index b = bh / heads, h = bh % heads;
+            const auto hq = head_of(q, batch, heads, b, h), hk = head_of(k, batch, heads, b, h),
+                       hv = head_of(v, batch, heads, b, h), hout = head_of(out, batch, heads, b, h),
+                       hdout = head_of(dout, batch, heads, b, h);
+            auto hdq = head_of(dq, batch, heads, b, h), hdk = head_of(dk, batch, heads, b, h),
+                 hdv = head_of(dv, batch, heads, b, h);
+            for_blocks_of_queries(seq, [&](Index first, Index count, Index seen) {
+                const auto s = weights.block(bh * seq + first, 0, count, seen);
+                ds.noalias() = hdout.middleRows(first, count) * hv.topRows(seen).transpose();
+                for (Index i = 0; i < count; ++i) {
+                    const T mean = hdout.row(first + i).dot(hout.row(first + i));
+                    ds.row(i).array() = s.row(i).array() * (ds.row(i).array() - mean);
+                    if (dbias.cols() > 0) dbias.row(h).tail(first + i + 1) += ds.row(i).head(first + i + 1);
+                }
+                hdv.topRows(seen).noalias() += s.transpose() * hdout.middleRows(first, count);
+                hdq.middleRows(first, count).noalias() = scale * (ds * hk.topRows(seen));
+                hdk.topRows(seen).noalias() += scale * (ds.transpose() * hq.middleRows(first, count));
+            });
+        }
+    }
+};
+
+}  // namespace train

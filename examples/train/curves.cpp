@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "curves.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+
+namespace train {
+namespace {
+
+constexpr double kWidth = 640.0, kHeight = 360.0, kLeft = 60.0, kTop = 40.0, kRight = 200.0, kBottom = 50.0;
+constexpr const char* kColours[] = {"#06c", "#c33", "#393", "#939", "#c80", "#0aa", "#666", "#000"};
+
+std::string number(double x, const char* format = "%.1f") {
+    char text[32];
+    std::snprintf(text, sizeof text, format, x);
+    return text;
+}
+
+std::string text_at(double x, double y, const std::string& text, const char* more = "") {
+    return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" " + more + ">" + text + "</text>\n";
+}
+
+void write(const std::string& path, const std::string& text) {
+    std::ofstream stream(path, std::ios::binary);
+    stream << text;
+    stream.close();
+    if (!stream) throw std::runtime_error("The file " + path + " cannot be written.");
+}
+
+double value(const CurvePoint& point, bool is_validation) { return is_validation ? point.validation : point.training; }
+
+}  // namespace
+
+void write_csv(const std::string& path, const std::vector<CurvePoint>& points) {
+    std::string text = "step,training,validation\n";
+    for (const CurvePoint& p : points)
+        text += number(p.step, "%.0f") + "," + number(p.training, "%.6f") + "," + number(p.validation, "%.6f") + "\n";
+    write(path, text);
+}
+
+void write_svg(const std::string& path, const std::vector<Curve>& curves) {
+    // The first points are far above the rest and would make the differences small: the axis ends at 3.5, or at the last
+    // loss of a curve that is still above.
+    double last = 1.0, least = 1e9, most = 3.5;
+    for (const Curve& curve : curves)
+        for (const CurvePoint& p : curve.points) {
+            last = std::max(last, p.step);
+            least = std::min(least, value(p, curve.is_validation));
+        }
+    least = std::floor(4.0 * std::min(least, 3.0)) / 4.0;
+    for (const Curve& curve : curves)
+        if (!curve.points.empty()) most = std::max(most, value(curve.points.back(), curve.is_validation));
+    const auto x = [&](double step) { return kLeft + kWidth * step / last; };
+    const auto y = [&](double loss) { return kTop + kHeight * (most - loss) / (most - least); };
+
+    std::string svg =
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(kLeft + kWidth + kRight) + "\" height=\"" +
+        number(kTop + kHeight + kBottom) +
+        "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+    svg += text_at(kLeft, 20.0, "Loss, nats per byte", "font-weight=\"bold\"");
+    for (double loss = least; loss <= most + 1e-9; loss += 0.25) {
+        svg += "<line x1=\"" + number(kLeft) + "\" x2=\"" + number(kLeft + kWidth) + "\" y1=\"" + number(y(loss)) +
+               "\" y2=\"" + number(y(loss)) + "\" stroke=\"#ddd\"/>\n";
+        svg += text_at(kLeft - 8.0, y(loss) + 4.0, number(loss, "%.2f"), "text-anchor=\"end\"");
+    }
+    for (int i = 0; i <= 4; ++i)
+        svg += text_at(x(last * i / 4), kTop + kHeight + 20.0, number(last * i / 4, "%.0f"), "text-anchor=\"middle\"");
+    svg += text_at(kLeft + kWidth / 2, kTop + kHeight + 40.0, "step", "text-anchor=\"middle\"");
+    for (std::size_t i = 0; i < curves.size(); ++i) {
+        const std::string colour = kColours[i % std::size(kColours)];
+        std::string points;
+        for (const CurvePoint& p : curves[i].points)
+            if (value(p, curves[i].is_validation) <= most)
+                points += number(x(p.step)) + "," + number(y(value(p, curves[i].is_validation))) + " ";
+        svg += "<polyline fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"2\" points=\"" + points + "\"/>\n";
+        svg += text_at(kLeft + kWidth + 12.0, kTop + 14.0 + 18.0 * static_cast<double>(i), curves[i].label,
+                       ("fill=\"" + colour + "\"").c_str());
+    }
+    write(path, svg + "</svg>\n");
+}
+
+}  // namespace train

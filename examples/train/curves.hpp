@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Curves: the loss over the steps, as numbers (CSV) and as a picture (SVG).
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace train {
+
+/// Losses are in nats per byte.
+struct CurvePoint {
+    double step = 0.0;
+    double training = 0.0;    ///< mean since the last point
+    double validation = 0.0;  ///< of a few windows
+};
+
+struct Curve {
+    std::string label;
+    std::vector<CurvePoint> points;
+    bool is_validation;  ///< which of the two losses is drawn
+};
+
+/// Both throw std::runtime_error when the file cannot be written.
+void write_csv(const std::string& path, const std::vector<CurvePoint>& points);
+void write_svg(const std::string& path, const std::vector<Curve>& curves);
+
+}  // namespace train

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Settings: one run of training, from its first weights to its last step.
+#pragma once
+
+#include <string>
+
+#include "shape.hpp"
+
+namespace train {
+
+struct Settings {
+    Shape shape;
+    Index batch = 16;  ///< sequences per step
+    Index steps = 600;
+    double learning_rate = 2e-3;  ///< the largest, after the warm-up
+    Index threads = 2;            ///< changes no number
+};
+
+const char* name_of(Encoding encoding);
+const char* name_of(Attention attention);
+
+/// "rotary-softmax-1": what sets the runs of a comparison apart, for files and tables; without the seed on request.
+std::string run_name(const Shape& shape, bool with_seed = true);
+
+/// All that the numbers of a run depend on, besides the text.
+std::string describe(const Settings& settings);
+
+/// Throws std::runtime_error with a sentence for a combination that makes no sense.
+void check(const Settings& settings);
+
+}  // namespace train

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Text: the bytes that are trained on, and those that are kept for validation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shape.hpp"
+
+namespace train {
+
+class Text {
+ public:
+    using Bytes = std::vector<unsigned char>;
+
+    /// The last twentieth of the file is for validation. Throws std::runtime_error with a sentence when the file cannot
+    /// be read, or is too short for windows of `longest` bytes.
+    Text(const std::string& path, Index longest);
+
+    /// `count` sequences of context + 1 bytes, one after the other, drawn by seed, step and place in the batch.
+    Bytes training_batch(std::uint64_t seed, Index step, Index count, Index context) const;
+
+    /// `count` windows of length + 1 bytes, evenly spaced over the validation part, always the same.
+    Bytes validation_windows(Index count, Index length) const;
+
+    Index size() const { return static_cast<Index>(bytes_.size()); }
+    /// FNV-1a of all bytes.
+    std::uint64_t hash() const { return hash_; }
+
+ private:
+    void append(Bytes& to, Index first, Index count) const;
+
+    Bytes bytes_;
+    Index training_ = 0;  // bytes before the validation part
+    std::uint64_t hash_ = 0;
+};
+
+/// FNV-1a, the start of which is the hash of what came before.
+std::uint64_t fnv1a(const void* data, std::size_t size, std::uint64_t start = 0xCBF29CE484222325u);
+
+}  // namespace train
