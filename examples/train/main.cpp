@@ -63,6 +63,8 @@ int main(int argc, char** argv) {
             std::fputs(train::kHelp, stdout);
         else
             train::train(options);
+        if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+            throw std::runtime_error("The results cannot be written to standard output.");
         return 0;
     } catch (const std::bad_alloc&) {
         std::fputs("train: There is not enough memory for this network.\n", stderr);
