@@ -31,8 +31,8 @@ template <class T>
 struct SoftmaxAttention {
     Index batch, heads;
 
-    /// `weights`, [batch * heads * seq, seq], is kept for the gradient. Of row i the entries after the block of i are left
-    /// as they are.
+    /// `weights`, [batch * heads * seq, seq], is kept for the gradient. A row is written up to the end of its block; the
+    /// entries after that mean nothing.
     void forward(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, const Matrix<T>& bias, Matrix<T>& weights,
                  Matrix<T>& out) const {
         const Index seq = q.rows() / batch;

@@ -9,13 +9,13 @@
 
 namespace train {
 
-/// Trains every encoding that the attention can have with the seeds 1 .. `seeds`, and prints the validation losses, their
-/// spread, and the differences from rotary embedding over the same windows. With a folder, runs that were interrupted go
-/// on where they were, and the curves are written there.
+/// Trains every encoding that the attention can have, with the seeds 1 .. `seeds`. Prints the validation losses, their
+/// spread, and the differences from rotary embedding over the same windows. With a folder, interrupted runs go on, and
+/// the curves are written there.
 void compare(const Settings& settings, const Text& text, Index seeds, const std::string& folder);
 
-/// Trains with the seed of the settings, and reads the same text in sequences as long as in training, twice and four times
-/// as long; rotary embedding also with Config::interpolation_factor.
+/// Trains with the seed of the settings, and reads the same text in sequences as long as in training, twice and four
+/// times as long; rotary embedding also with Config::interpolation_factor.
 void extrapolate(const Settings& settings, const Text& text, const std::string& folder);
 
 /// Windows of validation, and the longest sequence of extrapolate in contexts.

@@ -42,8 +42,8 @@ void write_csv(const std::string& path, const std::vector<CurvePoint>& points) {
 }
 
 void write_svg(const std::string& path, const std::vector<Curve>& curves) {
-    // The first points are far above the rest and would make the differences small: the axis ends at 3.5, or at the last
-    // loss of a curve that is still above.
+    // The first points are far above the rest and would make the differences small: the axis ends at 3.5, or at the
+    // last loss of a curve that is still above.
     double last = 1.0, least = 1e9, most = 3.5;
     for (const Curve& curve : curves)
         for (const CurvePoint& p : curve.points) {

@@ -9,7 +9,7 @@
 
 namespace train {
 
-/// Calls f(0) and f(1), at the same time if threads is 2. What the second one throws is thrown again here.
+/// Calls f(0) and f(1), at the same time if threads is 2. Exceptions of both are thrown again here.
 template <class F>
 void in_halves(Index threads, const F& f) {
     if (threads < 2) {

@@ -17,7 +17,7 @@ void rms_norm(const Matrix<T>& x, const Row& weight, Matrix<T>& out, Vector<T>& 
     out = (x.array().colwise() * r.array()).rowwise() * weight.array().row(0);
 }
 
-/// Adds to dx the gradient with respect to x, and to dweight that of the weight, given the gradient of the output.
+/// Adds the gradients of x and of the weight to dx and dweight, given the gradient of the output.
 template <class T, class Row, class DRow>
 void rms_norm_backward(const Matrix<T>& x, const Row& weight, const Vector<T>& r, const Matrix<T>& dout, Matrix<T>& dx,
                        DRow&& dweight) {
@@ -35,7 +35,7 @@ void gelu(const Matrix<T>& x, Matrix<T>& out) {
     out = T(0.5) * a * (T(1) + (T(0.7978845608028654) * a * (T(1) + T(0.044715) * a.square())).tanh());
 }
 
-/// Turns the gradient of the output into that of x, in place.
+/// Turns the gradient of the output into the gradient of x, in place.
 template <class T>
 void gelu_backward(const Matrix<T>& x, Matrix<T>& d) {
     constexpr T c = T(0.7978845608028654), b = T(0.044715);

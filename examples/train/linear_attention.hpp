@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Causal linear attention and its gradient: out_i = sum over j <= i of (R_i phi(q_i)) . (R_j phi(k_j)) v_j, divided by
-// sum over j <= i of phi(q_i) . phi(k_j). The rotation R is that of RotateAt::after; else it is none, and q and k may
-// have rotated before. The products of features are made for all pairs of a sequence, as in chunked implementations:
+// sum over j <= i of phi(q_i) . phi(k_j). R rotates in the case of RotateAt::after alone; in the other, q and k have
+// rotated before. The products of features are made for all pairs of a sequence, as in chunked implementations:
 // with no more tokens than features this is cheaper than sums that run along the sequence, and the same numbers.
 #pragma once
 
@@ -22,10 +22,10 @@ class FeatureMap {
 
     /// phi of all heads: [tokens, heads * head_dim] to [tokens, heads * width].
     ///
-    /// elu + 1, or FAVOR+, (exp(w . x - |x|^2 / 2 - stabiliser) + 1e-4) / sqrt(width) with x = head / head_dim^(1/4). Of
-    /// queries the stabiliser is the largest exponent, which cancels between numerator and denominator; through the 1e-4,
-    /// which does not, its gradient is taken. For keys it would have to be one number for all of a sequence, which a causal
-    /// model may not take from later keys; it is 0, and w . x - |x|^2 / 2 is at most |w|^2 / 2, which exp can take.
+    /// elu + 1, or FAVOR+, (exp(w . x - |x|^2 / 2 - stabiliser) + 1e-4) / sqrt(width) with x = head / head_dim^(1/4).
+    /// A query's stabiliser is its largest exponent. It cancels between numerator and denominator but for the 1e-4, and
+    /// the gradient goes through it. Keys would need one number for a whole sequence, which a causal model may not take
+    /// from later keys: theirs is 0, and exp can take w . x - |x|^2 / 2, which is at most |w|^2 / 2.
     void forward(const Matrix<T>& x, Matrix<T>& phi, bool is_query) const {
         if (!is_random_) {
             phi = x.unaryExpr([](T a) { return a > T(0) ? a + T(1) : std::exp(a); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Options: what the command line asks for.
+// Options: the command line, checked.
 #pragma once
 
 #include <string>

@@ -46,21 +46,21 @@ class Positions {
             for (Index b = 0; b < batch; ++b)
                 gradients[gradients.list->position].topRows(seq) += embedding_scale() * dx.middleRows(b * seq, seq);
     }
-    /// Embeddings are drawn for their other use, as output weights, and multiplied by this where they enter. Then they are
-    /// of the size of sines and cosines, as in Vaswani et al.
+    /// Embeddings are drawn for their other use, as output weights, and multiplied by this where they enter. Then they
+    /// are of the size of sines and cosines, as in Vaswani et al.
     T embedding_scale() const { return std::sqrt(static_cast<T>(shape_.dim)); }
 
     /// Rotates queries and keys, or their features: [batch * seq, heads * head_dim].
     void rotate(Matrix<T>& q, Matrix<T>& k, Index batch) const {
         if (cos_sin_) rope::apply(layout(), heads_of(q, batch), heads_of(k, batch), *cos_sin_);
     }
-    /// The gradient with respect to what was rotated, of the gradient with respect to the result. This is the place for
+    /// Turns the gradients of rotated queries and keys into the gradients of queries and keys. This is the place for
     /// learned frequencies: their gradient follows from the rotated q and k and from dq and dk before this call.
     void rotate_backward(Matrix<T>& dq, Matrix<T>& dk, Index batch) const {
         if (cos_sin_) rope::apply_transpose(layout(), heads_of(dq, batch), heads_of(dk, batch), *cos_sin_);
     }
 
-    /// What is added to scores, by head and distance: column seq - 1 - distance, so that the scores of query i with the
+    /// The addends of scores, by head and distance: column seq - 1 - distance, so that the scores of query i with the
     /// keys 0 .. i take the last i + 1 columns. Without columns where the encoding adds nothing.
     Matrix<T> score_bias(Index seq, const Weights<T>& weights) const {
         Matrix<T> bias(shape_.heads, has_score_bias(shape_.encoding) ? seq : 0);

@@ -134,7 +134,7 @@ std::vector<double> Run::validate(Index count, Index length, Index seq, double i
         Transformer<float> network(settings_.shape, positions);
         for (Index i = count * half / 2; i < count * (half + 1) / 2; ++i) {
             const unsigned char* window = windows.data() + i * (length + 1);
-            // The targets of a window are the inputs, one byte later, whatever the sequences it is cut into.
+            // Cut into sequences, a window still has its inputs, one byte later, as targets.
             const std::vector<double> nats = network.forward(weights_, window, window + 1, length / seq, seq);
             result[static_cast<std::size_t>(i)] =
                 std::accumulate(nats.begin(), nats.end(), 0.0) / static_cast<double>(length);

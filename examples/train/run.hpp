@@ -20,13 +20,15 @@ class Run {
     /// The text must live as long. With a folder, a run whose checkpoint is there goes on from it; "" is none. Throws
     /// std::runtime_error for a checkpoint that is damaged or of another run.
     Run(const Settings& settings, const Text& text, const std::string& folder);
+    Run(const Run&) = delete;  // its parts point to each other
+    Run& operator=(const Run&) = delete;
 
-    /// Trains until `stop_at` steps are done, or all. Writes checkpoint and curve on the way and at the end if there is a
-    /// folder. `label` begins the line of progress on standard error.
+    /// Trains until `stop_at` steps are done, or all. With a folder, writes checkpoint and curve on the way and at the
+    /// end. `label` begins the line of progress on standard error.
     void train(Index stop_at, const std::string& label);
 
-    /// Nats per byte of each of `count` validation windows of `length` bytes, read as sequences of `seq` bytes, a divisor
-    /// of length.
+    /// Nats per byte of each of `count` validation windows of `length` bytes, read as sequences of `seq` bytes, which
+    /// divides length.
     std::vector<double> validate(Index count, Index length, Index seq, double interpolation = 1.0) const;
 
     const Settings& settings() const { return settings_; }

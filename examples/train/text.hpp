@@ -36,7 +36,7 @@ class Text {
     std::uint64_t hash_ = 0;
 };
 
-/// FNV-1a, the start of which is the hash of what came before.
+/// FNV-1a. To go on after other bytes, `start` is their hash.
 std::uint64_t fnv1a(const void* data, std::size_t size, std::uint64_t start = 0xCBF29CE484222325u);
 
 }  // namespace train

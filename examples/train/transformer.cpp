@@ -38,7 +38,7 @@ std::vector<double> Transformer<T>::forward(const Weights<T>& weights, const uns
     return cross_entropy(scores_, targets, T(1));
 }
 
-/// Fills layer.mixed, what each token gathers.
+/// Fills layer.mixed: each token's weighted mean of values.
 template <class T>
 void Transformer<T>::attention(Layer& layer, const WeightList::Layer& w, const Weights<T>& weights) {
     layer.q.noalias() = layer.normed * weights[w.wq].transpose();

@@ -14,8 +14,8 @@
 namespace train {
 
 /// A decoder with norms before its blocks (RMS), attention, an MLP with GELU, and the embeddings as output weights.
-/// Compiled for float, to train, and for double, to test the gradient. One object serves one thread: it keeps what the
-/// gradient needs of the forward pass.
+/// Compiled for float, to train, and for double, to test the gradient. One object serves one thread: it keeps
+/// the activations that the gradient needs.
 template <class T>
 class Transformer {
  public:
@@ -26,11 +26,11 @@ class Transformer {
     std::vector<double> forward(const Weights<T>& weights, const unsigned char* inputs, const unsigned char* targets,
                                 Index batch, Index seq);
 
-    /// Adds to `gradients` those of the sum of all nats times `scale`, of the last forward pass, once.
+    /// Adds the gradients of `scale` times the sum of all nats of the last forward pass; once after each.
     void backward(const Weights<T>& weights, Weights<T>& gradients, T scale);
 
  private:
-    /// What the gradient needs of a layer. Queries and keys are rotated.
+    /// The activations of a layer that the gradient needs. Queries and keys are rotated.
     struct Layer {
         Matrix<T> in, normed, q, k, v, products, mixed;              // attention
         Matrix<T> phi_q, phi_k, rotated_q, rotated_k, denominators;  // of linear attention alone
@@ -51,7 +51,7 @@ class Transformer {
     std::vector<Layer> layers_;
     Matrix<T> x_, normed_, scores_, bias_;
     Vector<T> r_;
-    // Gradients on their way back: of the state, of the output of a norm, of what lies between.
+    // Gradients on their way back: of the state, of the output of a norm, and of all between.
     Matrix<T> dx_, dnormed_, dhidden_, dmixed_, dq_, dk_, dv_, dphi_q_, dphi_k_, drotated_q_, drotated_k_, dbias_;
 };
 

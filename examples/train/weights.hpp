@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Weights: every trained number of the network in one array, so that the optimiser, the sum of gradients and the
-// checkpoint need not know what the numbers are.
+// checkpoint need not know one from another.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct WeightList {
     explicit WeightList(const Shape& shape) {
         const double fan_in = 1.0 / std::sqrt(static_cast<double>(shape.dim));
         const double fan_in_hidden = 1.0 / std::sqrt(static_cast<double>(shape.hidden()));
-        // What a layer adds to the state of a token begins small, so that the state does not grow with the layers.
+        // The addends of a layer to the state of a token begin small, so that the state does not grow with the layers.
         const double residual = 1.0 / std::sqrt(2.0 * static_cast<double>(shape.layers));
         const bool is_learned = shape.encoding == Encoding::learned, is_t5 = shape.encoding == Encoding::t5;
         embedding = add({"embedding", kBytes, shape.dim, 0, 0.0, fan_in, false});

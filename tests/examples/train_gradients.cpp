@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The gradient of examples/train is that of its network, for every encoding and every attention: each kind of weight
+// The gradient of examples/train is right, for every encoding and every attention: each kind of weight
 // against central differences of the loss, in double.
 #include <algorithm>
 #include <cmath>
