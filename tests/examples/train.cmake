@@ -28,15 +28,16 @@ function(same a b)
 endfunction()
 
 # ---- The same numbers in two runs, on one thread or two, and after a stop. The checkpoint has all numbers of a run. ----
+# A point of the curve is two steps, so a stop after 13 is between two points.
 foreach(run "rotary-softmax-1" "rotary-after-favor-1;--attention;favor;--rotate;after" "t5-softmax-2;--encoding;t5;--seed;2")
   list(POP_FRONT run name)
-  set(arguments ${tiny} --steps 30 ${run})
+  set(arguments ${tiny} --steps 100 ${run})
   expect(0 out "validation loss [0-9.]+ nats per byte" ${arguments} --out "${WORK}/a")
   set(first "${out}")
   expect(0 out "validation loss" ${arguments} --out "${WORK}/b" --threads 1)
   expect(0 out "Stopped after step 13; the same command goes on" ${arguments} --out "${WORK}/c" --stop-at 13)
   file(WRITE "${WORK}/c/${name}.checkpoint.part" "of a program that was killed while it wrote")
-  expect(0 err "step 14 of 30" ${arguments} --out "${WORK}/c")
+  expect(0 err "step 14 of 100" ${arguments} --out "${WORK}/c")
   foreach(folder b c)
     foreach(ending checkpoint csv svg)
       same(a/${name}.${ending} ${folder}/${name}.${ending})
@@ -49,7 +50,7 @@ foreach(run "rotary-softmax-1" "rotary-after-favor-1;--attention;favor;--rotate;
   endif()
   file(STRINGS "${WORK}/a/${name}.csv" curve)
   list(GET curve 1 begin)
-  list(GET curve 30 end)
+  list(GET curve 50 end)
   string(REGEX REPLACE ".*," "" begin "${begin}")
   string(REGEX REPLACE ".*," "" end "${end}")
   if(NOT begin GREATER 4 OR NOT end LESS 3.6)
@@ -58,7 +59,7 @@ foreach(run "rotary-softmax-1" "rotary-after-favor-1;--attention;favor;--rotate;
 endforeach()
 
 # ---- Checkpoints. ----
-set(run ${tiny} --steps 30 --out "${WORK}/d")
+set(run ${tiny} --steps 100 --out "${WORK}/d")
 file(MAKE_DIRECTORY "${WORK}/d")
 set(checkpoint "${WORK}/d/rotary-softmax-1.checkpoint")
 set(whole "${WORK}/a/rotary-softmax-1.checkpoint")
@@ -92,11 +93,11 @@ file(REMOVE "${checkpoint}")
 file(MAKE_DIRECTORY "${checkpoint}")
 refused("The checkpoint [^\n]* is not a regular file\\." ${run})
 file(REMOVE_RECURSE "${checkpoint}")
-refused("The checkpoint [^\n]* is of another run, [^\n]*steps 30[^\n]*steps 31[^\n]*\\." ${tiny} --steps 31 --out "${WORK}/a")
+refused("The checkpoint [^\n]* is of another run, [^\n]*steps 100[^\n]*steps 101[^\n]*\\." ${tiny} --steps 101 --out "${WORK}/a")
 refused("The checkpoint [^\n]* is of another run, [^\n]*layers 2[^\n]*layers 1[^\n]*\\."
-        ${tiny} --steps 30 --out "${WORK}/a" --layers 1)
+        ${tiny} --steps 100 --out "${WORK}/a" --layers 1)
 execute_process(COMMAND sh -c "cat '${TEXT}'; echo" OUTPUT_FILE "${WORK}/text")
-refused("The checkpoint [^\n]* is of another run, [^\n]*\\." ${tiny} --steps 30 --out "${WORK}/a" --data "${WORK}/text")
+refused("The checkpoint [^\n]* is of another run, [^\n]*\\." ${tiny} --steps 100 --out "${WORK}/a" --data "${WORK}/text")
 refused("The folder [^\n]*/text/x cannot be made\\." ${tiny} --out "${WORK}/text/x")
 
 # ---- Comparisons. ----
