@@ -75,7 +75,8 @@ void write_svg(const std::string& path, const std::vector<Curve>& curves) {
         for (const CurvePoint& p : curves[i].points)
             if (value(p, curves[i].is_validation) <= most)
                 points += number(x(p.step)) + "," + number(y(value(p, curves[i].is_validation))) + " ";
-        svg += "<polyline fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"2\" points=\"" + points + "\"/>\n";
+        svg += "<polyline fill=\"none\" stroke-width=\"2\" stroke=\"" + colour + "\" points=\"";
+        svg += points + "\"/>\n";
         svg += text_at(kLeft + kWidth + 12.0, kTop + 14.0 + 18.0 * static_cast<double>(i), curves[i].label,
                        ("fill=\"" + colour + "\"").c_str());
     }
