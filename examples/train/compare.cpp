@@ -116,7 +116,7 @@ void extrapolate(const Settings& settings, const Text& text, const std::string& 
     for (Index times = 2; times <= kLongest; times *= 2) std::printf("   %5td", context * times);
     std::printf("\n");
     for (const Encoding encoding :
-         {Encoding::rotary, Encoding::t5, Encoding::alibi, Encoding::sinusoidal, Encoding::none}) {
+         {Encoding::rotary, Encoding::t5, Encoding::sinusoidal, Encoding::none, Encoding::alibi}) {
         if (settings.shape.is_linear() && has_score_bias(encoding)) continue;
         Settings one = settings;
         one.shape.encoding = encoding;
