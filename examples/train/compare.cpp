@@ -48,6 +48,27 @@ std::vector<Shape> entrants(const Shape& shape) {
     return all;
 }
 
+/// How rotary embedding is set for sequences that are some times as long as those of training.
+struct Reading {
+    const char* name;
+    rope::Config (*rotation)(double times, Index context);
+};
+constexpr Reading kReadings[] = {{"", [](double, Index) { return rope::Config(); }},
+                                 {", interpolated",
+                                  [](double times, Index) {
+                                      rope::Config rotation;
+                                      rotation.interpolation_factor = times;
+                                      return rotation;
+                                  }},
+                                 {", YaRN", [](double times, Index context) {
+                                      rope::schedule::Yarn yarn;
+                                      yarn.factor = times;
+                                      yarn.original_max_position_embeddings = context;
+                                      rope::Config rotation;
+                                      rotation.schedule = yarn;
+                                      return rotation;
+                                  }}};
+
 /// The mean of curves that have the same steps.
 std::vector<CurvePoint> mean_curve(const std::vector<std::vector<CurvePoint>>& curves) {
     std::vector<CurvePoint> result = curves.front();
@@ -122,18 +143,20 @@ void extrapolate(const Settings& settings, const Text& text, const std::string& 
         one.shape.encoding = encoding;
         Run run(one, text, folder);
         run.train(one.steps, run_name(one.shape));
-        for (const bool interpolates : {false, true}) {
-            if (interpolates && !rotates(encoding)) continue;
-            std::printf("%-30s", (run_name(one.shape, false) + (interpolates ? ", interpolated" : "")).c_str());
+        for (const Reading& reading : kReadings) {
+            if (reading.name[0] != '\0' && !rotates(encoding)) continue;
+            std::printf("%-30s", (run_name(one.shape, false) + reading.name).c_str());
             for (Index times = 1; times <= kLongest; times *= 2)
                 std::printf("  %6.4f", mean(run.validate(kLongWindows, length, context * times,
-                                                         interpolates ? static_cast<double>(times) : 1.0)));
+                                                         reading.rotation(static_cast<double>(times), context))));
             std::printf("\n");
         }
         std::fflush(stdout);
     }
     std::printf(
-        "\nLearned positions end where training ended. Interpolated: Config::interpolation_factor is 1, 2, 4.\n");
+        "\nLearned positions end where training ended. Interpolated: Config::interpolation_factor is 1, 2, 4; YaRN: "
+        "its\n"
+        "factor is.\n");
 }
 
 }  // namespace train

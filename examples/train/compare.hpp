@@ -15,7 +15,7 @@ namespace train {
 void compare(const Settings& settings, const Text& text, Index seeds, const std::string& folder);
 
 /// Trains with the seed of the settings, and reads the same text in sequences as long as in training, twice and four
-/// times as long; rotary embedding also with Config::interpolation_factor.
+/// times as long; rotary embedding also by position interpolation and YaRN.
 void extrapolate(const Settings& settings, const Text& text, const std::string& folder);
 
 /// Windows of validation, and the longest sequence of extrapolate in contexts.

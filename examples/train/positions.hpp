@@ -18,18 +18,16 @@ namespace train {
 template <class T>
 class Positions {
  public:
-    /// For sequences of up to `max_positions` tokens. `interpolation` is Config::interpolation_factor.
-    Positions(const Shape& shape, Index max_positions, double interpolation = 1.0)
-        : shape_(shape), max_(max_positions) {
+    /// For sequences of up to `max_positions` tokens. Of `rotation`, which rotary encodings take, the head's dimensions
+    /// are set here.
+    Positions(const Shape& shape, Index max_positions, rope::Config rotation = {}) : shape_(shape) {
         if (shape.encoding == Encoding::sinusoidal) sinusoidal_.emplace(shape.dim, max_positions);
         if (shape.encoding == Encoding::learned && max_positions > shape.context)
             throw std::invalid_argument("A network with learned positions has no more of them than it was trained on.");
         if (!rotates(shape.encoding)) return;
-        rope::Config config;
-        config.head_dim = rotated_dim();
-        config.rotary_dim = shape.rotary_dim;
-        config.interpolation_factor = interpolation;
-        cos_sin_.emplace(config, max_positions);
+        rotation.head_dim = rotated_dim();
+        rotation.rotary_dim = shape.rotary_dim;
+        cos_sin_.emplace(rotation, max_positions);
     }
 
     /// Adds to embeddings, [batch * seq, dim].
@@ -79,8 +77,6 @@ class Positions {
                     bias_scale() * dbias(h, dbias.cols() - 1 - distance);
     }
 
-    Index max_positions() const { return max_; }
-
     /// T5's bucket of a distance, of 32: one each for 0 .. 15, then by the logarithm up to 128, and one for all beyond.
     static Index bucket(Index distance) {
         constexpr Index half = WeightList::kBuckets / 2;
@@ -107,7 +103,6 @@ class Positions {
     T bias_scale() const { return std::sqrt(static_cast<T>(shape_.head_dim())); }
 
     Shape shape_;
-    Index max_;
     std::optional<rope::SinusoidalEmbedding<T>> sinusoidal_;
     std::optional<rope::CosSinCache<T>> cos_sin_;
 };

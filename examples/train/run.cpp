@@ -126,8 +126,8 @@ void Run::train(Index stop_at, const std::string& label) {
     }
 }
 
-std::vector<double> Run::validate(Index count, Index length, Index seq, double interpolation) const {
-    const Positions<float> positions(settings_.shape, seq, interpolation);
+std::vector<double> Run::validate(Index count, Index length, Index seq, const rope::Config& rotation) const {
+    const Positions<float> positions(settings_.shape, seq, rotation);
     const Text::Bytes windows = text_.validation_windows(count, length);
     std::vector<double> result(static_cast<std::size_t>(count));
     in_halves(settings_.threads, [&](Index half) {

@@ -28,8 +28,8 @@ class Run {
     void train(Index stop_at, const std::string& label);
 
     /// Nats per byte of each of `count` validation windows of `length` bytes, read as sequences of `seq` bytes, which
-    /// divides length.
-    std::vector<double> validate(Index count, Index length, Index seq, double interpolation = 1.0) const;
+    /// divides length. Rotary encodings take `rotation`, see Positions.
+    std::vector<double> validate(Index count, Index length, Index seq, const rope::Config& rotation = {}) const;
 
     const Settings& settings() const { return settings_; }
     Index step() const { return step_; }
