@@ -48,26 +48,29 @@ std::vector<Shape> entrants(const Shape& shape) {
     return all;
 }
 
+rope::Config as_trained(double, Index) { return {}; }
+
+rope::Config interpolated(double times, Index) {
+    rope::Config rotation;
+    rotation.interpolation_factor = times;
+    return rotation;
+}
+
+rope::Config yarn(double times, Index context) {
+    rope::schedule::Yarn schedule;
+    schedule.factor = times;
+    schedule.original_max_position_embeddings = context;
+    rope::Config rotation;
+    rotation.schedule = schedule;
+    return rotation;
+}
+
 /// How rotary embedding is set for sequences that are some times as long as those of training.
 struct Reading {
     const char* name;
     rope::Config (*rotation)(double times, Index context);
 };
-constexpr Reading kReadings[] = {{"", [](double, Index) { return rope::Config(); }},
-                                 {", interpolated",
-                                  [](double times, Index) {
-                                      rope::Config rotation;
-                                      rotation.interpolation_factor = times;
-                                      return rotation;
-                                  }},
-                                 {", YaRN", [](double times, Index context) {
-                                      rope::schedule::Yarn yarn;
-                                      yarn.factor = times;
-                                      yarn.original_max_position_embeddings = context;
-                                      rope::Config rotation;
-                                      rotation.schedule = yarn;
-                                      return rotation;
-                                  }}};
+constexpr Reading kReadings[] = {{"", as_trained}, {", interpolated", interpolated}, {", YaRN", yarn}};
 
 /// The mean of curves that have the same steps.
 std::vector<CurvePoint> mean_curve(const std::vector<std::vector<CurvePoint>>& curves) {

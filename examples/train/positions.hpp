@@ -6,6 +6,7 @@
 #include <rope/additive.hpp>
 #include <rope/core.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <stdexcept>

@@ -2,7 +2,6 @@
 // Run: a network in training, which can be put aside in a checkpoint and taken up again.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 

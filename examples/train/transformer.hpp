@@ -2,7 +2,6 @@
 // Transformer: the network, forward and backward, over a batch of sequences of bytes.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "layers.hpp"
