@@ -39,11 +39,11 @@ struct Paged {
         return with_slots(list.data(), static_cast<Index>(list.size()), detail::inner_stride(list));
     }
     template <class Slot>
-    ROPE_ABI Paged with_slots(const Slot* slots, Index count, Index stride = 1) const noexcept {
+    ROPE_ABI Paged with_slots(const Slot* first, Index count, Index stride = 1) const noexcept {
         static_assert(detail::is_position_number<Slot> && std::is_integral_v<Slot>,
                       "Slots are integers of up to 64 bits (not bool or characters).");
         Paged p = *this;
-        p.slot_list = detail::NumberList(slots, stride);
+        p.slot_list = detail::NumberList(first, stride);
         p.slot_count = count;
         return p;
     }

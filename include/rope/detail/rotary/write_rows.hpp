@@ -16,6 +16,7 @@
 #include "../../wrapped_rows.hpp"
 #include "../call/explain.hpp"
 #include "../call/job.hpp"
+#include "../call/loop.hpp"
 #include "../call/slab.hpp"
 #include "../kernels/rotate.hpp"
 #include "../positions/axis_map.hpp"
