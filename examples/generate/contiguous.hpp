@@ -16,8 +16,8 @@ class ContiguousTransformer : public Transformer {
  protected:
     Remembered remember(Index layer, const Matrix& normed, Matrix& query) override;
 
-    /// Turns the queries of the new tokens in place, and returns the keys to meet them: those of all tokens so far,
-    /// turned. `keys` is one of keys_; the new ones in it, as many as there are queries, are not turned yet.
+    /// Rotates the queries of the new tokens in place, and returns the rotated keys of all tokens so far. `keys` is one of
+    /// keys_; its last rows, as many as there are queries, are not rotated yet.
     virtual const Matrix& rotate(Matrix& query, Matrix& keys);
 
     // One matrix per layer, [max_positions, kv_dim]. Keys are stored rotated: a key is turned by its own

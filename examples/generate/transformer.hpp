@@ -11,7 +11,7 @@
 
 namespace llama {
 
-/// What attention reads in one layer: row t has the keys, or the values, of token t. Rows of later tokens mean nothing.
+/// The keys and values of one layer: row t belongs to token t. Rows beyond the last token are not set.
 struct Remembered {
     const Matrix& keys;
     const Matrix& values;

@@ -33,7 +33,7 @@ class PagedCache {
     /// quantised into their slots, and values are rounded into theirs. A token whose slot is -1 is not written.
     void write(Tokens& tokens, const rope::Positions& positions, const Slots& slots);
 
-    /// What a token gathers from the tokens with these slots, its own included: kWidth features, as `query` has them.
+    /// The attention output of a token over the tokens in these slots, its own included: kWidth features, as in `query`.
     Row attend(const Row& query, const Slots& slots) const;
 
  private:

@@ -41,7 +41,7 @@ class FreePages {
 /// the same for the same token.
 Tokens project(const Sequence& sequence, Index first, Index count);
 
-/// What the last token in the cache gathers, computed in float from the sequence alone, without pages.
+/// The attention output of the last token, computed in float from the sequence alone, without pages.
 Row attention_in_float(const Sequence& sequence, const rope::CosSinCache<float>& cos_sin);
 
 /// |value - expected| / |expected|, in the Euclidean norm.

@@ -65,7 +65,7 @@ rope::Config yarn(double times, Index context) {
     return rotation;
 }
 
-/// How rotary embedding is set for sequences that are some times as long as those of training.
+/// The Config of rotary embedding for sequences a number of times as long as in training.
 struct Reading {
     const char* name;
     rope::Config (*rotation)(double times, Index context);

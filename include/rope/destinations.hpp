@@ -98,8 +98,8 @@ ROPE_ABI inline auto paged_heads_first(C& container ROPE_LIFETIMEBOUND, Index pa
                                    page_size, head_dim, slot_list);
 }
 
-/// Where heads go, and in which format: what Path::to takes, and dequantise reads, from const memory, too. A view or pages of float, half, bfloat16 or double convert
-/// to one; the functions below make those of other formats. The codes of a head must be contiguous.
+/// Where heads go, and in which format: Path::to writes it, dequantise reads it. A view or pages of float, half, bfloat16
+/// or double convert to one; the functions below make other formats. The codes of a head must be contiguous.
 class Destination {
  public:
     template <class T>
