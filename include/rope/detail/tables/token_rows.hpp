@@ -169,7 +169,7 @@ class TokenRows : public SourcedRows<T> {
     }
     template <class PositionOf>
     void remember(const PositionOf& position) noexcept {
-        is_remembered_ = is_complete_ && memory_ == nullptr && positions_ != nullptr;
+        is_remembered_ = is_complete_ && memory_ == nullptr;
         if (!is_remembered_) return;
         for (Index axis = 0; axis < map_.axes; ++axis)
             for (Index token = 0; token < rows_; ++token)
@@ -227,14 +227,19 @@ class TokenRows : public SourcedRows<T> {
             return ok_or_raise(
                 invalid("batch * seq is {}; the memory given to use_memory holds {} rows.", {rows, room_}));
         if (!ok_or_raise(check_table_size("batch * seq", rows, rows, 2 * this->pairs_, sizeof(T)))) return false;
-        Index room = std::max(rows, 2 * room_);
         std::shared_ptr<T[]> memory;
-        if (table_can_be(room, 2 * this->pairs_, sizeof(T))) memory = table_memory<T>(room, 2 * this->pairs_);
-        if (memory == nullptr) memory = table_memory<T>(room = rows, 2 * this->pairs_);
-        if (memory == nullptr) return ok_or_raise(no_memory(rows, 2 * this->pairs_, sizeof(T)));
+        std::unique_ptr<double[]> positions;
+        const auto allocate = [&](Index room) {
+            memory = table_memory<T>(room, 2 * this->pairs_);
+            positions.reset(new (std::nothrow) double[static_cast<std::size_t>(room * map_.axes)]);
+            room_ = memory != nullptr && positions != nullptr ? room : room_;
+            return room_ == room;
+        };
+        const Index twice = 2 * room_;
+        const bool has_spare = twice > rows && table_can_be(twice, 2 * this->pairs_, sizeof(T)) && allocate(twice);
+        if (!has_spare && !allocate(rows)) return ok_or_raise(no_memory(rows, 2 * this->pairs_, sizeof(T)));
         own_ = std::move(memory);
-        room_ = room;
-        positions_.reset(new (std::nothrow) double[static_cast<std::size_t>(room * map_.axes)]);
+        positions_ = std::move(positions);
         return true;
     }
 
@@ -364,7 +369,7 @@ class TokenRows : public SourcedRows<T> {
     std::shared_ptr<T[]> own_;
     T* memory_ = nullptr;                  // the caller's, if any
     Index room_ = 0, rows_ = 0;            // capacity and number of rows
-    std::unique_ptr<double[]> positions_;  // of the last build, axis after axis; null without memory for them
+    std::unique_ptr<double[]> positions_;  // of the last build, axis after axis
     bool is_complete_ = true, is_remembered_ = false;
 };
 
