@@ -2,7 +2,6 @@
 // heads and pass: everything that is done to q, k and v between their projection and attention, in one pass.
 #pragma once
 
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -122,11 +121,8 @@ class Path {
  private:
     friend struct detail::PathAccess;
     ROPE_ABI explicit Path(const detail::HeadsInMemory& source) noexcept;
-    ROPE_ABI Path& with(detail::StepKind kind, const StepNumbers& numbers, double number) noexcept;
-    ROPE_ABI Path& with_numbers(detail::StepKind kind, const StepNumbers& numbers) noexcept;
-    ROPE_ABI Path& with_norm(NormKind kind, const StepNumbers& weight, const StepNumbers& bias, double eps,
-                             const NormOptions& options) noexcept;
-    ROPE_ABI Path& with_rotation(RotateRounding rounding, bool is_back, std::optional<Layout> into) noexcept;
+    /// Null beyond kMaxSteps.
+    ROPE_ABI detail::PathStep* append(detail::StepKind kind, const StepNumbers& numbers, double number) noexcept;
 
     detail::HeadsInMemory source_;
     Destination destination_;

@@ -40,8 +40,10 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Cost. Making one takes a millisecond for 64 pairs. Building: in float some 1 ns per pair and token at whole
 /// positions, 2 to 3 where axes differ; in double 25. A block of 128 positions that the last builds did not meet adds
 /// 500 ns per pair (up to 256 blocks are kept), and every entry at a fraction or for mixed axes costs as much, so build
-/// the rows of an image once per size of image. A build for the positions of the last one compares them. Half a megabyte is kept for 64 pairs in float, one in double, and the
-/// rows, whose memory is reused: building allocates only when there are more tokens than ever before.
+/// the rows of an image once per size of image. A build for the positions of the last one compares them.
+///
+/// Half a megabyte is kept for 64 pairs in float, one in double, and the rows, whose memory is reused: building allocates
+/// only when there are more tokens than ever before.
 ///
 /// Not copied or moved. Any number of threads may read rows while nobody builds.
 template <class T>

@@ -36,10 +36,14 @@ inline BackwardCall backward_call(const HeadsInMemory& g, const HeadsInMemory& d
 }
 
 inline bool is_rotation(const PathStep& step) noexcept {
-    return step.kind == StepKind::rotate && !step.is_back && !step.has_other_layout;
+    if (step.kind != RotateStage::kKind) return false;
+    const RotateStep rotation = options_of<RotateStep>(step);
+    return !rotation.is_back && !rotation.has_other_layout;
 }
 inline bool is_norm_of_heads(const PathStep& step) noexcept {
-    return step.kind == StepKind::norm && step.norm != NormKind::layer_norm && step.over == NormSpan::head;
+    if (step.kind != NormStage::kKind) return false;
+    const NormStep norm = options_of<NormStep>(step);
+    return norm.kind != NormKind::layer_norm && norm.over == NormSpan::head;
 }
 
 /// Requires the steps norm, or norm and rotate.
@@ -129,7 +133,8 @@ ROPE_NOINLINE void back_through_head(const BackwardTask<T>& task, const Row<T>& 
                                      double* dw, BackwardScratch<T>& scratch) noexcept {
     const HeadsInMemory& source = PathAccess::source(task.path.path);
     const HeadsInMemory &from = task.call.g, &to = task.call.dx;
-    const PathStep& norm = PathAccess::steps(task.path.path)[0];
+    const PathStep& step = PathAccess::steps(task.path.path)[0];
+    const NormStep norm = options_of<NormStep>(step);
     const StepKernels<T>& k = task.path.steps;
     const Index count = source.extents[3];
     T *const n = scratch.n, *const g = scratch.g, *const wg = scratch.wg;
@@ -142,15 +147,15 @@ ROPE_NOINLINE void back_through_head(const BackwardTask<T>& task, const Row<T>& 
     }
     double squares, products;
     k.sums_of_squares(n, 0, 1, count, nullptr, &squares);
-    const T root = static_cast<T>(root_of(norm, squares, count));
+    const T root = static_cast<T>(root_of(norm.kind, step.number, squares, count));
     k.multiply(n, n, root, nullptr, count);
     if (dw != nullptr) task.kernels.add_products(g, n, count, dw);
-    const bool has_weight = norm.numbers.data != nullptr;
-    const T* const w = has_weight ? numbers_of(task.path, norm.numbers, norm.adds_one, b, s, h, wg) : nullptr;
+    const bool has_weight = step.numbers.data != nullptr;
+    const T* const w = has_weight ? numbers_of(task.path, step.numbers, norm.adds_one, b, s, h, wg) : nullptr;
     k.multiply(g, wg, T(1), w, count);
     k.multiply(wg, g, T(1), n, count);
     k.sums(g, 0, 1, count, &products);
-    const double share = norm.norm == NormKind::l2 ? products : products / static_cast<double>(count);
+    const double share = norm.kind == NormKind::l2 ? products : products / static_cast<double>(count);
     k.multiply(n, n, static_cast<T>(-share), nullptr, count);
     k.add(wg, wg, T(0), n, count);
     k.multiply(wg, wg, root, nullptr, count);

@@ -187,9 +187,8 @@ void round_elements(T* x, ElementType type, Index count) noexcept {
     }
 }
 
-/// Sums and differences of features that are `distance` apart.
 template <class T>
-ROPE_NOINLINE void add_and_subtract(T* x, Index distance) noexcept {
+ROPE_NOINLINE void add_and_subtract_one(T* x, Index distance) noexcept {
     ROPE_INDEPENDENT_ITERATIONS
     for (Index i = 0; i < distance; ++i) {
         const T a = x[i], b = x[i + distance];
@@ -197,18 +196,15 @@ ROPE_NOINLINE void add_and_subtract(T* x, Index distance) noexcept {
         x[i + distance] = a - b;
     }
 }
-/// Walsh-Hadamard transform of blocks of a power of two, in the order of Sylvester; then times `factor`.
 template <class T>
-void hadamard(T* x, Index block, T factor, Index count) noexcept {
-    for (Index distance = 1; distance < block; distance *= 2)
-        for (Index i = 0; i < count; i += 2 * distance) add_and_subtract(x + i, distance);
-    multiply(x, x, factor, static_cast<const T*>(nullptr), count);
+void add_and_subtract(T* x, Index distance, Index count) noexcept {
+    for (Index i = 0; i < count; i += 2 * distance) add_and_subtract_one(x + i, distance);
 }
 
 template <class T>
-inline constexpr StepKernels<T> kStepKernels = {&load_elements<T>,  &store_elements<T>, &sums<T>, &sums_of_squares<T>,
-                                                &multiply<T>,       &multiply_twice<T>, &add<T>,  &clamp<T>,
-                                                &round_elements<T>, &hadamard<T>};
+inline constexpr StepKernels<T> kStepKernels = {&load_elements<T>,  &store_elements<T>,  &sums<T>, &sums_of_squares<T>,
+                                                &multiply<T>,       &multiply_twice<T>,  &add<T>,  &clamp<T>,
+                                                &round_elements<T>, &add_and_subtract<T>};
 
 }  // namespace ROPE_ISA
 ROPE_DETAIL_END

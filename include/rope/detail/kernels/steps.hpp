@@ -48,7 +48,8 @@ struct StepKernels {
     void (*clamp)(const T* x, T* y, T limit, Index count) noexcept;
     /// To a narrower type, and back.
     void (*round)(T* x, ElementType type, Index count) noexcept;
-    void (*hadamard)(T* x, Index block, T factor, Index count) noexcept;
+    /// Of numbers that are `distance` apart the sum and the difference, in their places.
+    void (*add_and_subtract)(T* x, Index distance, Index count) noexcept;
 };
 
 ROPE_DETAIL_END

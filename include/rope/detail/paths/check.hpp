@@ -13,6 +13,7 @@
 #include "../positions/positions_in_table.hpp"
 #include "../views/view_checks.hpp"
 #include "destinations.hpp"
+#include "stages.hpp"
 #include "steps.hpp"
 
 #include "../base/hide_macros.hpp"
@@ -28,13 +29,6 @@ inline constexpr const char* kDestinationNames[] = {"destination of path 1", "de
 inline const char* path_name(Index path) noexcept { return kPathNames[path < 4 ? path : 4]; }
 inline const char* source_name(Index path) noexcept { return kSourceNames[path < 4 ? path : 4]; }
 inline const char* destination_name(Index path) noexcept { return kDestinationNames[path < 4 ? path : 4]; }
-
-/// The properties of the call that its paths share.
-struct PathCall {
-    TableShape table;
-    Capabilities forward, back;  // of the layout
-    bool is_double;
-};
 
 inline bool has_destination(const Path& p) noexcept {
     return PathAccess::codes(PathAccess::destination(p)).type != kNoElements;
@@ -56,46 +50,20 @@ ROPE_COLD Status check_numbers(const char* step, const Numbers& n, const HeadsIn
     return check_extents(n.view(step));
 }
 
-inline constexpr const char* kStepNames[] = {"add", "clamp", "multiply", "a norm", "a rotation", "hadamard", "round"};
-
 ROPE_COLD Status check_step(const PathStep& step, const HeadsInMemory& x, const char* path,
                             const PathCall& call) noexcept {
-    const char* const name = kStepNames[static_cast<int>(step.kind)];
-    const bool is_number =
-        is_finite(call.is_double ? step.number : static_cast<double>(static_cast<float>(step.number)));
-    if (step.kind == StepKind::clamp && (!is_number || step.number < 0.0))
-        return invalid("limit of clamp is {}; it must be finite and at least 0.", {step.number});
-    if (step.kind == StepKind::norm && (!is_number || step.number < 0.0))
-        return invalid("eps of a norm is {}; it must be finite and at least 0.", {step.number});
-    if (step.kind == StepKind::multiply && !is_number)
-        return invalid("factor of multiply is {}; it must be finite.", {step.number});
-    if (step.kind == StepKind::hadamard) {
-        const bool is_counted = step.number >= 0.0 && step.number <= static_cast<double>(kMaxPathHeadDim);
-        const Index block = step.number == 0.0 ? x.extents[3] : is_counted ? static_cast<Index>(step.number) : 0;
-        if (x.extents[3] > 0 && (block < 1 || (block & (block - 1)) != 0 || x.extents[3] % block != 0))
-            return invalid("block of hadamard is {}; it must be a power of two that divides head_dim ({}).",
-                           {is_counted ? static_cast<double>(block) : step.number, x.extents[3]});
-    }
-    if (step.kind == StepKind::rotate) {
-        if (step.has_other_layout)
-            if (const Status s = check_layout(step.other_layout); !s.ok()) return s;
-        const AnyView v = x.view(path);
-        if (const Status s = check_capabilities(v, call.table, step.is_back ? call.back : call.forward); !s.ok())
-            return s;
-        if (x.extents[3] != call.table.head_dim)
-            return invalid("head_dim of a path that rotates is {}; its {} was made for a head_dim of {}.",
-                           {x.extents[3], call.table.name, call.table.head_dim});
-        if (call.table.batch != 0 && call.table.batch != x.extents[0])
-            return invalid("batch of a path that rotates is {}; its {} was made for the tokens of {} batch entries.",
-                           {x.extents[0], call.table.name, call.table.batch});
-    }
+    const AnyView v = x.view(path);
+    Status s;
+    Stages::visit(step.kind, [&](auto stage) { s = stage.check(step, v, call); });
+    if (!s.ok()) return s;
+    const char* const name = step_name(step.kind);
     if (step.needs_numbers && !step.numbers.is_given) return invalid("{} has no numbers; it needs some.", {name});
     for (const Numbers* n : {&step.numbers, &step.bias}) {
         if (!n->is_given) continue;
-        if (n->data == nullptr && !is_empty(x.view("")))
+        if (n->data == nullptr && !is_empty(v))
             return invalid("The numbers of {} are a null pointer; a norm without weight or bias has nullptr itself.",
                            {name});
-        if (const Status s = check_numbers(name, *n, x, call.is_double); !s.ok()) return s;
+        if (const Status of_numbers = check_numbers(name, *n, x, call.is_double); !of_numbers.ok()) return of_numbers;
     }
     return Status();
 }
@@ -122,7 +90,7 @@ ROPE_COLD Status check_path(const Path& path, Index number, const HeadsInMemory&
     int rotations = 0;
     for (int i = 0; i < count; ++i) {
         const PathStep& step = PathAccess::steps(path)[i];
-        rotations += step.kind == StepKind::rotate ? 1 : 0;
+        rotations += step.kind == RotateStage::kKind ? 1 : 0;
         if (const Status s = check_step(step, x, path_name(number), call); !s.ok()) return s;
     }
     if (rotations > 1) return invalid("Path {} rotates {} times; it must do so at most once.", {number + 1, rotations});
@@ -156,7 +124,7 @@ ROPE_COLD Status check_apart_from_numbers(const AnyView& v, const Path& other, I
             if (n->is_given && !is_disjoint(v, n->view("")))
                 return invalid(
                     "{} and the numbers of {} in path {} may share elements; they must be shown to share none.",
-                    {v.name, kStepNames[static_cast<int>(step.kind)], k + 1});
+                    {v.name, step_name(step.kind), k + 1});
     }
     for (int part = 0; part < 3; ++part)
         if (const HeadsInMemory* const m = written_part(other, part); m != nullptr && m->is_paged)

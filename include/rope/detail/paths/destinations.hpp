@@ -69,10 +69,9 @@ struct PathAccess {
         n.kind_ = NumbersKind::view;
         return n;
     }
-    template <class P, class N, class Options>
-    static P& add_norm(P& path, NormKind kind, const N& weight, const N& bias, double eps,
-                       const Options& options) noexcept {
-        return path.with_norm(kind, weight, bias, eps, options);
+    template <class P, class N>
+    static PathStep* append(P& path, StepKind kind, const N& step_numbers, double number) noexcept {
+        return path.append(kind, step_numbers, number);
     }
     static bool has_two_formats(const Destination& d) noexcept { return d.has_two_formats_; }
     template <class P>

@@ -14,7 +14,7 @@
 #include "../positions/positions_in_table.hpp"
 #include "../views/view_checks.hpp"
 #include "destinations.hpp"
-#include "steps.hpp"
+#include "stages.hpp"
 
 #include "../base/hide_macros.hpp"
 
@@ -176,11 +176,11 @@ class Recipe {
     void add_norm() noexcept {
         if (!has_norm()) return;
         const HeadNorm& n = norm();
-        NormOptions options;
-        options.over = n.weight == NormWeight::all_heads ? NormSpan::token : NormSpan::head;
-        options.adds_one = n.adds_one;
-        if (options_.rounding == RecipeRounding::as_published) options.rounding = n.rounding;
-        end_of(PathAccess::add_norm(path_, n.kind, weight_, bias_, n.eps, options));
+        const NormSpan over = n.weight == NormWeight::all_heads ? NormSpan::token : NormSpan::head;
+        const bool is_as_published = options_.rounding == RecipeRounding::as_published;
+        const NormRounding rounding = is_as_published ? n.rounding : NormRounding::none;
+        NormStage::append(path_, {n.kind, over, rounding, n.adds_one}, weight_, bias_, n.eps);
+        end_of(path_);
     }
     void add_factor() noexcept {
         const double factor = kind_ == HeadKind::q   ? steps_.q_factor

@@ -2,7 +2,6 @@
 // Definitions of heads.hpp: the making of a path, and pass.
 #pragma once
 
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -17,6 +16,7 @@
 #include "check.hpp"
 #include "destinations.hpp"
 #include "loop.hpp"
+#include "stages.hpp"
 #include "steps.hpp"
 
 #include "../base/hide_macros.hpp"
@@ -25,28 +25,6 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 inline namespace ROPE_DETAIL_NAMESPACE {
-
-/// The numbers of a step on heads of a path. Pointers and lists have those of a head, or, for a norm over a token, those
-/// of all its heads.
-inline Numbers numbers_of_step(const StepNumbers& given, const HeadsInMemory& of, bool of_token) noexcept {
-    const HeadsInMemory& m = PathAccess::numbers(given);
-    const NumbersKind kind = PathAccess::kind(given);
-    Numbers n = {m.data, m.type, kind != NumbersKind::none, kind == NumbersKind::list, {}, {}};
-    for (int axis = 0; axis < 4; ++axis) {
-        n.extents[axis] = m.extents[axis];
-        n.strides[axis] = m.extents[axis] == 1 ? 0 : m.strides[axis];
-    }
-    const Index heads = of.extents[2], head_dim = of.extents[3];
-    const bool is_whole_token =
-        of_token && kind == NumbersKind::list && n.extents[3] == clamped_product(heads, head_dim);
-    if (kind == NumbersKind::per_feature || is_whole_token) {
-        n.extents[3] = head_dim;
-        n.strides[3] = 1;
-        n.extents[2] = of_token ? heads : 1;
-        n.strides[2] = of_token && heads > 1 ? head_dim : 0;
-    }
-    return n;
-}
 
 /// The work of a path.
 template <class T>
@@ -80,13 +58,14 @@ inline PathJob<T> path_job(const Path& path, const CosSinRows<T>& rows, const Po
     const HeadsInMemory& out = has_destination(path) ? PathAccess::codes(d) : source;
     PairShape from = pair_shape(layout, rows.pairs()), to = from;
     Direction direction = Direction::forward;
-    bool is_over_token = false;
+    bool needs_tokens = false;
     for (int i = 0; i < PathAccess::count(path); ++i) {
         const PathStep& step = PathAccess::steps(path)[i];
-        is_over_token = is_over_token || (step.kind == StepKind::norm && step.over == NormSpan::token);
-        if (step.kind != StepKind::rotate) continue;
-        if (step.is_back) direction = Direction::inverse;
-        if (step.has_other_layout) to = pair_shape(step.other_layout, rows.pairs());
+        needs_tokens = needs_tokens || needs_token(step);
+        if (step.kind != RotateStage::kKind) continue;
+        const RotateStep rotation = options_of<RotateStep>(step);
+        if (rotation.is_back) direction = Direction::inverse;
+        if (rotation.has_other_layout) to = pair_shape(rotation.other_layout, rows.pairs());
     }
     const bool stays = from.step == to.step;
     const CacheFormat format = PathAccess::format(d);
@@ -97,8 +76,8 @@ inline PathJob<T> path_job(const Path& path, const CosSinRows<T>& rows, const Po
                                  can_be_streamed_out(out.view(""));
     return {{path, positions, step_kernels<T>(isa), write_format(isa, format),
              rotation_of(rows, direction, rotate_kernels<layout, T, T, T>(isa, rows.pairs(), stays)), from, to,
-             is_plain<T>(source), is_destination_plain, streams, bypasses_caches, is_over_token,
-             is_over_token && heads > 0 ? source.extents[2] : Index(1)},
+             is_plain<T>(source), is_destination_plain, streams, bypasses_caches, needs_tokens,
+             needs_tokens && heads > 0 ? source.extents[2] : Index(1)},
             &run_path<T>,
             heads,
             heads * source.extents[3] * size_of(source.type)};
@@ -132,88 +111,21 @@ inline void run_pass(Executor& executor, const CosSinRows<T>& rows, const Positi
 
 ROPE_ABI inline Path::Path(const detail::HeadsInMemory& source) noexcept : source_(source) {}
 
-ROPE_ABI inline Path& Path::with(detail::StepKind kind, const StepNumbers& numbers, double number) noexcept {
-    if (count_ < kMaxSteps) {
-        detail::PathStep& step = steps_[count_];
-        step.kind = kind;
-        step.number = number;
-        step.numbers = detail::numbers_of_step(numbers, source_, false);
-        step.needs_numbers = false;
-        step.bias.data = nullptr;
-        step.bias.is_given = false;
-    }
-    ++count_;
-    return *this;
+ROPE_ABI inline detail::PathStep* Path::append(detail::StepKind kind, const StepNumbers& numbers,
+                                               double number) noexcept {
+    if (++count_ > kMaxSteps) return nullptr;
+    detail::PathStep& step = steps_[count_ - 1];
+    step.kind = kind;
+    step.needs_numbers = false;
+    step.number = number;
+    step.numbers = detail::numbers_of_step(numbers, source_, false);
+    step.bias.data = nullptr;
+    step.bias.is_given = false;
+    return &step;
 }
-ROPE_ABI inline Path& Path::with_numbers(detail::StepKind kind, const StepNumbers& numbers) noexcept {
-    with(kind, numbers, 0.0);
-    if (count_ <= kMaxSteps) steps_[count_ - 1].needs_numbers = true;
-    return *this;
-}
-ROPE_ABI inline Path& Path::with_norm(NormKind kind, const StepNumbers& weight, const StepNumbers& bias, double eps,
-                                      const NormOptions& options) noexcept {
-    with(detail::StepKind::norm, weight, eps);
-    if (count_ <= kMaxSteps) {
-        detail::PathStep& step = steps_[count_ - 1];
-        step.norm = kind;
-        step.over = options.over;
-        step.norm_rounding = options.rounding;
-        step.adds_one = options.adds_one;
-        const bool of_token = options.over == NormSpan::token;
-        step.numbers = detail::numbers_of_step(weight, source_, of_token);
-        step.bias = detail::numbers_of_step(bias, source_, of_token);
-    }
-    return *this;
-}
-ROPE_ABI inline Path& Path::with_rotation(RotateRounding rounding, bool is_back, std::optional<Layout> into) noexcept {
-    with(detail::StepKind::rotate, nullptr, 0.0);
-    if (count_ <= kMaxSteps) {
-        detail::PathStep& step = steps_[count_ - 1];
-        step.rotate_rounding = rounding;
-        step.is_back = is_back;
-        step.has_other_layout = into.has_value();
-        step.other_layout = into.value_or(Layout::half_split);
-    }
-    return *this;
-}
-
-ROPE_ABI inline Path& Path::add(const StepNumbers& bias) noexcept { return with_numbers(detail::StepKind::add, bias); }
-ROPE_ABI inline Path& Path::clamp(double limit) noexcept { return with(detail::StepKind::clamp, nullptr, limit); }
-ROPE_ABI inline Path& Path::multiply(double factor) noexcept {
-    return with(detail::StepKind::multiply, nullptr, factor);
-}
-ROPE_ABI inline Path& Path::multiply(const StepNumbers& factors) noexcept {
-    return with_numbers(detail::StepKind::multiply, factors);
-}
-ROPE_ABI inline Path& Path::rotate(RotateRounding rounding) noexcept {
-    return with_rotation(rounding, false, std::nullopt);
-}
-ROPE_ABI inline Path& Path::rotate_back(RotateRounding rounding) noexcept {
-    return with_rotation(rounding, true, std::nullopt);
-}
-ROPE_ABI inline Path& Path::rotate_into(Layout layout, RotateRounding rounding) noexcept {
-    return with_rotation(rounding, false, layout);
-}
-ROPE_ABI inline Path& Path::hadamard(Index block) noexcept {
-    return with(detail::StepKind::hadamard, nullptr, static_cast<double>(block));
-}
-ROPE_ABI inline Path& Path::round() noexcept { return with(detail::StepKind::round, nullptr, 0.0); }
 ROPE_ABI inline Path& Path::to(const Destination& destination) noexcept {
     destination_ = destination;
     return *this;
-}
-ROPE_ABI inline Path& Path::rms_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
-    return with_norm(NormKind::rms, weight, nullptr, eps, options);
-}
-ROPE_ABI inline Path& Path::rms_norm(double eps, const NormOptions& options) noexcept {
-    return with_norm(NormKind::rms, nullptr, nullptr, eps, options);
-}
-ROPE_ABI inline Path& Path::l2_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
-    return with_norm(NormKind::l2, weight, nullptr, eps, options);
-}
-ROPE_ABI inline Path& Path::layer_norm(const StepNumbers& weight, const StepNumbers& bias, double eps,
-                                       const NormOptions& options) noexcept {
-    return with_norm(NormKind::layer_norm, weight, bias, eps, options);
 }
 
 template <class X>

@@ -2,7 +2,9 @@
 // The steps of a path as data.
 #pragma once
 
-#include "../../head_steps.hpp"
+#include <cstring>
+#include <type_traits>
+
 #include "../../types.hpp"
 #include "places.hpp"
 
@@ -13,12 +15,11 @@ inline namespace ROPE_VERSION_NAMESPACE {
 inline constexpr int kMaxSteps = 8;
 inline constexpr Index kMaxPathHeadDim = 2048;
 
-enum class NormSpan : unsigned char;
-
 namespace detail {
 inline namespace ROPE_DETAIL_NAMESPACE {
 
-enum class StepKind : unsigned char { add, clamp, multiply, norm, rotate, hadamard, round };
+/// The number of a step's stage (see stages.hpp).
+enum class StepKind : unsigned char;
 
 /// How numbers of a step are given.
 enum class NumbersKind : unsigned char { none, per_feature, list, view };  // list: of head_dim numbers
@@ -48,20 +49,24 @@ struct Numbers {
 
 struct PathStep {
     StepKind kind;
-    // Of a norm:
-    NormKind norm;
-    NormSpan over;
-    NormRounding norm_rounding;
-    bool adds_one;
-    // Of a rotation:
-    RotateRounding rotate_rounding;
-    bool is_back, has_other_layout;
-    Layout other_layout;
-
     bool needs_numbers;
-    double number;  // eps, limit, factor, block
+    unsigned char options[6];  // of the stage's own type
+    double number;             // a limit, a factor, eps: what the stage takes it for
     Numbers numbers, bias;
+
+    template <class Options>
+    void set(const Options& o) noexcept {
+        static_assert(std::is_trivially_copyable_v<Options> && sizeof(Options) <= sizeof(options));
+        std::memcpy(options, &o, sizeof(o));
+    }
 };
+template <class Options>
+inline Options options_of(const PathStep& step) noexcept {
+    static_assert(std::is_trivially_copyable_v<Options> && sizeof(Options) <= sizeof(step.options));
+    Options o;
+    std::memcpy(&o, step.options, sizeof(o));
+    return o;
+}
 
 }  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail

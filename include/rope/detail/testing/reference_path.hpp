@@ -13,18 +13,12 @@
 #include "../../reference_path.hpp"
 #include "../../types.hpp"
 #include "../paths/destinations.hpp"
+#include "../paths/stages.hpp"
 #include "../paths/steps.hpp"
 
 #include "../base/hide_macros.hpp"
 
 ROPE_DETAIL_BEGIN
-
-/// x, which no compiler fuses with what follows.
-template <class T>
-inline T stored(T x) noexcept {
-    volatile T result = x;
-    return result;
-}
 
 template <class T>
 inline T load_element(const void* p, ElementType type) noexcept {
@@ -67,15 +61,20 @@ class ReferencePath {
     }
 
     void run() {
-        for (int i = 0; i < PathAccess::count(path_); ++i) run_step(PathAccess::steps(path_)[i]);
+        for (int i = 0; i < PathAccess::count(path_); ++i) {
+            const PathStep& step = PathAccess::steps(path_)[i];
+            Stages::visit(step.kind, [&](auto stage) { stage.define(*this, step); });
+        }
         write();
     }
 
- private:
+    // For the stages: the numbers as they are, and the rotation.
     Index extent(int axis) const noexcept { return source_.extents[axis]; }
-    T& x(Index b, Index s, Index h, Index i) noexcept {
-        return x_[static_cast<std::size_t>(((b * extent(1) + s) * extent(2) + h) * extent(3) + i)];
+    T& x(Index b, Index s, Index h, Index i) noexcept { return x_[index(b, s, h, i)]; }
+    std::size_t index(Index b, Index s, Index h, Index i) const noexcept {
+        return static_cast<std::size_t>(((b * extent(1) + s) * extent(2) + h) * extent(3) + i);
     }
+    const std::vector<T>& numbers() const noexcept { return x_; }
     template <class F>
     void for_each(const F& f) {
         for (Index b = 0; b < extent(0); ++b)
@@ -89,145 +88,34 @@ class ReferencePath {
     }
     T rounded(T value) const noexcept { return rounded_to(source_.type, value); }
 
-    void run_step(const PathStep& step) {
-        const T constant = static_cast<T>(step.number);
-        if (step.kind == StepKind::norm) return norm(step);
-        if (step.kind == StepKind::rotate) return rotate(step);
-        if (step.kind == StepKind::hadamard)
-            return hadamard(step.number == 0.0 ? extent(3) : static_cast<Index>(step.number));
-        for_each([&](Index b, Index s, Index h, Index i) {
-            T& value = x(b, s, h, i);
-            const T other = step.numbers.data != nullptr ? number(step.numbers, b, s, h, i) : constant;
-            if (step.kind == StepKind::add) value = stored(value + other);
-            if (step.kind == StepKind::multiply) value = stored(value * other);
-            if (step.kind == StepKind::clamp)
-                value = value > constant ? constant : value < -constant ? -constant : value;
-            if (step.kind == StepKind::round) value = rounded(value);
-        });
-    }
-
-    /// In double: the sums of every kSums-th number, and of these the sum by halves.
-    template <class F>
-    double sum_of_head(const F& f) const {
-        double lanes[kSums] = {};
-        for (Index i = 0; i < extent(3); ++i) lanes[i % kSums] = stored(lanes[i % kSums] + f(i));
-        for (Index half_of = kSums / 2; half_of > 0; half_of /= 2)
-            for (Index k = 0; k < half_of; ++k) lanes[k] = stored(lanes[k] + lanes[k + half_of]);
-        return lanes[0];
-    }
-    void norm(const PathStep& step) {
-        const bool over_token = step.over == NormSpan::token;
-        const Index normed = over_token ? extent(2) : 1;
-        for (Index b = 0; b < extent(0); ++b)
-            for (Index s = 0; s < extent(1); ++s)
-                for (Index h = 0; h < extent(2); h += normed) norm_together(step, b, s, h, h + normed);
-    }
-    void norm_together(const PathStep& step, Index b, Index s, Index begin, Index end) {
-        const double count = static_cast<double>((end - begin) * extent(3));
-        double shift = 0.0, squares = 0.0;
-        if (step.norm == NormKind::layer_norm) {
-            for (Index h = begin; h < end; ++h)
-                shift = stored(shift + sum_of_head([&](Index i) { return static_cast<double>(x(b, s, h, i)); }));
-            shift = static_cast<double>(static_cast<T>(shift / count));
-        }
-        for (Index h = begin; h < end; ++h)
-            squares = stored(squares + sum_of_head([&](Index i) {
-                                 const double value = stored(static_cast<double>(x(b, s, h, i)) - shift);
-                                 return stored(value * value);
-                             }));
-        const double mean = step.norm == NormKind::l2 ? squares : stored(squares / count);
-        T r = static_cast<T>(stored(1.0 / stored(std::sqrt(stored(mean + step.number)))));
-        if (step.norm_rounding == NormRounding::root) r = rounded(r);
-        for (Index h = begin; h < end; ++h)
-            for (Index i = 0; i < extent(3); ++i) {
-                T value = x(b, s, h, i);
-                if (step.norm == NormKind::layer_norm) value = stored(value - static_cast<T>(shift));
-                value = stored(value * r);
-                const bool rounds = step.norm_rounding != NormRounding::none;
-                const bool has_weight = step.numbers.data != nullptr;
-                if (rounds && (step.norm_rounding == NormRounding::normalised || !has_weight)) value = rounded(value);
-                if (has_weight) {
-                    const T w = number(step.numbers, b, s, h, i);
-                    value = stored(value * (step.adds_one ? stored(w + T(1)) : w));
-                    if (step.norm_rounding == NormRounding::normalised) value = rounded(value);
-                }
-                if (step.bias.data != nullptr) value = stored(value + number(step.bias, b, s, h, i));
-                x(b, s, h, i) = value;
-            }
-    }
-
-    void rotate_all(bool is_back, std::vector<T>& heads, Index count) {
-        const TensorView<T> v = view(heads.data(), extent(0), extent(1), count, extent(3));
-        if (is_back)
-            apply_inverse(layout_, v, rows_, positions_);
-        else
-            apply(layout_, v, rows_, positions_);
+    Layout layout() const noexcept { return layout_; }
+    Index pairs() const noexcept { return rows_.pairs(); }
+    void rotate(bool is_back) { rotate(is_back, x_, extent(2)); }
+    /// Of each token, [batch, seq, head_dim]: in the place of a pair what becomes of the pair (1, 0).
+    std::vector<T> cos_sin(bool is_back) {
+        std::vector<T> rows(static_cast<std::size_t>(extent(0) * extent(1) * extent(3)));
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            for (Index pair = 0; pair < pairs(); ++pair)
+                if (static_cast<Index>(i) % extent(3) == feature(layout_, pair, false)) rows[i] = T(1);
+        rotate(is_back, rows, 1);
+        return rows;
     }
     Index feature(Layout layout, Index pair, bool second) const noexcept {
         const Index pairs = rows_.pairs(), offset = rows_.rotary_offset();
         return offset + (layout == Layout::interleaved ? 2 * pair + (second ? 1 : 0) : pair + (second ? pairs : 0));
-    }
-    void rotate(const PathStep& step) {
-        if (step.rotate_rounding == RotateRounding::none) {
-            rotate_all(step.is_back, x_, extent(2));
-        } else {  // cos and sin of a token are what becomes of the pairs (1, 0)
-            std::vector<T> rows(static_cast<std::size_t>(extent(0) * extent(1) * extent(3)));
-            for (std::size_t i = 0; i < rows.size(); ++i)
-                for (Index pair = 0; pair < rows_.pairs(); ++pair)
-                    if (static_cast<Index>(i) % extent(3) == feature(layout_, pair, false)) rows[i] = T(1);
-            rotate_all(step.is_back, rows, 1);
-            rotate_rounded(rows, step.rotate_rounding == RotateRounding::all);
-        }
-        if (!step.has_other_layout) return;
-        const std::vector<T> before = x_;
-        const auto source_of = [&](Index i) {  // the feature that goes to feature i
-            for (Index pair = 0; pair < rows_.pairs(); ++pair)
-                for (const bool second : {false, true})
-                    if (feature(step.other_layout, pair, second) == i) return feature(layout_, pair, second);
-            return i;
-        };
-        for_each([&](Index b, Index s, Index h, Index i) {
-            x(b, s, h, i) = before[static_cast<std::size_t>(&x(b, s, h, source_of(i)) - x_.data())];
-        });
-    }
-    void rotate_rounded(const std::vector<T>& rows, bool rounds_all) {
-        const auto round = [&](T value) { return rounds_all ? rounded(value) : value; };
-        for (Index b = 0; b < extent(0); ++b)
-            for (Index s = 0; s < extent(1); ++s)
-                for (Index h = 0; h < extent(2); ++h)
-                    for (Index pair = 0; pair < rows_.pairs(); ++pair) {
-                        const Index at_a = feature(layout_, pair, false), at_b = feature(layout_, pair, true);
-                        const T* const row = rows.data() + (b * extent(1) + s) * extent(3);
-                        const T c = rounded(row[at_a]), sn = rounded(row[at_b]);
-                        T& first = x(b, s, h, at_a);
-                        T& second = x(b, s, h, at_b);
-                        const T p = first, q = second;
-                        if (rounds_all) {
-                            first = round(stored(round(stored(p * c)) - round(stored(q * sn))));
-                            second = round(stored(round(stored(q * c)) + round(stored(p * sn))));
-                        } else {
-                            first = multiply_add(p, c, -stored(q * sn));
-                            second = multiply_add(q, c, stored(p * sn));
-                        }
-                    }
     }
     /// As the instruction set in use has it.
     static T multiply_add(T a, T b, T c) noexcept {
         return active_isa_has_fma() ? std::fma(a, b, c) : stored(stored(a * b) + c);
     }
 
-    void hadamard(Index block) {
-        const T factor = static_cast<T>(1.0 / std::sqrt(static_cast<double>(block)));
-        for (Index distance = 1; distance < block; distance *= 2)
-            for_each([&](Index b, Index s, Index h, Index i) {
-                if (i / distance % 2 != 0) return;
-                T& first = x(b, s, h, i);
-                T& second = x(b, s, h, i + distance);
-                const T sum = stored(first + second), difference = stored(first - second);
-                first = sum;
-                second = difference;
-            });
-        for (T& value : x_) value = stored(value * factor);
+ private:
+    void rotate(bool is_back, std::vector<T>& heads, Index count) {
+        const TensorView<T> v = view(heads.data(), extent(0), extent(1), count, extent(3));
+        if (is_back)
+            apply_inverse(layout_, v, rows_, positions_);
+        else
+            apply(layout_, v, rows_, positions_);
     }
 
     void write() {

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// What a stage of a path is given, and what it has to have.
+#pragma once
+
+#include <cstring>
+
+#include "../../heads.hpp"
+#include "../../positions.hpp"
+#include "../../types.hpp"
+#include "../call/explain.hpp"
+#include "../call/slab.hpp"
+#include "../kernels/formats.hpp"
+#include "../kernels/rotate.hpp"
+#include "../kernels/steps.hpp"
+#include "destinations.hpp"
+#include "steps.hpp"
+
+#include "../base/hide_macros.hpp"
+
+ROPE_DETAIL_BEGIN
+
+// ---- When a path is made ----
+
+/// The numbers of a step on heads of a path. Pointers and lists have those of a head, or, for a norm over a token, those
+/// of all its heads.
+inline Numbers numbers_of_step(const StepNumbers& given, const HeadsInMemory& of, bool of_token) noexcept {
+    const HeadsInMemory& m = PathAccess::numbers(given);
+    const NumbersKind kind = PathAccess::kind(given);
+    Numbers n = {m.data, m.type, kind != NumbersKind::none, kind == NumbersKind::list, {}, {}};
+    for (int axis = 0; axis < 4; ++axis) {
+        n.extents[axis] = m.extents[axis];
+        n.strides[axis] = m.extents[axis] == 1 ? 0 : m.strides[axis];
+    }
+    const Index heads = of.extents[2], head_dim = of.extents[3];
+    const bool is_whole_token =
+        of_token && kind == NumbersKind::list && n.extents[3] == clamped_product(heads, head_dim);
+    if (kind == NumbersKind::per_feature || is_whole_token) {
+        n.extents[3] = head_dim;
+        n.strides[3] = 1;
+        n.extents[2] = of_token ? heads : 1;
+        n.strides[2] = of_token && heads > 1 ? head_dim : 0;
+    }
+    return n;
+}
+
+// ---- When it is checked ----
+
+/// The properties of the call that its paths share.
+struct PathCall {
+    TableShape table;
+    Capabilities forward, back;  // of the layout
+    bool is_double;
+};
+
+inline bool is_finite_number(const PathStep& step, const PathCall& call) noexcept {
+    return is_finite(call.is_double ? step.number : static_cast<double>(static_cast<float>(step.number)));
+}
+
+// ---- When it runs ----
+
+/// Heads that are under way together: their numbers lie in L1. Half as many where the source of the next ones is
+/// fetched meanwhile. See benchmarks/tuning.md.
+inline constexpr Index kTileBytes = 8192;
+template <class T>
+inline constexpr Index kTileNumbers = kTileBytes / static_cast<Index>(sizeof(T)) > kMaxPathHeadDim
+                                          ? kTileBytes / static_cast<Index>(sizeof(T))
+                                          : kMaxPathHeadDim;
+
+inline constexpr Index kMostHeads = 64;
+
+/// A path of a call, with the kernels that its steps need.
+template <class T>
+struct PathTask {
+    const Path& path;
+    const Positions& positions;
+    const StepKernels<T>& steps;
+    WriteFormat* write;                          // null for plain elements
+    Rotation<T, T, T> rotation;                  // of the step that rotates, if there is one
+    PairShape from, to;                          // the layouts of pairs, before it and after it
+    bool is_source_plain, is_destination_plain;  // contiguous features of type T
+    bool streams;                                // the source of the next group is fetched while one is written
+    bool bypasses_caches;                        // then a plain destination is written by stream_out
+    bool needs_tokens;                           // a step needs all heads of a token first
+    Index units;                                 // heads that are one piece of work: 1, or then all of a token
+};
+
+/// The numbers of a group of heads of one token, as they pass from step to step.
+template <class T>
+struct Group {
+    Index b, s, first, heads;
+    const T* x;  // in the source, in the tile or in the destination
+    Index x_stride;
+    T* y;  // in the tile or in the destination
+    Index y_stride;
+};
+
+/// Numbers that steps have found in all heads of a token, by step: mean and reciprocal root of a norm.
+struct OfToken {
+    double shift[kMaxSteps];
+    double root[kMaxSteps];
+};
+
+/// Memory of one thread.
+template <class T>
+struct PathScratch {
+    alignas(64) T tile[kTileNumbers<T>];
+    alignas(64) T other[kTileNumbers<T>];  // numbers of a step, or heads whose pairs move
+    RowScratch<T> row;
+};
+
+/// A step and all that it may need.
+template <class T>
+struct StepCall {
+    const PathTask<T>& task;
+    const PathStep& step;
+    int number;  // of the step in its path
+    const OfToken& of_token;
+    PathScratch<T>& scratch;
+
+    const HeadsInMemory& source() const noexcept { return PathAccess::source(task.path); }
+    Index head_dim() const noexcept { return source().extents[3]; }
+};
+
+/// Numbers of a step for one head, as T and contiguous; `scratch` holds them if they are not so in memory.
+template <class T>
+ROPE_INLINE const T* numbers_of(const PathTask<T>& task, const Numbers& n, bool adds_one, Index b, Index s, Index h,
+                                T* scratch) noexcept {
+    const Index head_dim = PathAccess::source(task.path).extents[3];
+    const Index at = b * n.strides[0] + s * n.strides[1] + h * n.strides[2];
+    const char* const p = static_cast<const char*>(n.data) + at * size_of(n.type);
+    const bool is_plain = size_of(n.type) == static_cast<Index>(sizeof(T)) && n.strides[3] == 1 && !adds_one;
+    if (is_plain) return reinterpret_cast<const T*>(p);
+    task.steps.load(p, n.type, n.strides[3], scratch, head_dim);
+    if (adds_one) task.steps.add(scratch, scratch, T(1), nullptr, head_dim);
+    return scratch;
+}
+
+ROPE_INLINE bool is_same_for_heads(const Numbers& n) noexcept { return n.strides[2] == 0; }
+
+/// Runs f(x, y, head) for each head of a group; then x is y.
+template <class T, class F>
+ROPE_INLINE void for_each_head(Group<T>& g, const F& f) noexcept {
+    const T* x = g.x;
+    T* y = g.y;
+    for (Index h = 0; h < g.heads; ++h, x += g.x_stride, y += g.y_stride) f(x, y, g.first + h);
+    g.x = g.y;
+    g.x_stride = g.y_stride;
+}
+
+template <class T>
+ROPE_INLINE void copy_to_y(Group<T>& g, Index head_dim) noexcept {
+    if (g.x != g.y)
+        for_each_head(
+            g, [&](const T* x, T* y, Index) { std::memcpy(y, x, static_cast<std::size_t>(head_dim) * sizeof(T)); });
+}
+
+/// Runs f(x, y, numbers) for each head of a group, with the numbers of the step for it, or null.
+template <class T, class F>
+ROPE_INLINE void for_each_head_and_numbers(const StepCall<T>& c, Group<T>& g, const F& f) noexcept {
+    const Numbers& n = c.step.numbers;
+    const bool is_shared = is_same_for_heads(n), differ = n.data != nullptr && !is_shared;
+    const T* numbers = nullptr;
+    if (n.data != nullptr && is_shared) numbers = numbers_of(c.task, n, false, g.b, g.s, g.first, c.scratch.other);
+    for_each_head(g, [&](const T* x, T* y, Index h) {
+        if (differ) numbers = numbers_of(c.task, n, false, g.b, g.s, h, c.scratch.other);
+        f(x, y, numbers);
+    });
+}
+
+template <class T>
+ROPE_INLINE Index heads_at_once(const PathTask<T>& task) noexcept {
+    const Index head_dim = PathAccess::source(task.path).extents[3];
+    if (head_dim == 0) return 1;
+    const Index fit = kTileNumbers<T> / (task.streams ? 2 : 1) / head_dim;
+    return fit < 1 ? 1 : fit < kMostHeads ? fit : kMostHeads;
+}
+
+// ---- What it means ----
+
+/// The numbers of a whole path as plain loops see them: ../testing/reference_path.hpp.
+template <class T>
+class ReferencePath;
+
+/// x, which no compiler fuses with what follows.
+template <class T>
+inline T stored(T x) noexcept {
+    volatile T result = x;
+    return result;
+}
+
+/// The base of every stage. Each is a struct of static functions in a file of its own in stages/, which begins with what
+/// it computes and ends with the functions of Path that add such a step.
+struct Stage {
+    /// Requires that the step suits its heads. Its numbers are checked elsewhere.
+    static Status check(const PathStep&, const AnyView&, const PathCall&) noexcept { return Status(); }
+    /// Whether all heads of a token must have come so far before any goes on.
+    static bool needs_token(const PathStep&) noexcept { return false; }
+    /// Reads them, group after group, and leaves in of_token what `run` needs.
+    template <class T, class ForEachGroup>
+    static void read_token(const StepCall<T>&, OfToken&, const ForEachGroup&) noexcept {}
+    // And of its own, for T = float and double:
+    //     static constexpr StepKind kKind    a number that no other has
+    //     static constexpr const char* kName for sentences
+    //     static void run(const StepCall<T>&, Group<T>&) noexcept      the step, on heads of one token
+    //     static void define(ReferencePath<T>& all, const PathStep&)   the same as plain loops, for reference::pass
+};
+
+ROPE_DETAIL_END
+
+#include "../base/restore_macros.hpp"

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// The list of stages, one for each kind of step: an #include and an entry. Beside it a step has its function in heads.hpp.
+#pragma once
+
+#include "stage.hpp"
+#include "stages/add.hpp"
+#include "stages/clamp.hpp"
+#include "stages/hadamard.hpp"
+#include "stages/multiply.hpp"
+#include "stages/norm.hpp"
+#include "stages/rotate.hpp"
+#include "stages/round.hpp"
+
+#include "../base/hide_macros.hpp"
+
+ROPE_DETAIL_BEGIN
+
+template <class... S>
+struct StageList {
+    static constexpr bool has_two_of(StepKind kind) noexcept { return ((S::kKind == kind ? 1 : 0) + ...) != 1; }
+    static constexpr bool are_distinct() noexcept { return !(has_two_of(S::kKind) || ...); }
+
+    /// f(the stage of a kind); nothing if there is none.
+    template <class F>
+    ROPE_INLINE static void visit(StepKind kind, const F& f) {
+        ((S::kKind == kind ? (f(S()), true) : false) || ...);
+    }
+};
+
+using Stages = StageList<AddStage, ClampStage, HadamardStage, MultiplyStage, NormStage, RotateStage, RoundStage>;
+static_assert(Stages::are_distinct(), "Each stage has a kKind of its own.");
+
+inline const char* step_name(StepKind kind) noexcept {
+    const char* name = "";
+    Stages::visit(kind, [&](auto stage) { name = decltype(stage)::kName; });
+    return name;
+}
+inline bool needs_token(const PathStep& step) noexcept {
+    bool result = false;
+    Stages::visit(step.kind, [&](auto stage) { result = stage.needs_token(step); });
+    return result;
+}
+
+template <class T>
+ROPE_NOINLINE void run_step(const StepCall<T>& c, Group<T>& g) noexcept {
+    Stages::visit(c.step.kind, [&](auto stage) { stage.run(c, g); });
+}
+
+ROPE_DETAIL_END
+
+#include "../base/restore_macros.hpp"

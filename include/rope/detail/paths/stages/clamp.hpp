@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// x, held within -limit .. limit.
+#pragma once
+
+#include "../stage.hpp"
+
+#include "../../base/hide_macros.hpp"
+
+ROPE_DETAIL_BEGIN
+
+struct ClampStage : Stage {
+    static constexpr StepKind kKind = StepKind(2);
+    static constexpr const char* kName = "clamp";
+
+    static Status check(const PathStep& step, const AnyView&, const PathCall& call) noexcept {
+        if (is_finite_number(step, call) && step.number >= 0.0) return Status();
+        return invalid("limit of clamp is {}; it must be finite and at least 0.", {step.number});
+    }
+    template <class T>
+    static void run(const StepCall<T>& c, Group<T>& g) noexcept {
+        const T limit = static_cast<T>(c.step.number);
+        for_each_head(g, [&](const T* x, T* y, Index) { c.task.steps.clamp(x, y, limit, c.head_dim()); });
+    }
+
+    template <class T>
+    static void define(ReferencePath<T>& all, const PathStep& step) {
+        const T limit = static_cast<T>(step.number);
+        all.for_each([&](Index b, Index s, Index h, Index i) {
+            T& x = all.x(b, s, h, i);
+            x = x > limit ? limit : x < -limit ? -limit : x;
+        });
+    }
+};
+
+ROPE_DETAIL_END
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+ROPE_ABI inline Path& Path::clamp(double limit) noexcept {
+    append(detail::ClampStage::kKind, nullptr, limit);
+    return *this;
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../../base/restore_macros.hpp"

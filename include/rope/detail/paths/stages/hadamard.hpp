@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// The Walsh-Hadamard transform of blocks of a power of two, in the order of Sylvester, over the root of the block.
+#pragma once
+
+#include <cmath>
+
+#include "../stage.hpp"
+
+#include "../../base/hide_macros.hpp"
+
+ROPE_DETAIL_BEGIN
+
+struct HadamardStage : Stage {
+    static constexpr StepKind kKind = StepKind(6);
+    static constexpr const char* kName = "hadamard";
+
+    static Index block_of(const PathStep& step, Index head_dim) noexcept {
+        return step.number == 0.0 ? head_dim : static_cast<Index>(step.number);
+    }
+
+    static Status check(const PathStep& step, const AnyView& x, const PathCall&) noexcept {
+        const Index head_dim = x.extents[3];
+        const bool is_counted = step.number >= 0.0 && step.number <= static_cast<double>(kMaxPathHeadDim);
+        const Index block = is_counted ? block_of(step, head_dim) : 0;
+        if (head_dim == 0 || (block > 0 && (block & (block - 1)) == 0 && head_dim % block == 0)) return Status();
+        return invalid("block of hadamard is {}; it must be a power of two that divides head_dim ({}).",
+                       {is_counted ? static_cast<double>(block) : step.number, head_dim});
+    }
+
+    template <class T>
+    static void run(const StepCall<T>& c, Group<T>& g) noexcept {
+        const Index n = c.head_dim(), block = block_of(c.step, n);
+        const T factor = static_cast<T>(1.0 / std::sqrt(static_cast<double>(block)));
+        copy_to_y(g, n);
+        for_each_head(g, [&](const T*, T* y, Index) {
+            for (Index distance = 1; distance < block; distance *= 2) c.task.steps.add_and_subtract(y, distance, n);
+            c.task.steps.multiply(y, y, factor, nullptr, n);
+        });
+    }
+
+    template <class T>
+    static void define(ReferencePath<T>& all, const PathStep& step) {
+        const Index block = block_of(step, all.extent(3));
+        const T factor = static_cast<T>(1.0 / std::sqrt(static_cast<double>(block)));
+        for (Index distance = 1; distance < block; distance *= 2)
+            all.for_each([&](Index b, Index s, Index h, Index i) {
+                if (i / distance % 2 != 0) return;
+                T &first = all.x(b, s, h, i), &second = all.x(b, s, h, i + distance);
+                const T sum = stored(first + second), difference = stored(first - second);
+                first = sum;
+                second = difference;
+            });
+        all.for_each(
+            [&](Index b, Index s, Index h, Index i) { all.x(b, s, h, i) = stored(all.x(b, s, h, i) * factor); });
+    }
+};
+
+ROPE_DETAIL_END
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+ROPE_ABI inline Path& Path::hadamard(Index block) noexcept {
+    append(detail::HadamardStage::kKind, nullptr, static_cast<double>(block));
+    return *this;
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../../base/restore_macros.hpp"

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// x * factor, or x times numbers.
+#pragma once
+
+#include "../stage.hpp"
+
+#include "../../base/hide_macros.hpp"
+
+ROPE_DETAIL_BEGIN
+
+struct MultiplyStage : Stage {
+    static constexpr StepKind kKind = StepKind(3);
+    static constexpr const char* kName = "multiply";
+
+    static Status check(const PathStep& step, const AnyView&, const PathCall& call) noexcept {
+        if (is_finite_number(step, call)) return Status();
+        return invalid("factor of multiply is {}; it must be finite.", {step.number});
+    }
+    template <class T>
+    static void run(const StepCall<T>& c, Group<T>& g) noexcept {
+        const T factor = static_cast<T>(c.step.number);
+        for_each_head_and_numbers(
+            c, g, [&](const T* x, T* y, const T* w) { c.task.steps.multiply(x, y, factor, w, c.head_dim()); });
+    }
+
+    template <class T>
+    static void define(ReferencePath<T>& all, const PathStep& step) {
+        const bool has_numbers = step.numbers.data != nullptr;
+        all.for_each([&](Index b, Index s, Index h, Index i) {
+            const T factor = has_numbers ? all.number(step.numbers, b, s, h, i) : static_cast<T>(step.number);
+            all.x(b, s, h, i) = stored(all.x(b, s, h, i) * factor);
+        });
+    }
+};
+
+ROPE_DETAIL_END
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+ROPE_ABI inline Path& Path::multiply(double factor) noexcept {
+    append(detail::MultiplyStage::kKind, nullptr, factor);
+    return *this;
+}
+ROPE_ABI inline Path& Path::multiply(const StepNumbers& factors) noexcept {
+    if (detail::PathStep* const step = append(detail::MultiplyStage::kKind, factors, 0.0)) step->needs_numbers = true;
+    return *this;
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../../base/restore_macros.hpp"

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// Norms: x / sqrt(mean(x^2) + eps) * w, the same with the sum, or with the mean taken from x first; over a head, or over
+// all heads of a token.
+#pragma once
+
+#include <cmath>
+
+#include "../../../head_steps.hpp"
+#include "../stage.hpp"
+
+#include "../../base/hide_macros.hpp"
+
+ROPE_DETAIL_BEGIN
+
+/// What a norm is, beside its weight, bias and eps.
+struct NormStep {
+    NormKind kind;
+    NormSpan over;
+    NormRounding rounding;
+    bool adds_one;
+};
+
+/// The reciprocal root of a norm.
+ROPE_INLINE double root_of(NormKind kind, double eps, double squares, Index count) noexcept {
+    const double mean = kind == NormKind::l2 ? squares : squares / static_cast<double>(count);
+    return 1.0 / std::sqrt(mean + eps);
+}
+
+/// Norms one head, whose mean (of layer_norm) and reciprocal root are known.
+template <class T>
+ROPE_INLINE void apply_norm(const StepKernels<T>& k, NormStep step, ElementType type, Index n, const T* x, T* y,
+                            T shift, T root, const T* w) noexcept {
+    if (step.kind == NormKind::layer_norm) {
+        k.add(x, y, -shift, nullptr, n);
+        x = y;
+    }
+    const bool rounds_result =
+        step.rounding == NormRounding::normalised || (step.rounding == NormRounding::root && w == nullptr);
+    if (step.rounding == NormRounding::root) k.round(&root, type, 1);
+    if (w != nullptr && !rounds_result) return k.multiply_twice(x, 0, y, 0, 1, n, &root, w);
+    k.multiply(x, y, root, nullptr, n);
+    if (rounds_result) k.round(y, type, n);
+    if (w == nullptr) return;
+    k.multiply(y, y, T(1), w, n);
+    k.round(y, type, n);
+}
+
+/// All sums come first, then all roots: no head waits for its own.
+template <class T>
+ROPE_NOINLINE void norm_heads(const StepCall<T>& c, Group<T>& g) noexcept {
+    const StepKernels<T>& k = c.task.steps;
+    const PathStep& step = c.step;
+    const NormStep norm = options_of<NormStep>(step);
+    const Index n = c.head_dim();
+    const bool has_mean = norm.kind == NormKind::layer_norm;
+    T* const other = c.scratch.other;
+    double shifts[kMostHeads], squares[kMostHeads];
+    T roots[kMostHeads];
+    if (norm.over == NormSpan::token) {
+        for (Index h = 0; h < g.heads; ++h) {
+            shifts[h] = c.of_token.shift[c.number];
+            roots[h] = static_cast<T>(c.of_token.root[c.number]);
+        }
+    } else {
+        if (has_mean) k.sums(g.x, g.x_stride, g.heads, n, shifts);
+        for (Index h = 0; h < g.heads && has_mean; ++h)
+            shifts[h] = static_cast<double>(static_cast<T>(shifts[h] / static_cast<double>(n)));
+        k.sums_of_squares(g.x, g.x_stride, g.heads, n, has_mean ? shifts : nullptr, squares);
+        for (Index h = 0; h < g.heads; ++h) roots[h] = static_cast<T>(root_of(norm.kind, step.number, squares[h], n));
+    }
+    const bool has_weight = step.numbers.data != nullptr, is_shared = is_same_for_heads(step.numbers);
+    const T* w = nullptr;
+    if (has_weight && is_shared) w = numbers_of(c.task, step.numbers, norm.adds_one, g.b, g.s, g.first, other);
+    if (w != nullptr && !has_mean && norm.rounding == NormRounding::none) {  // the usual norm
+        k.multiply_twice(g.x, g.x_stride, g.y, g.y_stride, g.heads, n, roots, w);
+        g.x = g.y;
+        g.x_stride = g.y_stride;
+    } else {
+        for_each_head(g, [&](const T* from, T* to, Index h) {
+            if (has_weight && !is_shared) w = numbers_of(c.task, step.numbers, norm.adds_one, g.b, g.s, h, other);
+            const T shift = has_mean ? static_cast<T>(shifts[h - g.first]) : T(0);
+            apply_norm(k, norm, c.source().type, n, from, to, shift, roots[h - g.first], w);
+        });
+    }
+    if (step.bias.data != nullptr)  // for which the scratch memory is free now
+        for_each_head(g, [&](const T* from, T* to, Index h) {
+            k.add(from, to, T(0), numbers_of(c.task, step.bias, false, g.b, g.s, h, other), n);
+        });
+}
+
+struct NormStage : Stage {
+    static constexpr StepKind kKind = StepKind(4);
+    static constexpr const char* kName = "a norm";
+
+    static void append(Path& path, NormStep norm, const StepNumbers& weight, const StepNumbers& bias,
+                       double eps) noexcept {
+        PathStep* const step = PathAccess::append(path, kKind, weight, eps);
+        if (step == nullptr) return;
+        const bool of_token = norm.over == NormSpan::token;
+        step->set(norm);
+        step->numbers = numbers_of_step(weight, PathAccess::source(path), of_token);
+        step->bias = numbers_of_step(bias, PathAccess::source(path), of_token);
+    }
+
+    static Status check(const PathStep& step, const AnyView&, const PathCall& call) noexcept {
+        if (is_finite_number(step, call) && step.number >= 0.0) return Status();
+        return invalid("eps of a norm is {}; it must be finite and at least 0.", {step.number});
+    }
+
+    static bool needs_token(const PathStep& step) noexcept {
+        return options_of<NormStep>(step).over == NormSpan::token;
+    }
+
+    template <class T, class ForEachGroup>
+    static void read_token(const StepCall<T>& c, OfToken& of_token, const ForEachGroup& for_each_group) noexcept {
+        const NormStep norm = options_of<NormStep>(c.step);
+        const StepKernels<T>& k = c.task.steps;
+        const Index heads = c.source().extents[2], n = c.head_dim();
+        double sum = 0.0, of_heads[kMostHeads], shifts[kMostHeads];
+        const auto add = [&](const Group<T>& g) {
+            for (Index h = 0; h < g.heads; ++h) sum += of_heads[h];
+        };
+        double& shift = of_token.shift[c.number];
+        shift = 0.0;
+        if (norm.kind == NormKind::layer_norm) {
+            for_each_group([&](const Group<T>& g) {
+                k.sums(g.x, g.x_stride, g.heads, n, of_heads);
+                add(g);
+            });
+            const double numbers = static_cast<double>(heads) * static_cast<double>(n);
+            shift = static_cast<double>(static_cast<T>(sum / numbers));
+            sum = 0.0;
+        }
+        for (double& of_head : shifts) of_head = shift;
+        for_each_group([&](const Group<T>& g) {
+            k.sums_of_squares(g.x, g.x_stride, g.heads, n, shifts, of_heads);
+            add(g);
+        });
+        of_token.root[c.number] = root_of(norm.kind, c.step.number, sum, heads * n);
+    }
+
+    template <class T>
+    static void run(const StepCall<T>& c, Group<T>& g) noexcept {
+        norm_heads(c, g);
+    }
+
+    template <class T>
+    static void define(ReferencePath<T>& all, const PathStep& step) {
+        const Index heads = all.extent(2), together = needs_token(step) ? heads : 1;
+        for (Index b = 0; b < all.extent(0); ++b)
+            for (Index s = 0; s < all.extent(1); ++s)
+                for (Index h = 0; h < heads; h += together) define_together(all, step, b, s, h, h + together);
+    }
+
+ private:
+    /// In double: the sums of every kSums-th number, and of these the sum by halves.
+    template <class F>
+    static double sum_of_head(Index head_dim, const F& f) {
+        double lanes[kSums] = {};
+        for (Index i = 0; i < head_dim; ++i) lanes[i % kSums] = stored(lanes[i % kSums] + f(i));
+        for (Index half_of = kSums / 2; half_of > 0; half_of /= 2)
+            for (Index k = 0; k < half_of; ++k) lanes[k] = stored(lanes[k] + lanes[k + half_of]);
+        return lanes[0];
+    }
+    template <class T>
+    static void define_together(ReferencePath<T>& all, const PathStep& step, Index b, Index s, Index begin, Index end) {
+        const NormStep norm = options_of<NormStep>(step);
+        const Index n = all.extent(3);
+        const double count = static_cast<double>((end - begin) * n);
+        double shift = 0.0, squares = 0.0;
+        if (norm.kind == NormKind::layer_norm) {
+            for (Index h = begin; h < end; ++h)
+                shift = stored(shift + sum_of_head(n, [&](Index i) { return static_cast<double>(all.x(b, s, h, i)); }));
+            shift = static_cast<double>(static_cast<T>(shift / count));
+        }
+        for (Index h = begin; h < end; ++h)
+            squares = stored(squares + sum_of_head(n, [&](Index i) {
+                                 const double value = stored(static_cast<double>(all.x(b, s, h, i)) - shift);
+                                 return stored(value * value);
+                             }));
+        const double mean = norm.kind == NormKind::l2 ? squares : stored(squares / count);
+        T r = static_cast<T>(stored(1.0 / stored(std::sqrt(stored(mean + step.number)))));
+        if (norm.rounding == NormRounding::root) r = all.rounded(r);
+        for (Index h = begin; h < end; ++h)
+            for (Index i = 0; i < n; ++i) {
+                T value = all.x(b, s, h, i);
+                if (norm.kind == NormKind::layer_norm) value = stored(value - static_cast<T>(shift));
+                value = stored(value * r);
+                const bool rounds = norm.rounding != NormRounding::none;
+                const bool has_weight = step.numbers.data != nullptr;
+                if (rounds && (norm.rounding == NormRounding::normalised || !has_weight)) value = all.rounded(value);
+                if (has_weight) {
+                    const T w = all.number(step.numbers, b, s, h, i);
+                    value = stored(value * (norm.adds_one ? stored(w + T(1)) : w));
+                    if (norm.rounding == NormRounding::normalised) value = all.rounded(value);
+                }
+                if (step.bias.data != nullptr) value = stored(value + all.number(step.bias, b, s, h, i));
+                all.x(b, s, h, i) = value;
+            }
+    }
+};
+
+ROPE_DETAIL_END
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+ROPE_ABI inline Path& Path::rms_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
+    detail::NormStage::append(*this, {NormKind::rms, options.over, options.rounding, options.adds_one}, weight, nullptr,
+                              eps);
+    return *this;
+}
+ROPE_ABI inline Path& Path::rms_norm(double eps, const NormOptions& options) noexcept {
+    return rms_norm(nullptr, eps, options);
+}
+ROPE_ABI inline Path& Path::l2_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
+    detail::NormStage::append(*this, {NormKind::l2, options.over, options.rounding, options.adds_one}, weight, nullptr,
+                              eps);
+    return *this;
+}
+ROPE_ABI inline Path& Path::layer_norm(const StepNumbers& weight, const StepNumbers& bias, double eps,
+                                       const NormOptions& options) noexcept {
+    detail::NormStage::append(*this, {NormKind::layer_norm, options.over, options.rounding, options.adds_one}, weight,
+                              bias, eps);
+    return *this;
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../../base/restore_macros.hpp"

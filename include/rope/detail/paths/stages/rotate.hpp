@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// The rotation by the rows of the call, forward or back, its pairs left in the layout of the call or in another.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "../../../head_steps.hpp"
+#include "../stage.hpp"
+
+#include "../../base/hide_macros.hpp"
+
+ROPE_DETAIL_BEGIN
+
+struct RotateStep {
+    RotateRounding rounding;
+    bool is_back, has_other_layout;
+    Layout other_layout;
+};
+
+/// The cosines and sines of a token, rounded where the step says so.
+template <class T>
+ROPE_INLINE Row<T> row_of(const StepCall<T>& c, RotateRounding rounding, Index b, Index s, Index pairs) noexcept {
+    const PathTask<T>& task = c.task;
+    const HeadsInMemory& source = c.source();
+    RowScratch<T>& scratch = c.scratch.row;
+    const Index k = rows_of(task.positions, task.rotation.source, source.extents[1], b, s, false)[0];
+    Row<T> row = pairs_of(task.rotation, k, pairs, 0, pairs, scratch.cos, scratch.sin);
+    if (rounding == RotateRounding::none) return row;
+    if (row.cos != scratch.cos) {
+        std::memcpy(scratch.cos, row.cos, static_cast<std::size_t>(pairs) * sizeof(T));
+        std::memcpy(scratch.sin, row.sin, static_cast<std::size_t>(pairs) * sizeof(T));
+    }
+    task.steps.round(scratch.cos, source.type, pairs);
+    task.steps.round(scratch.sin, source.type, pairs);
+    return {scratch.cos, scratch.sin, nullptr, pairs};
+}
+
+/// Rotates the pairs of x to their places in y, with all products and sums rounded to the type of the source.
+template <class T>
+ROPE_COLD void rotate_rounded(const PathTask<T>& task, const T* x, T* y, const Row<T>& row, Index pairs) noexcept {
+    const ElementType type = PathAccess::source(task.path).type;
+    const auto rounded = [&](T value) {
+        task.steps.round(&value, type, 1);
+        return value;
+    };
+    for (Index i = 0; i < pairs; ++i) {
+        const T a = x[i * task.from.step], b = x[i * task.from.step + task.from.distance];
+        const T ac = rounded(a * row.cos[i]), bs = rounded(b * row.sin[i]);
+        const T bc = rounded(b * row.cos[i]), as = rounded(a * row.sin[i]);
+        y[i * task.to.step] = rounded(ac - bs);
+        y[i * task.to.step + task.to.distance] = rounded(bc + as);
+    }
+}
+
+template <class T>
+ROPE_NOINLINE void rotate_heads(const StepCall<T>& c, Group<T>& g) noexcept {
+    const PathTask<T>& task = c.task;
+    const RotateStep step = options_of<RotateStep>(c.step);
+    T* const other = c.scratch.other;
+    const Index head_dim = c.head_dim(), offset = task.rotation.before;
+    const Index pairs = (head_dim - offset - task.rotation.after) / 2;
+    const Row<T> row = row_of(c, step.rounding, g.b, g.s, pairs);
+    if (2 * pairs != head_dim) copy_to_y(g, head_dim);
+    if (step.has_other_layout && g.x == g.y) {  // pairs do not stay where they are
+        for (Index h = 0; h < g.heads; ++h)
+            std::memcpy(other + h * head_dim, g.x + h * g.x_stride, static_cast<std::size_t>(head_dim) * sizeof(T));
+        g.x = other;
+        g.x_stride = head_dim;
+    }
+    if (step.rounding == RotateRounding::all)
+        return for_each_head(
+            g, [&](const T* x, T* y, Index) { rotate_rounded(task, x + offset, y + offset, row, pairs); });
+    const HeadsShape shape = {g.x_stride, g.y_stride, task.from, task.to, pairs};
+    task.rotation.kernels.rotate(g.x + offset, g.y + offset, row.cos, row.sin, shape, g.heads);
+    g.x = g.y;
+    g.x_stride = g.y_stride;
+}
+
+struct RotateStage : Stage {
+    static constexpr StepKind kKind = StepKind(5);
+    static constexpr const char* kName = "a rotation";
+
+    static void append(Path& path, RotateStep rotation) noexcept {
+        if (PathStep* const step = PathAccess::append(path, kKind, nullptr, 0.0)) step->set(rotation);
+    }
+
+    static Status check(const PathStep& step, const AnyView& x, const PathCall& call) noexcept {
+        const RotateStep rotation = options_of<RotateStep>(step);
+        if (rotation.has_other_layout)
+            if (const Status s = check_layout(rotation.other_layout); !s.ok()) return s;
+        if (const Status s = check_capabilities(x, call.table, rotation.is_back ? call.back : call.forward); !s.ok())
+            return s;
+        if (x.extents[3] != call.table.head_dim)
+            return invalid("head_dim of a path that rotates is {}; its {} was made for a head_dim of {}.",
+                           {x.extents[3], call.table.name, call.table.head_dim});
+        if (call.table.batch != 0 && call.table.batch != x.extents[0])
+            return invalid("batch of a path that rotates is {}; its {} was made for the tokens of {} batch entries.",
+                           {x.extents[0], call.table.name, call.table.batch});
+        return Status();
+    }
+
+    template <class T>
+    static void run(const StepCall<T>& c, Group<T>& g) noexcept {
+        rotate_heads(c, g);
+    }
+
+    template <class T>
+    static void define(ReferencePath<T>& all, const PathStep& step) {
+        const RotateStep rotation = options_of<RotateStep>(step);
+        if (rotation.rounding == RotateRounding::none)
+            all.rotate(rotation.is_back);
+        else
+            define_rounded(all, rotation);
+        if (!rotation.has_other_layout) return;
+        const std::vector<T> before = all.numbers();
+        const auto source_of = [&](Index i) {  // the feature that goes to feature i
+            for (Index pair = 0; pair < all.pairs(); ++pair)
+                for (const bool second : {false, true})
+                    if (all.feature(rotation.other_layout, pair, second) == i)
+                        return all.feature(all.layout(), pair, second);
+            return i;
+        };
+        all.for_each(
+            [&](Index b, Index s, Index h, Index i) { all.x(b, s, h, i) = before[all.index(b, s, h, source_of(i))]; });
+    }
+
+ private:
+    template <class T>
+    static void define_rounded(ReferencePath<T>& all, RotateStep rotation) {
+        const bool rounds_all = rotation.rounding == RotateRounding::all;
+        const auto round = [&](T value) { return rounds_all ? all.rounded(value) : value; };
+        const std::vector<T> rows = all.cos_sin(rotation.is_back);
+        for (Index b = 0; b < all.extent(0); ++b)
+            for (Index s = 0; s < all.extent(1); ++s)
+                for (Index h = 0; h < all.extent(2); ++h)
+                    for (Index pair = 0; pair < all.pairs(); ++pair) {
+                        const Index at_a = all.feature(all.layout(), pair, false);
+                        const Index at_b = all.feature(all.layout(), pair, true);
+                        const T* const row = rows.data() + (b * all.extent(1) + s) * all.extent(3);
+                        const T cos = all.rounded(row[at_a]), sin = all.rounded(row[at_b]);
+                        T &first = all.x(b, s, h, at_a), &second = all.x(b, s, h, at_b);
+                        const T p = first, q = second;
+                        if (rounds_all) {
+                            first = round(stored(round(stored(p * cos)) - round(stored(q * sin))));
+                            second = round(stored(round(stored(q * cos)) + round(stored(p * sin))));
+                        } else {
+                            first = all.multiply_add(p, cos, -stored(q * sin));
+                            second = all.multiply_add(q, cos, stored(p * sin));
+                        }
+                    }
+    }
+};
+
+ROPE_DETAIL_END
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+ROPE_ABI inline Path& Path::rotate(RotateRounding rounding) noexcept {
+    detail::RotateStage::append(*this, {rounding, false, false, Layout::half_split});
+    return *this;
+}
+ROPE_ABI inline Path& Path::rotate_back(RotateRounding rounding) noexcept {
+    detail::RotateStage::append(*this, {rounding, true, false, Layout::half_split});
+    return *this;
+}
+ROPE_ABI inline Path& Path::rotate_into(Layout layout, RotateRounding rounding) noexcept {
+    detail::RotateStage::append(*this, {rounding, false, true, layout});
+    return *this;
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../../base/restore_macros.hpp"

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// x, rounded to the type of the source.
+#pragma once
+
+#include "../stage.hpp"
+
+ROPE_DETAIL_BEGIN
+
+struct RoundStage : Stage {
+    static constexpr StepKind kKind = StepKind(7);
+    static constexpr const char* kName = "round";
+
+    template <class T>
+    static void run(const StepCall<T>& c, Group<T>& g) noexcept {
+        copy_to_y(g, c.head_dim());
+        for_each_head(g, [&](const T*, T* y, Index) { c.task.steps.round(y, c.source().type, c.head_dim()); });
+    }
+
+    template <class T>
+    static void define(ReferencePath<T>& all, const PathStep&) {
+        all.for_each([&](Index b, Index s, Index h, Index i) { all.x(b, s, h, i) = all.rounded(all.x(b, s, h, i)); });
+    }
+};
+
+ROPE_DETAIL_END
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+ROPE_ABI inline Path& Path::round() noexcept {
+    append(detail::RoundStage::kKind, nullptr, 0.0);
+    return *this;
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
