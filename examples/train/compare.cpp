@@ -40,6 +40,7 @@ std::vector<Shape> entrants(const Shape& shape) {
         all.back().rotate_at = rotate_at;
     };
     add(Encoding::rotary);
+    if (!shape.is_linear()) add(Encoding::rotary_learned);
     if (shape.is_linear()) add(Encoding::rotary, RotateAt::after);
     if (!shape.is_linear()) add(Encoding::t5);
     add(Encoding::learned);

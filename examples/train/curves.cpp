@@ -24,6 +24,18 @@ std::string text_at(double x, double y, const std::string& text, const char* mor
     return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" " + more + ">" + text + "</text>\n";
 }
 
+std::string begin_svg(double right) {
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(kLeft + kWidth + right) + "\" height=\"" +
+           number(kTop + kHeight + kBottom) +
+           "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+}
+
+/// A horizontal line with its number on the left.
+std::string ruler(double y, const std::string& label) {
+    return "<line x1=\"" + number(kLeft) + "\" x2=\"" + number(kLeft + kWidth) + "\" y1=\"" + number(y) + "\" y2=\"" +
+           number(y) + "\" stroke=\"#ddd\"/>\n" + text_at(kLeft - 8.0, y + 4.0, label, "text-anchor=\"end\"");
+}
+
 void write(const std::string& path, const std::string& text) {
     std::ofstream stream(path, std::ios::binary);
     stream << text;
@@ -57,16 +69,9 @@ void write_svg(const std::string& path, const std::vector<Curve>& curves) {
     const auto x = [&](double step) { return kLeft + kWidth * step / last; };
     const auto y = [&](double loss) { return kTop + kHeight * (most - loss) / (most - least); };
 
-    std::string svg =
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(kLeft + kWidth + kRight) + "\" height=\"" +
-        number(kTop + kHeight + kBottom) +
-        "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+    std::string svg = begin_svg(kRight);
     svg += text_at(kLeft, 20.0, "Loss, nats per byte", "font-weight=\"bold\"");
-    for (double loss = least; loss <= most + 1e-9; loss += 0.25) {
-        svg += "<line x1=\"" + number(kLeft) + "\" x2=\"" + number(kLeft + kWidth) + "\" y1=\"" + number(y(loss)) +
-               "\" y2=\"" + number(y(loss)) + "\" stroke=\"#ddd\"/>\n";
-        svg += text_at(kLeft - 8.0, y(loss) + 4.0, number(loss, "%.2f"), "text-anchor=\"end\"");
-    }
+    for (double loss = least; loss <= most + 1e-9; loss += 0.25) svg += ruler(y(loss), number(loss, "%.2f"));
     for (int i = 0; i <= 4; ++i)
         svg += text_at(x(last * i / 4), kTop + kHeight + 20.0, number(last * i / 4, "%.0f"), "text-anchor=\"middle\"");
     svg += text_at(kLeft + kWidth / 2, kTop + kHeight + 40.0, "step", "text-anchor=\"middle\"");
@@ -82,6 +87,30 @@ void write_svg(const std::string& path, const std::vector<Curve>& curves) {
                        ("fill=\"" + colour + "\"").c_str());
     }
     write(path, svg + "</svg>\n");
+}
+
+void write_frequencies(const std::string& path, const std::vector<float>& log_factors) {
+    std::string csv = "pair,log_factor\n";
+    double most = 0.01;
+    for (std::size_t i = 0; i < log_factors.size(); ++i) {
+        csv += std::to_string(i) + "," + number(log_factors[i], "%.6f") + "\n";
+        most = std::max(most, std::fabs(static_cast<double>(log_factors[i])));
+    }
+    write(path + ".csv", csv);
+    const double count = static_cast<double>(log_factors.size());
+    const auto y = [&](double log_factor) { return kTop + 0.5 * kHeight * (1.0 - log_factor / most); };
+    std::string svg = begin_svg(kLeft);
+    svg += text_at(kLeft, 20.0, "Learned frequency over the first one, by pair", "font-weight=\"bold\"");
+    for (const double part : {-1.0, -0.5, 0.0, 0.5, 1.0})
+        svg += ruler(y(part * most), number(std::exp(part * most), "%.3f"));
+    for (std::size_t i = 0; i < log_factors.size(); ++i) {
+        const double x = kLeft + kWidth * (static_cast<double>(i) + 0.5) / count;
+        svg += "<line x1=\"" + number(x) + "\" x2=\"" + number(x) + "\" y1=\"" + number(y(0.0)) + "\" y2=\"" +
+               number(y(log_factors[i])) + "\" stroke=\"#06c\" stroke-width=\"6\"/>\n";
+        svg += text_at(x, kTop + kHeight + 20.0, std::to_string(i), "text-anchor=\"middle\"");
+    }
+    svg += text_at(kLeft + kWidth / 2, kTop + kHeight + 40.0, "pair, from the fastest", "text-anchor=\"middle\"");
+    write(path + ".svg", svg + "</svg>\n");
 }
 
 }  // namespace train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Curves: the loss over the steps, as numbers (CSV) and as a picture (SVG).
+// Curves: the loss over the steps, and learned frequencies, as numbers (CSV) and as pictures (SVG).
 #pragma once
 
 #include <string>
@@ -20,8 +20,11 @@ struct Curve {
     bool is_validation;  ///< which of the two losses is drawn
 };
 
-/// Both throw std::runtime_error when the file cannot be written.
+/// All throw std::runtime_error when the file cannot be written.
 void write_csv(const std::string& path, const std::vector<CurvePoint>& points);
 void write_svg(const std::string& path, const std::vector<Curve>& curves);
+
+/// Learned frequencies, pair by pair, as logarithms of w / w0: to `path`.csv and `path`.svg.
+void write_frequencies(const std::string& path, const std::vector<float>& log_factors);
 
 }  // namespace train

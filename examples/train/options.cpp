@@ -38,9 +38,9 @@ double rate(const std::string& name, const std::string& value) {
 
 Encoding encoding(const std::string& name, const std::string& value) {
     for (const Encoding e : {Encoding::none, Encoding::sinusoidal, Encoding::learned, Encoding::t5, Encoding::alibi,
-                             Encoding::rotary, Encoding::rotary_interleaved})
+                             Encoding::rotary, Encoding::rotary_interleaved, Encoding::rotary_learned})
         if (value == name_of(e)) return e;
-    refuse(name, value, "none, sinusoidal, learned, t5, alibi, rotary or rotary-interleaved");
+    refuse(name, value, "none, sinusoidal, learned, t5, alibi, rotary, rotary-interleaved or rotary-learned");
 }
 
 Attention attention(const std::string& name, const std::string& value) {
@@ -63,7 +63,8 @@ const char* const kHelp =
     "  --data FILE        the text (required); its last twentieth is kept for validation\n"
     "  --compare          train all encodings with several seeds and print a table\n"
     "  --extrapolate      train, then read sequences that are longer than those of training\n"
-    "  --encoding E       none, sinusoidal, learned, t5, alibi, rotary or rotary-interleaved (default: rotary)\n"
+    "  --encoding E       none, sinusoidal, learned, t5, alibi, rotary, rotary-interleaved or\n"
+    "                     rotary-learned (default: rotary)\n"
     "  --rotary-dim N     features of a head that rotate, 0 for all of them (default: 0)\n"
     "  --attention A      softmax, or linear attention: favor or elu (default: softmax)\n"
     "  --rotate R         in linear attention: before, queries and keys, or after, their features (default: before)\n"

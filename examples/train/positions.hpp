@@ -5,11 +5,14 @@
 
 #include <rope/additive.hpp>
 #include <rope/core.hpp>
+#include <rope/gradients.hpp>
+#include <rope/rows.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "shape.hpp"
 #include "weights.hpp"
@@ -26,9 +29,27 @@ class Positions {
         if (shape.encoding == Encoding::learned && max_positions > shape.context)
             throw std::invalid_argument("A network with learned positions has no more of them than it was trained on.");
         if (!rotates(shape.encoding)) return;
-        rotation.head_dim = rotated_dim();
+        rotation.head_dim = shape.rotated_dim();
         rotation.rotary_dim = shape.rotary_dim;
-        cos_sin_.emplace(rotation, max_positions);
+        if (shape.encoding != Encoding::rotary_learned) {
+            cos_sin_.emplace(rotation, max_positions);
+            return;
+        }
+        first_ = frequencies_ = rope::frequencies(rotation);
+        frequencies_.inv_freq_low.clear();
+        max_positions_ = max_positions;
+        rows_.emplace(rotation);
+    }
+
+    /// To be called when weights have changed, while no thread uses positions: cosines and sines of learned frequencies.
+    void update(const Weights<T>& weights) {
+        if (!rows_) return;
+        const auto log_factors = weights[weights.list->frequency];
+        for (std::size_t i = 0; i < first_.inv_freq.size(); ++i)
+            frequencies_.inv_freq[i] =
+                first_.inv_freq[i] * std::exp(static_cast<double>(log_factors(0, static_cast<Index>(i))));
+        rows_->use_frequencies(frequencies_);
+        rows_->build(rope::start_at(0), max_positions_);
     }
 
     /// Adds to embeddings, [batch * seq, dim].
@@ -51,12 +72,28 @@ class Positions {
 
     /// Rotates queries and keys, or their features: [batch * seq, heads * head_dim].
     void rotate(Matrix<T>& q, Matrix<T>& k, Index batch) const {
-        if (cos_sin_) rope::apply(layout(), heads_of(q, batch), heads_of(k, batch), *cos_sin_);
+        if (rows() != nullptr) rope::apply(layout(), heads_of(q, batch), heads_of(k, batch), *rows());
     }
-    /// Turns the gradients of rotated queries and keys into the gradients of queries and keys. This is the place for
-    /// learned frequencies: their gradient follows from the rotated q and k and from dq and dk before this call.
-    void rotate_backward(Matrix<T>& dq, Matrix<T>& dk, Index batch) const {
-        if (cos_sin_) rope::apply_transpose(layout(), heads_of(dq, batch), heads_of(dk, batch), *cos_sin_);
+    /// Turns the gradients of rotated queries and keys into the gradients of queries and keys. The gradient of learned
+    /// frequencies follows from the rotated q and k.
+    void rotate_backward(const Matrix<T>& q, const Matrix<T>& k, Matrix<T>& dq, Matrix<T>& dk, Index batch,
+                         Weights<T>& gradients) const {
+        if (rows() == nullptr) return;
+        if (rows_) {
+            const Index seq = dq.rows() / batch, pairs = rows_->pairs();
+            std::vector<double> angles(static_cast<std::size_t>(batch * seq * pairs));
+            std::vector<double> df(static_cast<std::size_t>(pairs));
+            const rope::TensorView<double> of_angles = rope::view(angles.data(), batch, seq, 1, pairs);
+            rope::add_angle_gradients(layout(), heads_of(q, batch), heads_of(dq, batch), *rows_, of_angles);
+            rope::add_angle_gradients(layout(), heads_of(k, batch), heads_of(dk, batch), *rows_, of_angles);
+            rope::add_frequency_gradients(of_angles, rope::start_at(0), rope::view(df.data(), 1, 1, pairs));
+            auto of_log_factors = gradients[gradients.list->frequency];
+            for (Index i = 0; i < pairs; ++i) {
+                const auto at = static_cast<std::size_t>(i);
+                of_log_factors(0, i) += static_cast<T>(df[at] * frequencies_.inv_freq[at]);  // w = w0 exp(a)
+            }
+        }
+        rope::apply_transpose(layout(), heads_of(dq, batch), heads_of(dk, batch), *rows());
     }
 
     /// The addends of scores, by head and distance: column seq - 1 - distance, so that the scores of query i with the
@@ -87,11 +124,13 @@ class Positions {
     }
 
  private:
-    Index rotated_dim() const {
-        return shape_.is_linear() && shape_.rotate_at == RotateAt::after ? shape_.feature_dim() : shape_.head_dim();
+    template <class M>
+    auto heads_of(M& x, Index batch) const {
+        return rope::view(x.data(), batch, x.rows() / batch, shape_.heads, shape_.rotated_dim());
     }
-    rope::TensorView<T> heads_of(Matrix<T>& x, Index batch) const {
-        return rope::view(x.data(), batch, x.rows() / batch, shape_.heads, rotated_dim());
+    const rope::CosSinRows<T>* rows() const {
+        if (rows_) return &*rows_;
+        return cos_sin_ ? &*cos_sin_ : nullptr;
     }
     rope::Layout layout() const {
         return shape_.encoding == Encoding::rotary_interleaved ? rope::Layout::interleaved : rope::Layout::half_split;
@@ -106,6 +145,10 @@ class Positions {
     Shape shape_;
     std::optional<rope::SinusoidalEmbedding<T>> sinusoidal_;
     std::optional<rope::CosSinCache<T>> cos_sin_;
+    // Of learned frequencies: those at the beginning and now, and their cosines and sines.
+    rope::Frequencies first_, frequencies_;
+    Index max_positions_ = 0;
+    std::optional<rope::Rows<T>> rows_;
 };
 
 }  // namespace train

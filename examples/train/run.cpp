@@ -74,6 +74,9 @@ void Run::save() const {
     Checkpoint(path_ + ".checkpoint", settings_, text_).write(saved);
     write_csv(path_ + ".csv", curve_);
     write_svg(path_ + ".svg", {{"training", curve_, false}, {"validation", curve_, true}});
+    const auto log_factors = weights_[list_.frequency];
+    if (log_factors.size() > 0)
+        write_frequencies(path_ + "-frequencies", {log_factors.data(), log_factors.data() + log_factors.size()});
 }
 
 /// One step; returns the mean loss of its batch.
@@ -81,6 +84,7 @@ double Run::train_step() {
     const Index batch = settings_.batch, context = settings_.shape.context;
     const Text::Bytes bytes = text_.training_batch(settings_.shape.seed, step_, batch, context);
     double sums[2] = {};
+    positions_.update(weights_);
     in_halves(settings_.threads, [&](Index half) {
         const Index begin = batch * half / 2, count = batch * (half + 1) / 2 - begin;
         const Pairs pairs(bytes.data() + begin * (context + 1), count, context);
@@ -127,7 +131,8 @@ void Run::train(Index stop_at, const std::string& label) {
 }
 
 std::vector<double> Run::validate(Index count, Index length, Index seq, const rope::Config& rotation) const {
-    const Positions<float> positions(settings_.shape, seq, rotation);
+    Positions<float> positions(settings_.shape, seq, rotation);
+    positions.update(weights_);
     const Text::Bytes windows = text_.validation_windows(count, length);
     std::vector<double> result(static_cast<std::size_t>(count));
     in_halves(settings_.threads, [&](Index half) {

@@ -14,9 +14,10 @@ const char* name_of(Encoding encoding) {
         case Encoding::t5: return "t5";
         case Encoding::alibi: return "alibi";
         case Encoding::rotary: return "rotary";
-        case Encoding::rotary_interleaved: break;
+        case Encoding::rotary_interleaved: return "rotary-interleaved";
+        case Encoding::rotary_learned: break;
     }
-    return "rotary-interleaved";
+    return "rotary-learned";
 }
 
 const char* name_of(Attention attention) {

@@ -18,8 +18,11 @@ enum class Encoding : unsigned char {
     alibi,               ///< scores fall linearly with the distance (arXiv:2108.12409)
     rotary,              ///< queries and keys rotate, half-split pairs (arXiv:2104.09864)
     rotary_interleaved,  ///< the same with interleaved pairs
+    rotary_learned,      ///< half-split pairs with trained frequencies, w_i = base^(-2i/d) exp(a_i)
 };
-constexpr bool rotates(Encoding e) { return e == Encoding::rotary || e == Encoding::rotary_interleaved; }
+constexpr bool rotates(Encoding e) {
+    return e == Encoding::rotary || e == Encoding::rotary_interleaved || e == Encoding::rotary_learned;
+}
 constexpr bool has_score_bias(Encoding e) { return e == Encoding::t5 || e == Encoding::alibi; }
 
 enum class Attention : unsigned char {
@@ -50,6 +53,9 @@ struct Shape {
     Index hidden() const { return 4 * dim; }
     /// Features that linear attention makes of a head.
     Index feature_dim() const { return attention == Attention::favor ? features : head_dim(); }
+    /// Features of what rotates.
+    Index rotated_dim() const { return is_linear() && rotate_at == RotateAt::after ? feature_dim() : head_dim(); }
+    Index pairs() const { return (rotary_dim > 0 ? rotary_dim : rotated_dim()) / 2; }
     bool is_linear() const { return attention != Attention::softmax; }
 };
 

@@ -102,13 +102,14 @@ void Transformer<T>::attention_backward(const Layer& layer, const WeightList::La
         LinearAttention<T>{batch_, shape_.heads}.backward(layer.phi_q, layer.phi_k, layer.rotated_q, layer.rotated_k,
                                                           layer.v, layer.products, layer.denominators, layer.mixed,
                                                           dmixed_, dphi_q_, dphi_k_, drotated_q_, drotated_k_, dv_);
-        if (rotates_features()) positions_.rotate_backward(drotated_q_, drotated_k_, batch_);
+        if (rotates_features())
+            positions_.rotate_backward(layer.rotated_q, layer.rotated_k, drotated_q_, drotated_k_, batch_, gradients);
         dphi_q_ += drotated_q_;
         dphi_k_ += drotated_k_;
         features_.backward(layer.q, layer.phi_q, dphi_q_, dq_, true);
         features_.backward(layer.k, layer.phi_k, dphi_k_, dk_, false);
     }
-    if (!rotates_features()) positions_.rotate_backward(dq_, dk_, batch_);
+    if (!rotates_features()) positions_.rotate_backward(layer.q, layer.k, dq_, dk_, batch_, gradients);
     gradients[w.wq].noalias() += dq_.transpose() * layer.normed;
     gradients[w.wk].noalias() += dk_.transpose() * layer.normed;
     gradients[w.wv].noalias() += dv_.transpose() * layer.normed;

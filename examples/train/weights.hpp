@@ -30,6 +30,8 @@ struct WeightList {
         const bool is_learned = shape.encoding == Encoding::learned, is_t5 = shape.encoding == Encoding::t5;
         embedding = add({"embedding", kBytes, shape.dim, 0, 0.0, fan_in, false});
         position = add({"position", is_learned ? shape.context : 0, shape.dim, 0, 0.0, fan_in, false});
+        const bool learns_frequencies = shape.encoding == Encoding::rotary_learned;
+        frequency = add({"frequency", learns_frequencies ? 1 : 0, shape.pairs(), 0, 0.0, 0.0, false});
         bias = add({"bias", is_t5 ? shape.heads : 0, kBuckets, 0, 0.0, 0.02, false});
         for (Index i = 0; i < shape.layers; ++i) {
             const std::string n = std::to_string(i);
@@ -54,7 +56,7 @@ struct WeightList {
 
     std::vector<Place> places;
     Index size = 0;
-    std::size_t embedding, position, bias, norm_final;  // indices into places
+    std::size_t embedding, position, frequency, bias, norm_final;  // indices into places
     std::vector<Layer> layers;
 
  private:

@@ -29,7 +29,8 @@ endfunction()
 
 # ---- The same numbers in two runs, on one thread or two, and after a stop. The checkpoint has all numbers of a run. ----
 # A point of the curve is two steps, so a stop after 13 is between two points.
-foreach(run "rotary-softmax-1" "rotary-after-favor-1;--attention;favor;--rotate;after" "t5-softmax-2;--encoding;t5;--seed;2")
+foreach(run "rotary-softmax-1" "rotary-after-favor-1;--attention;favor;--rotate;after" "t5-softmax-2;--encoding;t5;--seed;2"
+            "rotary-learned-softmax-1;--encoding;rotary-learned")
   list(POP_FRONT run name)
   set(arguments ${tiny} --steps 100 ${run})
   expect(0 out "validation loss [0-9.]+ nats per byte" ${arguments} --out "${WORK}/a")
@@ -43,6 +44,14 @@ foreach(run "rotary-softmax-1" "rotary-after-favor-1;--attention;favor;--rotate;
       same(a/${name}.${ending} ${folder}/${name}.${ending})
     endforeach()
   endforeach()
+  if(name MATCHES "learned")  # the first pair turns by a radian, and has much to learn; 4 pairs
+    same(a/${name}-frequencies.csv c/${name}-frequencies.csv)
+    file(READ "${WORK}/a/${name}-frequencies.csv" factors)
+    if(NOT factors MATCHES "^pair,log_factor\n0,-?0\\.[0-9]*[1-9][0-9]*\n1,[^\n]*\n2,[^\n]*\n3,[^\n]*\n$" OR
+       NOT EXISTS "${WORK}/a/${name}-frequencies.svg")
+      message(SEND_ERROR "The learned frequencies are\n${factors}")
+    endif()
+  endif()
   # What is finished is not trained again.
   expect(0 out "validation loss" ${arguments} --out "${WORK}/a")
   if(NOT out STREQUAL first OR err MATCHES "step")
@@ -101,7 +110,7 @@ refused("The checkpoint [^\n]* is of another run, [^\n]*\\." ${tiny} --steps 100
 refused("The folder [^\n]*/text/x cannot be made\\." ${tiny} --out "${WORK}/text/x")
 
 # ---- Comparisons. ----
-expect(0 out "rotary-softmax[^\n]*\nt5-softmax[^\n]*\nlearned-softmax[^\n]*\nsinusoidal-softmax[^\n]*\nnone-softmax[^\n]*\n"
+expect(0 out "rotary-softmax[^\n]*\nrotary-learned-softmax[^\n]*\nt5-softmax[^\n]*\nlearned-softmax[^\n]*\nsinusoidal-softmax[^\n]*\nnone-softmax[^\n]*\n"
        ${tiny} --compare --steps 4 --seeds 2 --out "${WORK}/f")
 if(NOT out MATCHES "\nnone-softmax +[0-9.]+ +[0-9.]+ +[0-9.]+ +[+-][0-9.]+, error [0-9.]+ +[+-][0-9.]+ +[+-][0-9.]+\n")
   message(SEND_ERROR "The table is\n${out}")
@@ -114,8 +123,8 @@ endif()
 file(READ "${WORK}/f/compare-softmax.svg" svg)
 string(REGEX MATCHALL "<polyline" curves "${svg}")
 list(LENGTH curves count)
-if(NOT count EQUAL 5 OR NOT svg MATCHES "^<svg .*</svg>\n$")
-  message(SEND_ERROR "The picture has ${count} curves, where five were expected:\n${svg}")
+if(NOT count EQUAL 6 OR NOT svg MATCHES "^<svg .*</svg>\n$")
+  message(SEND_ERROR "The picture has ${count} curves, where six were expected:\n${svg}")
 endif()
 expect(0 out "rotary-before-elu[^\n]*\nrotary-after-elu[^\n]*\nlearned-elu[^\n]*\nsinusoidal-elu[^\n]*\nnone-elu[^\n]*\n"
        ${tiny} --compare --steps 2 --seeds 1 --attention elu)

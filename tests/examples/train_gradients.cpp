@@ -41,7 +41,7 @@ double worst_error(const Case& c) {
     const WeightList list(shape);
     Weights<double> weights(list), gradients(list);
     weights.draw(1);
-    const Positions<double> positions(shape, kSeq);
+    Positions<double> positions(shape, kSeq);
     Transformer<double> network(shape, positions);
     std::vector<unsigned char> bytes(static_cast<std::size_t>(kBatch * kSeq + 1));
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(mix(2, i) % 8);
@@ -49,6 +49,7 @@ double worst_error(const Case& c) {
     const double scale = 1.0 / (kBatch * kSeq);
     const auto loss = [&] {
         double sum = 0.0;
+        positions.update(weights);
         for (const double nats : network.forward(weights, bytes.data(), bytes.data() + 1, kBatch, kSeq)) sum += nats;
         return sum * scale;
     };
@@ -102,12 +103,15 @@ int main() {
                           {"alibi", Encoding::alibi},
                           {"rotary", Encoding::rotary},
                           {"rotary-interleaved", Encoding::rotary_interleaved},
+                          {"rotary-learned", Encoding::rotary_learned},
+                          {"rotary-learned, half of the head", Encoding::rotary_learned, Attention::softmax, before, 2},
                           {"rotary, half of the head", Encoding::rotary, Attention::softmax, before, 2},
                           {"favor, none", Encoding::none, favor},
                           {"favor, learned", Encoding::learned, favor},
                           {"favor, rotary before", Encoding::rotary, favor},
                           {"favor, rotary after", Encoding::rotary, favor, after},
                           {"favor, rotary-interleaved after", Encoding::rotary_interleaved, favor, after},
+                          {"favor, rotary-learned after", Encoding::rotary_learned, favor, after},
                           {"elu, sinusoidal", Encoding::sinusoidal, elu},
                           {"elu, rotary before", Encoding::rotary, elu},
                           {"elu, rotary-interleaved after", Encoding::rotary_interleaved, elu, after}};
