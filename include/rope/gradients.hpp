@@ -144,7 +144,8 @@ ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>&
 }
 
 /// Adds dL/dposition = sum over the pairs of an axis of w_i * dL/dt to `out`, [axes, batch * seq, 1, 1], the shape of
-/// AxisPositions. Without a map there is one axis. Of the frequencies inv_freq counts.
+/// AxisPositions. Without a map there is one axis. Of the frequencies inv_freq counts; they
+/// must have no log_growth (xPos), whose part of this gradient is left out.
 template <class Executor = detail::CallingThread>
 ROPE_ABI inline void add_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
                                             const AxisMap& map, const TensorView<double>& out,

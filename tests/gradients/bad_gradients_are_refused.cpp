@@ -199,6 +199,18 @@ TEST_CASE("positions") {
           "out and angles may share elements; they must be shown to share none by their strides.");
 }
 
+TEST_CASE("positions of magnitudes that grow") {
+    rope::Frequencies f = Tensors().f;  // growth of zero is none
+    f.log_growth.resize(f.inv_freq.size());
+    Tensors tensors;
+    CHECK(rope::check_position_gradients(tensors.of_angles(), f, {}, view(tensors.out.data(), 6, 1, 1)).ok());
+    f.log_growth[2] = -1e-3;
+    CHECK(
+        POSITIONS(t.of_angles(), f, t.map, view(t.out.data(), 6, 1, 1)) ==
+        "log_growth[2] is -0.001; gradients of positions are those of angles alone, so it must be 0: no magnitude may "
+        "grow with the position (xPos).");
+}
+
 TEST_CASE("sums of rows, and the attention factor") {
     CHECK(SUMS(t.of_angles(4), view(t.out.data(), 1, 3, kPairs)) ==
           "out.heads is 3; it must be 1 (the sum over all heads) or divide the heads of rows (4).");

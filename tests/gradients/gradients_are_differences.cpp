@@ -108,6 +108,28 @@ TEST_CASE("q and k together, in both layouts, whole heads and slices of heads") 
     check_all(shape, {frequencies_of(pairs), {}, {shape.head_dim, offset}, positions_of(1, shape.tokens())}, {});
 }
 
+TEST_CASE("frequencies beside magnitudes that grow with the position (xPos)") {
+    Shape shape;
+    shape.layout = GENERATE(rope::Layout::interleaved, rope::Layout::half_split);
+    Rotation by = {frequencies_of(6), {}, {shape.head_dim, 0}, positions_of(1, shape.tokens())};
+    for (int i = 0; i < 6; ++i) by.frequencies.log_growth.push_back(0.02 * i);
+    const std::vector<double> x = support::normal<double>(shape.tokens() * shape.q_heads * shape.head_dim, 1);
+    const std::vector<double> y = rotated(shape, by, x, shape.q_heads), g = slopes_of(y);
+    std::vector<double> angles(size(shape.tokens() * 6), 0.0), dw(6, 0.0);
+    const rope::TensorView<double> of_angles = rope::view(angles, shape.batch, shape.seq, 1, 6);
+    const auto heads = [&](const std::vector<double>& v) {
+        return rope::view(v, shape.batch, shape.seq, shape.q_heads, shape.head_dim);
+    };
+    const rope::Rows<double> rows(by.frequencies, by.map, by.slice);
+    rope::add_angle_gradients(shape.layout, heads(y), heads(g), rows, of_angles);
+    rope::add_frequency_gradients(of_angles, rope::AxisPositions(by.positions, 1), by.map, rope::view(dw, 1, 1, 6));
+    std::vector<double> w(by.frequencies.inv_freq.begin(), by.frequencies.inv_freq.end());
+    check_gradients("frequency", w, dw, [&] {
+        by.frequencies.inv_freq.assign(w.begin(), w.end());
+        return loss_of(rotated(shape, by, x, shape.q_heads));
+    });
+}
+
 TEST_CASE("more pairs than are summed at once") {
     Shape shape;
     shape.layout = GENERATE(rope::Layout::interleaved, rope::Layout::half_split);

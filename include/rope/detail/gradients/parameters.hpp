@@ -157,6 +157,12 @@ ROPE_COLD Status check_position_call(const AnyView& angles, const Frequencies& f
                                      const AnyView& out) noexcept {
     if (const Status s = check(f); !s.ok()) return s;
     if (const Status s = check(map, static_cast<Index>(f.inv_freq.size())); !s.ok()) return s;
+    for (std::size_t i = 0; i < f.log_growth.size(); ++i)
+        if (f.log_growth[i] != 0.0)
+            return invalid(
+                "log_growth[{}] is {}; gradients of positions are those of angles alone, so it must be 0: no magnitude "
+                "may grow with the position (xPos).",
+                {i, f.log_growth[i]});
     if (const Status s = check_extents(angles); !s.ok()) return s;
     const Index entries = static_cast<Index>(f.inv_freq.size());
     const Index pairs = map.is_mixed ? entries / map.axes : entries;
