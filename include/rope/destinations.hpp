@@ -10,6 +10,7 @@
 
 #include "detail/base/containers.hpp"
 #include "detail/paths/places.hpp"
+#include "detail/views/buffers.hpp"
 
 #include "detail/base/hide_macros.hpp"
 
@@ -23,8 +24,9 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Made by paged and paged_heads_first; the strides may be changed by hand. Owns nothing: memory and slots must live as
 /// long as it is used. A ring buffer of n places is one page of n, with slots position % n.
 ///
-/// Slots are integers of any type, batch * seq of them, entry after entry; -1 skips a token, which is written nowhere, but
-/// has a position like the others (0, say). Slots of a call should differ: of equal ones any may be written last.
+/// Slots are integers of any type, batch * seq of them, entry after entry. -1, which needs a signed type, skips a token: it
+/// is written nowhere, but has a position like the others (0, say). Slots of a call should differ: of equal ones any may be
+/// written last.
 template <class T>
 struct Paged {
     T* data = nullptr;
@@ -47,12 +49,10 @@ struct Paged {
         p.slot_count = count;
         return p;
     }
-    /// Features begin .. begin + count - 1 of every head: rows of a latent and a rotated part are two destinations.
-    ROPE_ABI Paged slice_features(Index begin, Index count) const noexcept {
-        Paged p = *this;
-        p.data += begin * feature_stride;
-        p.head_dim = count;
-        return p;
+    /// Features first .. first + count - 1 of every head: rows of a latent and a rotated part are two destinations.
+    /// Throws std::invalid_argument if there are no such features.
+    ROPE_ABI Paged slice_features(Index first, Index count) const {
+        return detail::slice(*this, "features", &Paged::head_dim, feature_stride, first, count);
     }
 };
 
@@ -98,8 +98,8 @@ ROPE_ABI inline auto paged_heads_first(C& container ROPE_LIFETIMEBOUND, Index pa
                                    page_size, head_dim, slot_list);
 }
 
-/// Where heads go, and in which format: Path::to writes it, dequantise reads it. A view or pages of float, half, bfloat16
-/// or double convert to one; the functions below make other formats. The codes of a head must be contiguous.
+/// Where heads go, and in which format: Path::to writes it, dequantise reads it. A view or pages of float, half,
+/// bfloat16 or double convert to one; the functions below make other formats. The codes of a head must be contiguous.
 class Destination {
  public:
     template <class T>
@@ -147,10 +147,12 @@ class Destination {
 enum class ScaleUse : unsigned char { multiplies, divides };
 
 // In what follows, codes are a view or pages of bytes, and scales and zeros a view or pages of float with the same
-// heads and a head_dim of 1: one number for each head of each token. A head of zeros has scale 0 and codes 0. A head
-// with an infinity or a NaN in it has no finite scale and codes 0, so that it is read as NaN.
+// heads and a head_dim of 1: one number for each head of each token. Pages of both have the same slots. A head of zeros is
+// read as zeros. A head with an infinity or a NaN in it (of ggml's formats: the block of 32) has no finite scale and
+// codes 0, so that it is read as NaN.
 
-/// Codes -127 .. 127, the nearest to x times the float 1 / scale, ties to even, with scale = max |x| / 127. Codes are signed char.
+/// Codes -127 .. 127, the nearest to x times the float 1 / scale, ties to even, with scale = max |x| / 127. Where
+/// max |x| is below 2e-41, the scale is rounded to few bits or to 0, and codes end at 127. Codes are signed char.
 ROPE_ABI inline Destination int8(const Destination& codes, const Destination& scales) noexcept;
 /// Codes 0 .. 255, the nearest to (x - zero) / scale computed in double, ties to even, with zero = min x and
 /// scale = (max x - min x) / 255. Codes are unsigned char.
@@ -160,16 +162,19 @@ ROPE_ABI inline Destination uint8(const Destination& codes, const Destination& s
 ROPE_ABI inline Destination uint4(const Destination& codes, const Destination& scales,
                                   const Destination& zeros) noexcept;
 /// 8-bit floats of x times or over a scale of the whole tensor, above 0: OCP's E4M3 (largest 448, no infinity) and E5M2
-/// (largest 57344). To nearest, ties to even; larger numbers and infinities become the largest number, NaN stays.
+/// (largest 57344). To nearest, ties to even; larger numbers and infinities become the largest code, NaN stays.
 ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, float scale = 1.0f,
                                      ScaleUse use = ScaleUse::multiplies) noexcept;
 ROPE_ABI inline Destination fp8_e5m2(const Destination& codes, float scale = 1.0f,
                                      ScaleUse use = ScaleUse::multiplies) noexcept;
 /// E4M3 of x / scale, with a scale for each head, beside the codes as above: max |x| / 448 in float, or, if scales are
 /// unsigned char, the smallest power of two that is not below that nor below 1e-4, as the byte of its exponent (OCP's
-/// E8M0; 255 where a head has no finite scale). Groups of features with a scale each are heads: a latent of 512 in groups
-/// of 128 is rope::view(latent, seq, 4, 128). So rows that hold codes, scales and unrotated or rotated features one
-/// after the other (FlashMLA: 512 codes, 4 floats, 64 bfloat16) are views or pages whose strides are those of the row.
+/// E8M0; 255 where a head has no finite scale). A number above 240 * 2^120 may be read as an infinity then.
+///
+/// Groups of features with a scale each are heads: a latent of 512 in groups of 128 is rope::view(latent, seq, 4, 128).
+/// Some caches pack codes, scales and further features of a token into one row of bytes (FlashMLA: 512 codes, 4 floats, 64
+/// bfloat16). Each of these parts is a view, or a Paged whose strides are filled in by hand, that begins at its first
+/// byte in the first row and steps from row to row.
 ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, const Destination& scales) noexcept;
 /// ggml's blocks of 32 numbers, with the bits of its reference code: 34 and 18 bytes for 32 features, so that the codes
 /// have head_dim / 32 * 34 or 18 unsigned chars in place of head_dim. Blocks so small that ggml's reciprocal overflows,
@@ -178,7 +183,8 @@ ROPE_ABI inline Destination q8_0(const Destination& blocks) noexcept;
 ROPE_ABI inline Destination q4_0(const Destination& blocks) noexcept;
 
 /// Reads back what a path has written: the numbers that the codes stand for, as float. Tokens whose slot is -1 are left
-/// as they are. Throws std::invalid_argument for what check_pass would refuse in `from`, and for a `to` of another shape.
+/// as they are. Throws std::invalid_argument for what check_pass would refuse in `from`, and for a `to` of another
+/// shape.
 ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>& to);
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -29,7 +29,7 @@ enum class NormWeight : unsigned char {
 enum class NormRounding : unsigned char {
     none,        ///< nowhere: x * r * w in float
     normalised,  ///< n, then n * w: Llama's RMSNorm
-    root         ///< r, and without a weight x * r, too: the norm of DeepSeek-V4's queries
+    root         ///< r; without a weight also n: the norm of DeepSeek-V4's queries
 };
 
 /// Where the rotation rounds to the type of the path's source, beside the rounding at the destination.

@@ -86,7 +86,8 @@ class Path {
     ROPE_ABI Path& multiply(const StepNumbers& factors) noexcept ROPE_LIFETIMEBOUND;
 
     /// x / sqrt(mean(x^2) + eps) * w. Sums are made in double, in an order that depends on nothing but the number of
-    /// features; the root and its reciprocal are computed in double and rounded to float. eps is at least 0.
+    /// features; the root and its reciprocal are computed in double and rounded to float. eps is at least 0. The weight
+    /// of a norm over a token has the numbers of all its heads, if it is a pointer or a list.
     ROPE_ABI Path& rms_norm(const StepNumbers& weight, double eps,
                             const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
     /// Without weight.
@@ -155,8 +156,8 @@ ROPE_ABI inline Path heads(X&& x) noexcept;
 ///              norm over a token in its token.
 /// Aliasing     A destination is the source of its path (the same view), or shares no element with any other
 ///              destination or source, with the numbers of a step or with slots. Sources may coincide. Distinct elements
-///              of a destination have distinct addresses. No list of positions lies in a destination. None is memory of
-///              the rows, which is not checked.
+///              of a destination have distinct addresses. No list of positions lies in a destination, and no
+///              destination in the memory of the rows' cosines and sines; the last is not checked.
 /// Memory       No allocation; at most 36 KiB of the stack, 64 KiB in double. No byte outside the views is read or
 ///              written.
 /// Errors       As for apply; nothing is written before everything is checked.

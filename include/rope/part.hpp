@@ -2,6 +2,7 @@
 // Executors for programs whose threads are inside the operator already, and for cutting calls of every size.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 #include "errors.hpp"
@@ -23,8 +24,9 @@ ROPE_ABI inline Part part(Index number, Index count);
 ///
 ///     rope::apply<layout>(q, k, cache, positions, rope::part(ith, nth));
 ///
-/// Rows::build and Moves::build write an object, of which every thread then has its own: with a part they make all rows.
-class Part {
+/// Hand it over as it is: a function that calls a Part is an executor like any other, and small calls do not ask it.
+/// Rows::build and Moves::build make all rows with any part, because there every thread builds an object of its own.
+class Part final {
  public:
     template <class F>
     ROPE_ABI void operator()(Index items, const F& f) const {
@@ -77,6 +79,11 @@ namespace detail {
 inline namespace ROPE_DETAIL_NAMESPACE {
 template <>
 inline constexpr Cutting cutting_of<Part> = Cutting::by_heads;
+/// std::ref of one.
+template <class Reference>
+inline constexpr Cutting cutting_of<
+    Reference, std::enable_if_t<std::is_same_v<std::decay_t<decltype(std::declval<const Reference&>().get())>, Part>>> =
+    Cutting::by_heads;
 template <class Executor>
 inline constexpr Cutting cutting_of<AtEverySize<Executor>> = Cutting::always;
 }  // namespace ROPE_DETAIL_NAMESPACE

@@ -30,7 +30,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///
 /// Returns the view of what is written, for WrappedRows. Their apply has the bits of apply with the table.
 ///
-///   positions   as for apply; or AxisPositions, whole numbers on as many axes as the map has, which is not mixed
+///   positions   as for apply; or AxisPositions and a map: whole numbers, on as many axes as the map has. A map of
+///               mixed axes (mixed_axes) is refused
 ///   to          room for batch * seq * rotary_dim numbers, none of them of the table
 ///   executor    see apply.hpp
 ///

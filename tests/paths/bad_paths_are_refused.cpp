@@ -92,6 +92,16 @@ TEST_CASE("numbers of steps that mean nothing") {
           "eps of a norm is -1e-06; it must be finite and at least 0.");
     CHECK(of([&](rope::Path& p, Tensors&) { p.l2_norm(nullptr, nan); }) ==
           "eps of a norm is nan; it must be finite and at least 0.");
+    const rope::NormOptions adds_one = {rope::NormSpan::head, rope::NormRounding::none, true};
+    CHECK(of([&](rope::Path& p, Tensors&) { p.rms_norm(1e-6, adds_one); }) ==
+          "adds_one of a norm is true, and the norm has no weight to which 1 could be added.");
+    CHECK(of([](rope::Path& p, Tensors& t) {
+              p.rms_norm(std::vector<float>(t.x.begin(), t.x.begin() + kDim), 1e-6, {rope::NormSpan::token});
+          }) == "The numbers of a norm over a token are a list of 32; it must have those of all heads (2 * 32).");
+    CHECK(of([](rope::Path& p, Tensors&) { p.rms_norm(1e-6, {static_cast<rope::NormSpan>(2)}); }) ==
+          "over of a norm is number 2 of NormSpan, and rounding number 0 of NormRounding; there are 2 and 3.");
+    CHECK(of([](rope::Path& p, Tensors&) { p.rotate(static_cast<rope::RotateRounding>(9)); }) ==
+          "rounding of a rotation is number 9 of RotateRounding; there are 3.");
     CHECK(of([](rope::Path& p, Tensors&) { p.clamp(-2.0); }) ==
           "limit of clamp is -2; it must be finite and at least 0.");
     CHECK(of([&](rope::Path& p, Tensors&) { p.multiply(nan); }) == "factor of multiply is nan; it must be finite.");
@@ -172,6 +182,16 @@ TEST_CASE("slots that do not fit") {
     CHECK(refused_at_0([](Tensors& t) {
               return rope::heads(t.in()).to(rope::paged(t.y.data(), 2, 3, 1, kDim, t.slots));
           }) == "destination of path 1 has pages with heads 1 and head_dim 32; these must be 2 and 32.");
+    const std::vector<int> some = {0, 2, -1}, others = {0, 1, -1};
+    CHECK(refused_at_0([&](Tensors& each) {
+              return rope::heads(each.in()).to(rope::int8(rope::paged(each.i8.data(), 1, 3, kHeads, kDim, some),
+                                                          rope::paged(each.scales.data(), 1, 3, kHeads, 1, others)));
+          }) ==
+          "destination of path 1 has slot 2 for the codes of token 1 and slot 1 beside them; they must be the same.");
+    Tensors t;
+    CHECK(support::invalid([&] { (void)t.pages().slice_features(16, 17); }) ==
+          "The slice takes 17 features from 16 on; the view has 32 of them, and first and count must not be negative.");
+    CHECK(support::invalid([&] { (void)t.pages().slice_features(-1, 4); }).find("The slice takes 4 features") == 0);
 }
 
 TEST_CASE("memory that is shared") {

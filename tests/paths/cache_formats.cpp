@@ -357,6 +357,69 @@ TEST_CASE("rows of codes, scales and features one after the other are pages with
             for (Index i = 0; i < row; ++i) REQUIRE(memory[size(place * row + i)] == 7);
 }
 
+TEST_CASE("codes of uint8 are the nearest to the quotient in double") {
+    const Index heads = 20000;
+    const std::vector<float> x = support::normal<float>(heads * 64, 21);
+    std::vector<unsigned char> codes(x.size());
+    std::vector<float> scales(size(heads)), zeros(size(heads));
+    const auto of = [&](auto& v, Index width) { return rope::view(v.data(), 1, heads, width); };
+    write(x, rope::uint8(of(codes, 64), of(scales, 1), of(zeros, 1)));
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const double zero = static_cast<double>(zeros[i / 64]), scale = static_cast<double>(scales[i / 64]);
+        wrong += std::min(255.0, std::nearbyint((static_cast<double>(x[i]) - zero) / scale)) != codes[i];
+    }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("rows within pages that are not a whole number of rows, and scales behind all rows of a page") {
+    constexpr Index row = 576, pages = 3, page_size = 4, page = page_size * row + 64;  // of bytes
+    std::vector<unsigned char> memory(size(pages * page), 7);
+    const std::vector<int> slots = {11, 0, 5};
+    const auto at = [&](auto type, Index offset, Index place, Index heads, Index width) {
+        using T = decltype(type);
+        const Index unit = static_cast<Index>(sizeof(T));
+        auto p = rope::paged(reinterpret_cast<T*>(memory.data() + offset), pages, page_size, heads, width, slots);
+        p.page_stride = page / unit;
+        p.place_stride = place / unit;
+        return p;
+    };
+    const std::vector<float> latent = support::normal<float>(3 * 448, 8), key = support::normal<float>(3 * 64, 9);
+    // 448 codes and 64 bfloat16 in each row, 7 bytes of scales for it behind all rows.
+    const rope::Destination codes = rope::fp8_e4m3(at(static_cast<unsigned char>(0), 0, row, 7, 64),
+                                                   at(static_cast<unsigned char>(0), page_size * row, 8, 7, 1));
+    const rope::Destination narrow = at(rope::bfloat16(), 448, row, 1, 64);
+    rope::pass<kLayout>(table(), rope::start_at(5), rope::heads(rope::view(latent.data(), 3, 7, 64)).to(codes),
+                        rope::heads(rope::view(key.data(), 3, 1, 64)).to(narrow));
+    std::vector<float> back(latent.size()), key_back(key.size());
+    rope::dequantise(codes, rope::view(back.data(), 3, 7, 64));
+    rope::dequantise(narrow, rope::view(key_back.data(), 3, 1, 64));
+    for (std::size_t i = 0; i < back.size(); ++i)
+        REQUIRE(std::fabs(back[i] - latent[i]) <= std::fabs(latent[i]) / 16 + 1e-3f);
+    for (std::size_t i = 0; i < key.size(); ++i) REQUIRE(std::fabs(key_back[i] - key[i]) <= std::fabs(key[i]) / 256);
+    // One feature more, and parts of a row would meet.
+    const rope::Status s = rope::check_pass<kLayout>(
+        table(), rope::start_at(5), rope::heads(rope::view(latent.data(), 3, 7, 64)).to(codes),
+        rope::heads(rope::view(key.data(), 3, 1, 65)).to(at(rope::bfloat16(), 446, row, 1, 65)));
+    CHECK(std::string(s.message()).find("may share elements") != std::string::npos);
+}
+
+TEST_CASE("the smallest numbers of all: codes of int8 end at 127") {
+    for (const float unit : {0x1p-149f, 0x1p-148f, 0x1p-140f})
+        for (const float times : {1.0f, 63.0f, 64.0f, 190.0f, 300.0f, 381.0f, 1000.0f}) {
+            std::vector<float> x(64, times * unit), scale(1), back(64);
+            x[3] = -x[3];
+            std::vector<signed char> codes(64);
+            const auto to = rope::int8(rope::view(codes.data(), 1, 1, 64), rope::view(scale.data(), 1, 1, 1));
+            write(x, to);
+            rope::dequantise(to, rope::view(back.data(), 1, 1, 64));
+            INFO(times << " * " << unit);
+            CHECK(codes[3] == -codes[0]);
+            CHECK((codes[0] > 0 || scale[0] == 0.0f));
+            CHECK(std::fabs(back[0] - x[0]) <= x[0]);
+        }
+}
+
 TEST_CASE("heads of the smallest normal numbers keep their codes") {
     std::vector<float> x(64, 3e-37f), scale(1), zero(1);
     x[3] = -3e-37f;

@@ -85,7 +85,11 @@ class DrawnPath {
             case 0: p.add(numbers()); break;
             case 1: p.clamp(1.25); break;
             case 2: draw(0, 1) == 0 ? p.multiply(0.3) : p.multiply(numbers()); break;
-            case 3: draw(0, 2) == 0 ? p.rms_norm(1e-5, options) : p.rms_norm(numbers(), 1e-6, options); break;
+            case 3:
+                if (draw(0, 2) > 0) return void(p.rms_norm(numbers(), 1e-6, options));
+                options.adds_one = false;
+                p.rms_norm(1e-5, options);
+                break;
             case 4:
                 p.layer_norm(numbers(), draw(0, 1) == 0 ? rope::StepNumbers(nullptr) : numbers(), 1e-5, options);
                 break;

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -93,6 +94,11 @@ TEST_CASE("one part alone does its share and nothing else") {
     rope::apply<kLayout>(rope::view(one.data(), seq, kHeads, kDim), table(), rope::start_at(1), rope::part(1, 2));
     const std::size_t half = x.size() / 2;
     for (std::size_t i = 0; i < x.size(); ++i) CHECK(one[i] == (i < half ? x : all)[i]);
+    std::vector<float> by_reference = x;
+    const rope::Part part = rope::part(1, 2);
+    rope::apply<kLayout>(rope::view(by_reference.data(), seq, kHeads, kDim), table(), rope::start_at(1),
+                         std::cref(part));
+    CHECK(same_bits(by_reference, one));
 }
 
 TEST_CASE("an executor is asked at every size, if it says so") {

@@ -124,3 +124,32 @@ TEST_CASE("weights of a norm over a token, however they are given") {
     CHECK(support::same_bits(results[0], results[1]));
     CHECK(support::same_bits(results[0], results[2]));
 }
+
+TEST_CASE("layer_norm of numbers far from zero is that of long double") {
+    rope::Config config;
+    config.head_dim = 64;
+    const rope::CosSinCache<float> cache(config, 8);
+    std::vector<float> x = support::normal<float>(2 * 3 * 64, 1), y(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 10000.0f + x[i] * 0.01f;
+    for (const rope::NormSpan span : {rope::NormSpan::head, rope::NormSpan::token}) {
+        rope::pass<rope::Layout::half_split>(cache, rope::start_at(0),
+                                             rope::heads(rope::view(x.data(), 2, 3, 64))
+                                                 .layer_norm(nullptr, nullptr, 1e-9, {span})
+                                                 .to(rope::view(y.data(), 2, 3, 64)));
+        const std::size_t count = span == rope::NormSpan::head ? 64 : 192;
+        for (std::size_t begin = 0; begin < x.size(); begin += count) {
+            long double sum = 0.0L, squares = 0.0L;
+            for (std::size_t i = begin; i < begin + count; ++i) sum += static_cast<long double>(x[i]);
+            const long double mean = sum / static_cast<long double>(count);
+            for (std::size_t i = begin; i < begin + count; ++i) {
+                const long double d = static_cast<long double>(x[i]) - mean;
+                squares += d * d;
+            }
+            const long double r = 1.0L / std::sqrt(squares / static_cast<long double>(count) + 1e-9L);
+            for (std::size_t i = begin; i < begin + count; ++i) {
+                const long double exact = (static_cast<long double>(x[i]) - mean) * r;
+                REQUIRE(std::fabs(static_cast<long double>(y[i]) - exact) <= 4e-7L * (1.0L + std::fabs(exact)));
+            }
+        }
+    }
+}

@@ -24,7 +24,7 @@ enum class Cutting : unsigned char {
     always,    // all, in such items
     by_heads   // all, head by head
 };
-template <class Executor>
+template <class Executor, class = void>
 inline constexpr Cutting cutting_of = Cutting::if_large;
 template <>
 inline constexpr Cutting cutting_of<CallingThread> = Cutting::never;

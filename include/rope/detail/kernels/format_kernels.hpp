@@ -32,6 +32,11 @@ ROPE_NOINLINE void scaled(const float* x, float* y, float factor, Index count) n
 ROPE_INLINE std::int32_t nearest_even(float x) noexcept {
     return bit_cast<std::int32_t>(x + kRounder) - bit_cast<std::int32_t>(kRounder);
 }
+/// x is from 0 to 2^31.
+ROPE_INLINE std::int32_t nearest_even(double x) noexcept {
+    constexpr double rounder = 6755399441055744.0;  // 1.5 * 2^52: sums have no fraction
+    return static_cast<std::int32_t>(bit_cast<std::int64_t>(x + rounder) - bit_cast<std::int64_t>(rounder));
+}
 /// The nearest whole number, ties away from zero, as roundf has it.
 ROPE_INLINE std::int32_t nearest_away(float x) noexcept {
     const std::int32_t even = nearest_even(x);
@@ -49,8 +54,10 @@ ROPE_NOINLINE void write_int8(const float* x, Index count, const FormatRow& to) 
     *to.scale = scale;
     const float inverse = usable_inverse(most, scale);
     if (inverse == 0.0f && scale > 0.0f && most < 0x7f800000u) {  // numbers so small that 1 / scale is none
-        for (Index i = 0; i < count; ++i)
-            to.codes[i] = static_cast<unsigned char>(nearest_even(nearest_quotient(x[i], scale)));
+        for (Index i = 0; i < count; ++i) {  // and the scale so rough that quotients may be beyond 127
+            const std::int32_t code = nearest_even(nearest_quotient(x[i], scale));
+            to.codes[i] = static_cast<unsigned char>(code > 127 ? 127 : code < -127 ? -127 : code);
+        }
         return;
     }
     float products[kPiece];
@@ -69,7 +76,8 @@ ROPE_NOINLINE void find_range(const float* x, Index count, float& low, float& hi
     }
 }
 ROPE_NOINLINE void write_range(const float* x, Index count, const FormatRow& to, Index levels) noexcept {
-    float low = x[0], high = x[0], products[kPiece];
+    float low = x[0], high = x[0];
+    double quotients[kPiece];
     find_range(x, count, low, high);
     const bool is_finite_head = largest_magnitude(x, count) < 0x7f800000u;
     // In double: the range may be larger than any float, and the scale is not.
@@ -77,17 +85,16 @@ ROPE_NOINLINE void write_range(const float* x, Index count, const FormatRow& to,
     const float scale = static_cast<float>(hide_from_optimizer(range / static_cast<double>(levels)));
     *to.scale = is_finite_head ? scale : bit_cast<float>(0x7fc00000u);
     *to.zero = low;
-    const double inverse = is_finite_head && scale > 0.0f ? hide_from_optimizer(1.0 / static_cast<double>(scale)) : 0.0;
+    const bool has_codes = is_finite_head && scale > 0.0f;
     for (Index i = 0; i < count; i += kPiece) {
         const Index here = count - i < kPiece ? count - i : kPiece;
         for (Index k = 0; k < here; ++k)
-            products[k] =
-                inverse == 0.0
-                    ? 0.0f
-                    : static_cast<float>((static_cast<double>(x[i + k]) - static_cast<double>(low)) * inverse);
+            quotients[k] = has_codes
+                               ? (static_cast<double>(x[i + k]) - static_cast<double>(low)) / static_cast<double>(scale)
+                               : 0.0;
         compiler_fence();
         for (Index k = 0; k < here; ++k) {
-            const std::int32_t nearest = nearest_even(products[k]);
+            const std::int32_t nearest = nearest_even(quotients[k]);
             const std::int32_t code = nearest < levels ? nearest : static_cast<std::int32_t>(levels);
             if (levels == 255) {
                 to.codes[i + k] = static_cast<unsigned char>(code);

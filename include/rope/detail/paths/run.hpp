@@ -91,17 +91,21 @@ inline PathCall call_of(const CosSinRows<T>& rows) noexcept {
 
 template <Layout layout, class T, class... Paths>
 inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) noexcept {
-    const Path* const all[] = {&paths...};
-    return check_paths(all, sizeof...(paths), positions, call_of<layout>(rows));
-}
-
-template <Layout layout, class Executor, class T, class... Paths>
-inline void run_pass(Executor& executor, const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) {
     constexpr bool are_paths = sizeof...(paths) > 0 && (std::is_same_v<Paths, Path> && ...);
     static_assert(are_paths,
                   "rope::pass takes rows, positions, and one or more paths, rope::heads(x) with steps and to(...); an "
                   "executor stands before the rows.");
-    if constexpr (are_paths)
+    if constexpr (are_paths) {
+        const Path* const all[] = {&paths...};
+        return check_paths(all, sizeof...(paths), positions, call_of<layout>(rows));
+    } else {
+        return Status();
+    }
+}
+
+template <Layout layout, class Executor, class T, class... Paths>
+inline void run_pass(Executor& executor, const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) {
+    if constexpr (sizeof...(paths) > 0 && (std::is_same_v<Paths, Path> && ...))
         if (ok_or_raise(check_pass_of<layout>(rows, positions, paths...)))
             execute(executor, path_job<layout>(paths, rows, positions)...);
 }

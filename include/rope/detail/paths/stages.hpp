@@ -20,10 +20,10 @@ struct StageList {
     static constexpr bool has_two_of(StepKind kind) noexcept { return ((S::kKind == kind ? 1 : 0) + ...) != 1; }
     static constexpr bool are_distinct() noexcept { return !(has_two_of(S::kKind) || ...); }
 
-    /// f(the stage of a kind); nothing if there is none.
+    /// f(the stage of a kind); false if there is none.
     template <class F>
-    ROPE_INLINE static void visit(StepKind kind, const F& f) {
-        ((S::kKind == kind ? (f(S()), true) : false) || ...);
+    ROPE_INLINE static bool visit(StepKind kind, const F& f) {
+        return ((S::kKind == kind ? (f(S()), true) : false) || ...);
     }
 };
 

@@ -68,11 +68,10 @@ inline auto elements_of(C& container, Index batch, Index seq, Index heads, Index
 }
 
 /// Entries first .. first + count - 1 along an axis, which `name` calls by its plural.
-template <class T>
-inline TensorView<T> slice(const TensorView<T>& v, const char* name, Index TensorView<T>::*extent, Index stride,
-                           Index first, Index count) {
+template <class View>
+inline View slice(const View& v, const char* name, Index View::*extent, Index stride, Index first, Index count) {
     const Index size = v.*extent;
-    TensorView<T> result = v;
+    View result = v;
     result.*extent = 0;
     if (first < 0 || count < 0 || first > size || count > size - first) {
         ok_or_raise(invalid(
@@ -81,7 +80,7 @@ inline TensorView<T> slice(const TensorView<T>& v, const char* name, Index Tenso
         return result;
     }
     if (count > 0 && first > 0) {
-        const Index room = kMemoryBytes / static_cast<Index>(sizeof(T)) / first;
+        const Index room = kMemoryBytes / static_cast<Index>(sizeof(*v.data)) / first;
         if (stride > room || stride < -room) {
             ok_or_raise(invalid("The slice begins {} steps of {} elements into the view, beyond what memory can hold.",
                                 {first, stride}));

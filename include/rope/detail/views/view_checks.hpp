@@ -89,8 +89,18 @@ inline bool is_same_view(const AnyView& a, const AnyView& b) noexcept {
     return true;
 }
 
+/// A view of the elements of v below a stride, `by` bytes further on.
+inline AnyView part_below(const AnyView& v, Index period, std::uint64_t by) noexcept {
+    AnyView part = v;
+    part.data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(reinterpret_cast<std::uintptr_t>(v.data) + by));
+    for (int axis = 0; axis < 4; ++axis)
+        if (magnitude(stride_of(v, axis) * v.element_size) >= period) part.extents[axis] = 1;
+    return part;
+}
+
 /// Whether two views can be shown to share no byte: their spans are disjoint, or both repeat with a common stride (the
-/// row of a fused QKV buffer, the head that two feature slices share) and are disjoint within it.
+/// row of a fused QKV buffer, the head that two feature slices share) and are disjoint within it, as spans or by a smaller
+/// stride (rows within pages).
 ROPE_COLD bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
     if (is_empty(a) || is_empty(b)) return true;
     constexpr Index everything = std::numeric_limits<Index>::max();
@@ -125,6 +135,16 @@ ROPE_COLD bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
             Index start = (distance % period + (in_b.begin - in_a.begin) % period) % period;
             if (start < 0) start += period;
             if (start >= size_a && start + size_b <= period) return true;
+            // Where a repetition of one view meets a single one of the other, these two may be disjoint.
+            const Index before = start - period;  // of b, relative to a; or it is `start`
+            const bool is_after = start < size_a && (size_a > start + size_b ? size_a : start + size_b) <= period;
+            const bool is_before =
+                before + size_b > 0 && (size_a > before + size_b ? size_a : before + size_b) - before <= period;
+            if (is_after == is_before) continue;
+            const Index apart = (is_after ? start : before) + in_a.begin - in_b.begin;
+            if (is_disjoint(part_below(a, period, 0),
+                            part_below(b, period, static_cast<std::uint64_t>(apart - distance))))
+                return true;
         }
     }
     return false;

@@ -29,9 +29,11 @@ ROPE_INLINE double root_of(NormKind kind, double eps, double squares, Index coun
 /// Norms one head, whose mean (of layer_norm) and reciprocal root are known.
 template <class T>
 ROPE_INLINE void apply_norm(const StepKernels<T>& k, NormStep step, ElementType type, Index n, const T* x, T* y,
-                            T shift, T root, const T* w) noexcept {
+                            double shift, T root, const T* w) noexcept {
     if (step.kind == NormKind::layer_norm) {
-        k.add(x, y, -shift, nullptr, n);
+        const T high = static_cast<T>(shift), low = static_cast<T>(shift - static_cast<double>(high));
+        k.add(x, y, -high, nullptr, n);
+        if (low != T(0)) k.add(y, y, -low, nullptr, n);
         x = y;
     }
     const bool rounds_result =
@@ -63,8 +65,7 @@ ROPE_NOINLINE void norm_heads(const StepCall<T>& c, Group<T>& g) noexcept {
         }
     } else {
         if (has_mean) k.sums(g.x, g.x_stride, g.heads, n, shifts);
-        for (Index h = 0; h < g.heads && has_mean; ++h)
-            shifts[h] = static_cast<double>(static_cast<T>(shifts[h] / static_cast<double>(n)));
+        for (Index h = 0; h < g.heads && has_mean; ++h) shifts[h] /= static_cast<double>(n);
         k.sums_of_squares(g.x, g.x_stride, g.heads, n, has_mean ? shifts : nullptr, squares);
         for (Index h = 0; h < g.heads; ++h) roots[h] = static_cast<T>(root_of(norm.kind, step.number, squares[h], n));
     }
@@ -78,7 +79,7 @@ ROPE_NOINLINE void norm_heads(const StepCall<T>& c, Group<T>& g) noexcept {
     } else {
         for_each_head(g, [&](const T* from, T* to, Index h) {
             if (has_weight && !is_shared) w = numbers_of(c.task, step.numbers, norm.adds_one, g.b, g.s, h, other);
-            const T shift = has_mean ? static_cast<T>(shifts[h - g.first]) : T(0);
+            const double shift = has_mean ? shifts[h - g.first] : 0.0;
             apply_norm(k, norm, c.source().type, n, from, to, shift, roots[h - g.first], w);
         });
     }
@@ -102,9 +103,22 @@ struct NormStage : Stage {
         step->bias = numbers_of_step(bias, PathAccess::source(path), of_token);
     }
 
-    static Status check(const PathStep& step, const AnyView&, const PathCall& call) noexcept {
-        if (is_finite_number(step, call) && step.number >= 0.0) return Status();
-        return invalid("eps of a norm is {}; it must be finite and at least 0.", {step.number});
+    static Status check(const PathStep& step, const AnyView& x, const PathCall& call) noexcept {
+        if (!is_finite_number(step, call) || step.number < 0.0)
+            return invalid("eps of a norm is {}; it must be finite and at least 0.", {step.number});
+        const NormStep norm = options_of<NormStep>(step);
+        if (norm.adds_one && !step.numbers.is_given)
+            return invalid("adds_one of a norm is true, and the norm has no weight to which 1 could be added.");
+        for (const Numbers* n : {&step.numbers, &step.bias})
+            if (norm.over == NormSpan::token && n->is_list && n->extents[2] != x.extents[2])
+                return invalid(
+                    "The numbers of a norm over a token are a list of {}; it must have those of all heads ({} * {}).",
+                    {n->extents[3], x.extents[2], x.extents[3]});
+        if (norm.over > NormSpan::token || norm.rounding > NormRounding::root)
+            return invalid(
+                "over of a norm is number {} of NormSpan, and rounding number {} of NormRounding; there are 2 and 3.",
+                {static_cast<int>(norm.over), static_cast<int>(norm.rounding)});
+        return Status();
     }
 
     static bool needs_token(const PathStep& step) noexcept {
@@ -128,7 +142,7 @@ struct NormStage : Stage {
                 add(g);
             });
             const double numbers = static_cast<double>(heads) * static_cast<double>(n);
-            shift = static_cast<double>(static_cast<T>(sum / numbers));
+            shift = sum / numbers;
             sum = 0.0;
         }
         for (double& of_head : shifts) of_head = shift;
@@ -171,20 +185,21 @@ struct NormStage : Stage {
         if (norm.kind == NormKind::layer_norm) {
             for (Index h = begin; h < end; ++h)
                 shift = stored(shift + sum_of_head(n, [&](Index i) { return static_cast<double>(all.x(b, s, h, i)); }));
-            shift = static_cast<double>(static_cast<T>(shift / count));
+            shift = stored(shift / count);
         }
         for (Index h = begin; h < end; ++h)
             squares = stored(squares + sum_of_head(n, [&](Index i) {
                                  const double value = stored(static_cast<double>(all.x(b, s, h, i)) - shift);
                                  return stored(value * value);
                              }));
+        const T mean_high = static_cast<T>(shift), mean_low = static_cast<T>(shift - static_cast<double>(mean_high));
         const double mean = norm.kind == NormKind::l2 ? squares : stored(squares / count);
         T r = static_cast<T>(stored(1.0 / stored(std::sqrt(stored(mean + step.number)))));
         if (norm.rounding == NormRounding::root) r = all.rounded(r);
         for (Index h = begin; h < end; ++h)
             for (Index i = 0; i < n; ++i) {
                 T value = all.x(b, s, h, i);
-                if (norm.kind == NormKind::layer_norm) value = stored(value - static_cast<T>(shift));
+                if (norm.kind == NormKind::layer_norm) value = stored(stored(value - mean_high) - mean_low);
                 value = stored(value * r);
                 const bool rounds = norm.rounding != NormRounding::none;
                 const bool has_weight = step.numbers.data != nullptr;

@@ -92,6 +92,9 @@ struct RotateStage : Stage {
             if (const Status s = check_layout(rotation.other_layout); !s.ok()) return s;
         if (const Status s = check_capabilities(x, call.table, rotation.is_back ? call.back : call.forward); !s.ok())
             return s;
+        if (rotation.rounding > RotateRounding::all)
+            return invalid("rounding of a rotation is number {} of RotateRounding; there are 3.",
+                           {static_cast<int>(rotation.rounding)});
         if (x.extents[3] != call.table.head_dim)
             return invalid("head_dim of a path that rotates is {}; its {} was made for a head_dim of {}.",
                            {x.extents[3], call.table.name, call.table.head_dim});

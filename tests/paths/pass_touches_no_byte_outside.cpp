@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// Everything that a pass reads or writes - sources, numbers of steps, slots, elements, codes, scales and zeros - lies at
+// a page that may not be touched, with its end and then with its beginning, and dequantise reads it there. The results
+// are those of ordinary memory.
+#include <rope/apply.hpp>
+#include <rope/heads.hpp>
+
+#include <cstring>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/data.hpp"
+#include "support/guarded.hpp"
+#include "support/isas.hpp"
+
+using rope::Index;
+using support::Guard;
+using support::GuardedMemory;
+using support::size;
+
+namespace {
+
+constexpr auto kLayout = rope::Layout::half_split;
+constexpr Index kSeq = 3, kHeads = 3, kPages = 2, kPageSize = 2, kPlaces = kPages * kPageSize;
+constexpr std::size_t kRoom = 1 << 16;
+
+enum class Kind { floats, narrow, int8, uint8, uint4, e4m3, e5m2, e4m3_by_head, e4m3_by_power, q8_0, q4_0 };
+constexpr Kind kKinds[] = {Kind::floats, Kind::narrow,       Kind::int8,          Kind::uint8, Kind::uint4, Kind::e4m3,
+                           Kind::e5m2,   Kind::e4m3_by_head, Kind::e4m3_by_power, Kind::q8_0,  Kind::q4_0};
+
+/// Bytes of a head; 0 where the format has none of so many features.
+Index width_of(Kind kind, Index head_dim) {
+    switch (kind) {
+        case Kind::floats: return 4 * head_dim;
+        case Kind::narrow: return 2 * head_dim;
+        case Kind::uint4: return head_dim % 2 == 0 ? head_dim / 2 : 0;
+        case Kind::q8_0: return head_dim % 32 == 0 ? head_dim / 32 * 34 : 0;
+        case Kind::q4_0: return head_dim % 32 == 0 ? head_dim / 32 * 18 : 0;
+        default: return head_dim;
+    }
+}
+
+/// All operands, each behind pages of its own, or in ordinary memory.
+template <class X>
+class Operands {
+ public:
+    Operands(Index head_dim, Kind kind, const Guard* guard) : head_dim_(head_dim), kind_(kind) {
+        const std::vector<X> x = support::normal<X>(kSeq * kHeads * head_dim, 1);
+        const std::vector<rope::half> w = support::normal<rope::half>(kHeads * head_dim, 2);
+        const std::vector<float> b = support::normal<float>(head_dim, 3), factors = support::normal<float>(kSeq, 4);
+        x_ = place(0, x, guard);
+        w_ = place(1, w, guard);
+        b_ = place(2, b, guard);
+        factors_ = place(3, factors, guard);
+        slots_ = place(4, std::vector<int>{3, -1, 0}, guard);
+        codes_ = place(5, std::vector<unsigned char>(codes()), guard);
+        scales_ = place(6, std::vector<float>(size(kPlaces * kHeads)), guard);
+        zeros_ = place(7, std::vector<float>(size(kPlaces * kHeads)), guard);
+        powers_ = place(8, std::vector<unsigned char>(size(kPlaces * kHeads)), guard);
+        back_ = place(9, std::vector<float>(x.size(), 7.0f), guard);
+    }
+
+    rope::Path path() const {
+        rope::Path p = rope::heads(rope::view(x_, kSeq, kHeads, head_dim_));
+        p.add(b_).rms_norm(rope::view(w_, 1, 1, kHeads, head_dim_), 1e-5);
+        if (head_dim_ == 64) p.hadamard();
+        return p.rotate()
+            .layer_norm(nullptr, rope::view(b_, 1, 1, 1, head_dim_), 1e-5, {rope::NormSpan::token})
+            .multiply(rope::view(factors_, 1, kSeq, 1, 1))
+            .to(destination());
+    }
+    rope::Destination destination() const {
+        const auto pages = [&](auto* p, Index width) {
+            return rope::paged(p, kPages, kPageSize, kHeads, width, support_slots());
+        };
+        const rope::Paged<float> scales = pages(scales_, 1), zeros = pages(zeros_, 1);
+        const auto codes = pages(codes_, width_of(kind_, head_dim_));
+        switch (kind_) {
+            case Kind::floats: return pages(reinterpret_cast<float*>(codes_), head_dim_);
+            case Kind::narrow: return pages(reinterpret_cast<rope::bfloat16*>(codes_), head_dim_);
+            case Kind::int8: return rope::int8(pages(reinterpret_cast<signed char*>(codes_), head_dim_), scales);
+            case Kind::uint8: return rope::uint8(codes, scales, zeros);
+            case Kind::uint4: return rope::uint4(codes, scales, zeros);
+            case Kind::e4m3: return rope::fp8_e4m3(codes, 3.0f);
+            case Kind::e5m2: return rope::fp8_e5m2(codes, 3.0f, rope::ScaleUse::divides);
+            case Kind::e4m3_by_head: return rope::fp8_e4m3(codes, scales);
+            case Kind::e4m3_by_power: return rope::fp8_e4m3(codes, pages(powers_, 1));
+            case Kind::q8_0: return rope::q8_0(codes);
+            default: return rope::q4_0(codes);
+        }
+    }
+    void run(const rope::CosSinCache<float>& cache) const {
+        rope::pass<kLayout>(cache, rope::start_at(2), path());
+        rope::dequantise(destination(), rope::view(back_, kSeq, kHeads, head_dim_));
+    }
+    std::vector<unsigned char> result() const {
+        std::vector<unsigned char> all(codes_, codes_ + codes());
+        const auto add = [&](const auto* p, Index count) {
+            const auto* const bytes = reinterpret_cast<const unsigned char*>(p);
+            all.insert(all.end(), bytes, bytes + size(count) * sizeof(*p));
+        };
+        add(scales_, kPlaces * kHeads);
+        add(zeros_, kPlaces * kHeads);
+        add(powers_, kPlaces * kHeads);
+        add(back_, kSeq * kHeads * head_dim_);
+        return all;
+    }
+
+ private:
+    struct Slots {
+        using value_type = int;
+        const int* first;
+        const int* data() const { return first; }
+        std::size_t size() const { return kSeq; }
+    };
+    Slots support_slots() const { return {slots_}; }
+    std::size_t codes() const { return size(kPlaces * kHeads * width_of(kind_, head_dim_)); }
+
+    template <class T>
+    T* place(std::size_t i, const std::vector<T>& numbers, const Guard* guard) {
+        static GuardedMemory guarded[10] = {GuardedMemory(kRoom), GuardedMemory(kRoom), GuardedMemory(kRoom),
+                                            GuardedMemory(kRoom), GuardedMemory(kRoom), GuardedMemory(kRoom),
+                                            GuardedMemory(kRoom), GuardedMemory(kRoom), GuardedMemory(kRoom),
+                                            GuardedMemory(kRoom)};
+        if (guard != nullptr) return guarded[i].put(numbers, *guard);
+        ordinary_[i].resize(numbers.size() * sizeof(T) + 64);
+        char* const at = ordinary_[i].data() + 32;
+        if (!numbers.empty()) std::memcpy(at, numbers.data(), numbers.size() * sizeof(T));
+        return reinterpret_cast<T*>(at);
+    }
+
+    Index head_dim_;
+    Kind kind_;
+    std::vector<char> ordinary_[10];
+    X* x_;
+    rope::half* w_;
+    float *b_, *factors_, *scales_, *zeros_, *back_;
+    int* slots_;
+    unsigned char *codes_, *powers_;
+};
+
+template <class X>
+void check_all(Index head_dim) {
+    rope::Config config;
+    config.head_dim = head_dim;
+    const rope::CosSinCache<float> cache(config, 8);
+    for (const Kind kind : kKinds) {
+        if (width_of(kind, head_dim) == 0) continue;
+        INFO("head_dim " << head_dim << ", destination " << static_cast<int>(kind));
+        const Operands<X> ordinary(head_dim, kind, nullptr);
+        ordinary.run(cache);
+        for (const Guard guard : {Guard::before, Guard::after}) {
+            const Operands<X> guarded(head_dim, kind, &guard);
+            guarded.run(cache);
+            REQUIRE(guarded.result() == ordinary.result());
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("pages that may not be touched, round everything") {
+    support::for_each_isa([](const char* name) {
+        INFO(name);
+        for (const Index head_dim : {2, 6, 10, 30, 32, 34, 64, 66, 96, 130}) {
+            check_all<float>(head_dim);
+            check_all<rope::bfloat16>(head_dim);
+            check_all<rope::half>(head_dim);
+        }
+    });
+}
