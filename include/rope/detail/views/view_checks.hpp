@@ -89,29 +89,22 @@ inline bool is_same_view(const AnyView& a, const AnyView& b) noexcept {
     return true;
 }
 
-/// A view of the elements of v below a stride, `by` bytes further on.
-inline AnyView part_below(const AnyView& v, Index period, std::uint64_t by) noexcept {
+/// The elements of a view that lie together below a stride.
+inline AnyView part_below(const AnyView& v, Index period) noexcept {
     AnyView part = v;
-    part.data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(reinterpret_cast<std::uintptr_t>(v.data) + by));
     for (int axis = 0; axis < 4; ++axis)
         if (magnitude(stride_of(v, axis) * v.element_size) >= period) part.extents[axis] = 1;
     return part;
 }
 
-/// Whether two views can be shown to share no byte: their spans are disjoint, or both repeat with a common stride (the
-/// row of a fused QKV buffer, the head that two feature slices share) and are disjoint within it, as spans or by a smaller
-/// stride (rows within pages).
-ROPE_COLD bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
-    if (is_empty(a) || is_empty(b)) return true;
+/// is_disjoint, with the data of b `distance` bytes behind that of a.
+ROPE_COLD bool is_disjoint_at(const AnyView& a, const AnyView& b, Index distance) noexcept {
     constexpr Index everything = std::numeric_limits<Index>::max();
-    // Unsigned numbers do not overflow for any pointers, and a negative distance is a large one. They have the bits of
-    // an Index, so that the distance is negative as an Index, too.
-    const std::uint64_t at_a = reinterpret_cast<std::uintptr_t>(a.data);
-    const std::uint64_t at_b = reinterpret_cast<std::uintptr_t>(b.data);
-    const Index distance = static_cast<Index>(at_b - at_a);
     const Span whole_a = span_below(a, everything);
     const Span whole_b = span_below(b, everything);
-    const std::uint64_t from_a = at_b - at_a + static_cast<std::uint64_t>(whole_b.begin - whole_a.begin);
+    // Unsigned numbers do not overflow for any pointers, and a negative distance is a large one.
+    const std::uint64_t from_a =
+        static_cast<std::uint64_t>(distance) + static_cast<std::uint64_t>(whole_b.begin - whole_a.begin);
     if (from_a >= static_cast<std::uint64_t>(whole_a.end - whole_a.begin) &&
         0 - from_a >= static_cast<std::uint64_t>(whole_b.end - whole_b.begin))
         return true;
@@ -142,12 +135,20 @@ ROPE_COLD bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
                 before + size_b > 0 && (size_a > before + size_b ? size_a : before + size_b) - before <= period;
             if (is_after == is_before) continue;
             const Index apart = (is_after ? start : before) + in_a.begin - in_b.begin;
-            if (is_disjoint(part_below(a, period, 0),
-                            part_below(b, period, static_cast<std::uint64_t>(apart - distance))))
-                return true;
+            if (is_disjoint_at(part_below(a, period), part_below(b, period), apart)) return true;
         }
     }
     return false;
+}
+
+/// Whether two views can be shown to share no byte: their spans are disjoint, or both repeat with a common stride (the
+/// row of a fused QKV buffer, the head that two feature slices share) and are disjoint within it, as spans or by a
+/// smaller stride (rows within pages).
+ROPE_COLD bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
+    // They have the bits of an Index, so that the distance is negative as an Index, too.
+    const std::uint64_t at_a = reinterpret_cast<std::uintptr_t>(a.data);
+    const std::uint64_t at_b = reinterpret_cast<std::uintptr_t>(b.data);
+    return is_empty(a) || is_empty(b) || is_disjoint_at(a, b, static_cast<Index>(at_b - at_a));
 }
 
 /// Requires equal extents along the first `axes` axes.
