@@ -53,9 +53,11 @@ ROPE_COLD Status check_numbers(const char* step, const Numbers& n, const HeadsIn
 ROPE_COLD Status check_step(const PathStep& step, const HeadsInMemory& x, const char* path,
                             const PathCall& call) noexcept {
     const AnyView v = x.view(path);
-    Status s;
-    Stages::visit(step.kind, [&](auto stage) { s = stage.check(step, v, call); });
-    if (!s.ok()) return s;
+    Status mistake;
+    Stages::visit(step.kind, [&](auto stage) {
+        if (const Status s = stage.check(step, v, call); !s.ok()) mistake = s;
+    });
+    if (!mistake.ok()) return mistake;
     const char* const name = step_name(step.kind);
     if (step.needs_numbers && !step.numbers.is_given) return invalid("{} has no numbers; it needs some.", {name});
     for (const Numbers* n : {&step.numbers, &step.bias}) {
