@@ -24,9 +24,9 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Made by paged and paged_heads_first; the strides may be changed by hand. Owns nothing: memory and slots must live as
 /// long as it is used. A ring buffer of n places is one page of n, with slots position % n.
 ///
-/// Slots are integers of any type, batch * seq of them, entry after entry. -1, which needs a signed type, skips a token: it
-/// is written nowhere, but has a position like the others (0, say). Slots of a call should differ: of equal ones any may be
-/// written last.
+/// Slots are integers of any type, batch * seq of them, entry after entry. -1, which needs a signed type, skips a token:
+/// it is written nowhere, but has a position like the others (0, say). Slots of a call should differ: of equal ones any
+/// may be written last.
 template <class T>
 struct Paged {
     T* data = nullptr;
@@ -146,10 +146,10 @@ class Destination {
 /// How a scale is applied before a number is rounded to an 8-bit float: FlashInfer multiplies by it, vLLM divides.
 enum class ScaleUse : unsigned char { multiplies, divides };
 
-// In what follows, codes are a view or pages of bytes, and scales and zeros a view or pages of float with the same
-// heads and a head_dim of 1: one number for each head of each token. Pages of both have the same slots. A head of zeros is
-// read as zeros. A head with an infinity or a NaN in it (of ggml's formats: the block of 32) has no finite scale and
-// codes 0, so that it is read as NaN.
+// In what follows, codes are a view or pages of bytes, and scales and zeros a view or pages of float (or as it is said)
+// with the same heads and a head_dim of 1: one number for each head of each token. Pages of all have the same slots.
+// A head of zeros is read as zeros. With a scale for each head or block, an infinity or a NaN in it makes all of it be
+// read as NaN.
 
 /// Codes -127 .. 127, the nearest to x times the float 1 / scale, ties to even, with scale = max |x| / 127. Where
 /// max |x| is below 2e-41, the scale is rounded to few bits or to 0, and codes end at 127. Codes are signed char.
@@ -172,8 +172,8 @@ ROPE_ABI inline Destination fp8_e5m2(const Destination& codes, float scale = 1.0
 /// E8M0; 255 where a head has no finite scale). A number above 240 * 2^120 may be read as an infinity then.
 ///
 /// Groups of features with a scale each are heads: a latent of 512 in groups of 128 is rope::view(latent, seq, 4, 128).
-/// Some caches pack codes, scales and further features of a token into one row of bytes (FlashMLA: 512 codes, 4 floats, 64
-/// bfloat16). Each of these parts is a view, or a Paged whose strides are filled in by hand, that begins at its first
+/// Some caches pack codes, scales and further features of a token into one row of bytes (FlashMLA: 512 codes, 4 floats,
+/// 64 bfloat16). Each of these parts is a view, or a Paged whose strides are filled in by hand, that begins at its first
 /// byte in the first row and steps from row to row.
 ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, const Destination& scales) noexcept;
 /// ggml's blocks of 32 numbers, with the bits of its reference code: 34 and 18 bytes for 32 features, so that the codes
@@ -183,8 +183,8 @@ ROPE_ABI inline Destination q8_0(const Destination& blocks) noexcept;
 ROPE_ABI inline Destination q4_0(const Destination& blocks) noexcept;
 
 /// Reads back what a path has written: the numbers that the codes stand for, as float. Tokens whose slot is -1 are left
-/// as they are. Throws std::invalid_argument for what check_pass would refuse in `from`, and for a `to` of another
-/// shape.
+/// as they are. Throws std::out_of_range for a slot that the pages do not have, and std::invalid_argument for any other
+/// `from` or `to` that does not suit.
 ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>& to);
 
 }  // namespace ROPE_VERSION_NAMESPACE

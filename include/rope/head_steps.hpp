@@ -24,8 +24,8 @@ enum class NormWeight : unsigned char {
     all_heads          ///< [heads * head_dim]: over all heads of a token, before they are split
 };
 
-/// Where a norm rounds to the type of the path's source, beside the rounding at the destination. Of float there is
-/// nothing to round. n is the normed number x * r, r = 1 / sqrt(...).
+/// Where a norm rounds to the type of the path's source, beside the rounding at the destination. Float and
+/// double are not rounded. n is x * r, or (x - mean) * r; r = 1 / sqrt(...).
 enum class NormRounding : unsigned char {
     none,        ///< nowhere: x * r * w in float
     normalised,  ///< n, then n * w: Llama's RMSNorm
@@ -72,7 +72,7 @@ struct HeadSteps {
     double clip = 0.0;
     /// Whether q, k or v have further steps that are not described here: factors that the model learned, convolutions.
     bool has_other_steps = false;
-    /// Where the published code rounds to the data's type while it rotates; of most models everywhere.
+    /// Where the published code rounds to the data's type while it rotates; in most models everywhere.
     RotateRounding rotate_rounding = RotateRounding::all;
     /// Whether values are rotated, too.
     bool rotates_values = false;

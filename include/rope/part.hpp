@@ -19,12 +19,12 @@ class Part;
 ROPE_ABI inline Part part(Index number, Index count);
 
 /// An executor that does one of `count` parts of every call, at every size: thread i of n makes the same call as the
-/// others, with rope::part(i, n), and a barrier of the caller's stands behind it. Heads are divided evenly. Each thread
-/// checks the whole call. Bits are those of one call.
+/// others, with rope::part(i, n), and a barrier of the caller's stands behind it. Heads are divided evenly (tokens, where
+/// a norm is over a token). Each thread checks the whole call. Bits are those of one call.
 ///
 ///     rope::apply<layout>(q, k, cache, positions, rope::part(ith, nth));
 ///
-/// Hand it over as it is: a function that calls a Part is an executor like any other, and small calls do not ask it.
+/// Hand it over as it is: a function that calls a Part is an executor like any other, which small calls do not use.
 /// Rows::build and Moves::build make all rows with any part, because there every thread builds an object of its own.
 class Part final {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Two views that are said to share no byte share none, and of those that lie in the same rows and pages the others are
-// found: drawn views against the set of their bytes.
+// Two views that are said to share no byte share none, and over nine tenths of the disjoint parts of rows and pages are
+// seen to be so: drawn views against the set of their bytes.
 #include <rope/apply.hpp>
 
 #include <bitset>

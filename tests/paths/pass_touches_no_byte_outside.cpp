@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Everything that a pass reads or writes - sources, numbers of steps, slots, elements, codes, scales and zeros - lies at
-// a page that may not be touched, with its end and then with its beginning, and dequantise reads it there. The results
-// are those of ordinary memory.
+// The operands of a pass - sources, numbers of steps, slots, elements, codes, scales and zeros - begin, and then end, at
+// a page that may not be touched, and dequantise reads them there. The results are those of ordinary memory.
 #include <rope/apply.hpp>
 #include <rope/heads.hpp>
 

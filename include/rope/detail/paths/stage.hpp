@@ -58,7 +58,7 @@ inline bool is_finite_number(const PathStep& step, const PathCall& call) noexcep
 
 // ---- When it runs ----
 
-/// Heads that are under way together: their numbers lie in L1. Half as many where the source of the next ones is
+/// Bytes of the heads that are processed together, which lie in L1. Half as many where the source of the next ones is
 /// fetched meanwhile. See benchmarks/tuning.md.
 inline constexpr Index kTileBytes = 8192;
 template <class T>
@@ -81,7 +81,7 @@ struct PathTask {
     bool streams;                                // the source of the next group is fetched while one is written
     bool bypasses_caches;                        // then a plain destination is written by stream_out
     bool needs_tokens;                           // a step needs all heads of a token first
-    Index units;                                 // heads that are one piece of work: 1, or then all of a token
+    Index units;                                 // heads in a piece of work: those of a token if needs_tokens, else 1
 };
 
 /// The numbers of a group of heads of one token, as they pass from step to step.
@@ -137,7 +137,7 @@ ROPE_INLINE const T* numbers_of(const PathTask<T>& task, const Numbers& n, bool 
 
 ROPE_INLINE bool is_same_for_heads(const Numbers& n) noexcept { return n.strides[2] == 0; }
 
-/// Runs f(x, y, head) for each head of a group; then x is y.
+/// Runs f(x, y, head) for each head of a group; then g.x is g.y.
 template <class T, class F>
 ROPE_INLINE void for_each_head(Group<T>& g, const F& f) noexcept {
     const T* x = g.x;
@@ -191,14 +191,14 @@ inline T stored(T x) noexcept {
 /// The base of every stage. Each is a struct of static functions in a file of its own in stages/, which begins with what
 /// it computes and ends with the functions of Path that add such a step.
 struct Stage {
-    /// Requires that the step suits its heads. Its numbers are checked elsewhere.
+    /// Refuses unsuitable options or heads. check.hpp checks what all `numbers` and `bias` must be.
     static Status check(const PathStep&, const AnyView&, const PathCall&) noexcept { return Status(); }
     /// Whether all heads of a token must have come so far before any goes on.
     static bool needs_token(const PathStep&) noexcept { return false; }
-    /// Reads them, group after group, and leaves in of_token what `run` needs.
+    /// Reads a token's heads in groups, and sets in of_token what `run` needs.
     template <class T, class ForEachGroup>
     static void read_token(const StepCall<T>&, OfToken&, const ForEachGroup&) noexcept {}
-    // And of its own, for T = float and double:
+    // Each also has (T: float and double):
     //     static constexpr StepKind kKind    a number that no other has
     //     static constexpr const char* kName for sentences
     //     static void run(const StepCall<T>&, Group<T>&) noexcept      the step, on heads of one token

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The list of stages, one for each kind of step: an #include and an entry. Beside it a step has its function in heads.hpp.
+// The list of stages, one for each kind of step: an #include and an entry. Each step also has a function in heads.hpp.
 #pragma once
 
 #include "stage.hpp"

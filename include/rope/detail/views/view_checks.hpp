@@ -59,7 +59,7 @@ ROPE_COLD Status check_extents(const AnyView& v) noexcept {
 }
 
 /// Requires distinct addresses for distinct elements: in ascending order of strides, each axis steps over the whole
-/// span of the smaller ones. (Injective interleavings that are not nested so do not occur and are refused.)
+/// span of the smaller ones. (Other views that do not overlap are refused, too; none were met.)
 ROPE_COLD Status check_no_self_overlap(const AnyView& v) noexcept {
     if (is_empty(v)) return Status();
     bool done[4] = {};
@@ -89,7 +89,7 @@ inline bool is_same_view(const AnyView& a, const AnyView& b) noexcept {
     return true;
 }
 
-/// The elements of a view that lie together below a stride.
+/// A view without its repetitions at `period` bytes or more.
 inline AnyView part_below(const AnyView& v, Index period) noexcept {
     AnyView part = v;
     for (int axis = 0; axis < 4; ++axis)
@@ -102,7 +102,7 @@ ROPE_COLD bool is_disjoint_at(const AnyView& a, const AnyView& b, Index distance
     constexpr Index everything = std::numeric_limits<Index>::max();
     const Span whole_a = span_below(a, everything);
     const Span whole_b = span_below(b, everything);
-    // Unsigned numbers do not overflow for any pointers, and a negative distance is a large one.
+    // Unsigned arithmetic wraps, so that a negative distance becomes a large one.
     const std::uint64_t from_a =
         static_cast<std::uint64_t>(distance) + static_cast<std::uint64_t>(whole_b.begin - whole_a.begin);
     if (from_a >= static_cast<std::uint64_t>(whole_a.end - whole_a.begin) &&
@@ -128,8 +128,8 @@ ROPE_COLD bool is_disjoint_at(const AnyView& a, const AnyView& b, Index distance
             Index start = (distance % period + (in_b.begin - in_a.begin) % period) % period;
             if (start < 0) start += period;
             if (start >= size_a && start + size_b <= period) return true;
-            // Where a repetition of one view meets a single one of the other, these two may be disjoint.
-            const Index before = start - period;  // of b, relative to a; or it is `start`
+            // Where each repetition of one can meet only one of the other, these two are compared by smaller strides.
+            const Index before = start - period;  // b begins there after a, or at `start`
             const bool is_after = start < size_a && (size_a > start + size_b ? size_a : start + size_b) <= period;
             const bool is_before =
                 before + size_b > 0 && (size_a > before + size_b ? size_a : before + size_b) - before <= period;
@@ -145,7 +145,7 @@ ROPE_COLD bool is_disjoint_at(const AnyView& a, const AnyView& b, Index distance
 /// row of a fused QKV buffer, the head that two feature slices share) and are disjoint within it, as spans or by a
 /// smaller stride (rows within pages).
 ROPE_COLD bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
-    // They have the bits of an Index, so that the distance is negative as an Index, too.
+    // Of 64 bits each, so that their difference as an Index is negative if b comes first.
     const std::uint64_t at_a = reinterpret_cast<std::uintptr_t>(a.data);
     const std::uint64_t at_b = reinterpret_cast<std::uintptr_t>(b.data);
     return is_empty(a) || is_empty(b) || is_disjoint_at(a, b, static_cast<Index>(at_b - at_a));

@@ -26,7 +26,7 @@ ROPE_INLINE double root_of(NormKind kind, double eps, double squares, Index coun
     return 1.0 / std::sqrt(mean + eps);
 }
 
-/// Norms one head, whose mean (of layer_norm) and reciprocal root are known.
+/// Normalises a head whose mean (of layer_norm) and reciprocal root are known.
 template <class T>
 ROPE_INLINE void apply_norm(const StepKernels<T>& k, NormStep step, ElementType type, Index n, const T* x, T* y,
                             double shift, T root, const T* w) noexcept {
@@ -47,7 +47,7 @@ ROPE_INLINE void apply_norm(const StepKernels<T>& k, NormStep step, ElementType 
     k.round(y, type, n);
 }
 
-/// All sums come first, then all roots: no head waits for its own.
+/// All sums first, then all roots, so that no head waits for its own.
 template <class T>
 ROPE_NOINLINE void norm_heads(const StepCall<T>& c, Group<T>& g) noexcept {
     const StepKernels<T>& k = c.task.steps;
@@ -167,7 +167,7 @@ struct NormStage : Stage {
     }
 
  private:
-    /// In double: the sums of every kSums-th number, and of these the sum by halves.
+    /// In double: kSums partial sums, of every kSums-th number each, added by halves.
     template <class F>
     static double sum_of_head(Index head_dim, const F& f) {
         double lanes[kSums] = {};

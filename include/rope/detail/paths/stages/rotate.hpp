@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rotation by the rows of the call, forward or back, its pairs left in the layout of the call or in another.
+// The rotation by the rows of the call, forward or back, which leaves pairs in the layout of the call or in another.
 #pragma once
 
 #include <cstring>
