@@ -51,7 +51,7 @@ class Operands {
         w_ = place(1, w, guard);
         b_ = place(2, b, guard);
         factors_ = place(3, factors, guard);
-        slots_ = place(4, std::vector<int>{3, -1, 0}, guard);
+        slots_.first = place(4, std::vector<int>{3, -1, 0}, guard);
         codes_ = place(5, std::vector<unsigned char>(codes()), guard);
         scales_ = place(6, std::vector<float>(size(kPlaces * kHeads)), guard);
         zeros_ = place(7, std::vector<float>(size(kPlaces * kHeads)), guard);
@@ -70,7 +70,7 @@ class Operands {
     }
     rope::Destination destination() const {
         const auto pages = [&](auto* p, Index width) {
-            return rope::paged(p, kPages, kPageSize, kHeads, width, support_slots());
+            return rope::paged(p, kPages, kPageSize, kHeads, width, slots_);
         };
         const rope::Paged<float> scales = pages(scales_, 1), zeros = pages(zeros_, 1);
         const auto codes = pages(codes_, width_of(kind_, head_dim_));
@@ -112,7 +112,6 @@ class Operands {
         const int* data() const { return first; }
         std::size_t size() const { return kSeq; }
     };
-    Slots support_slots() const { return {slots_}; }
     std::size_t codes() const { return size(kPlaces * kHeads * width_of(kind_, head_dim_)); }
 
     template <class T>
@@ -134,7 +133,7 @@ class Operands {
     X* x_;
     rope::half* w_;
     float *b_, *factors_, *scales_, *zeros_, *back_;
-    int* slots_;
+    Slots slots_ = {nullptr};
     unsigned char *codes_, *powers_;
 };
 
