@@ -260,8 +260,9 @@ TEST_CASE("int8, uint8 and uint4 are the nearest codes of their definition, and 
 TEST_CASE("pages keep, and each step has slots of its own; what is const can be read") {
     std::vector<signed char> codes(6 * 2 * 64);
     std::vector<float> scales(6 * 2);
-    const auto pages = rope::paged(codes.data(), 2, 3, 2, 64, std::vector<int>());
-    const auto places = rope::paged(scales.data(), 2, 3, 2, 1, std::vector<int>());
+    const std::vector<int> none;
+    const auto pages = rope::paged(codes.data(), 2, 3, 2, 64, none);
+    const auto places = rope::paged(scales.data(), 2, 3, 2, 1, none);
     const std::vector<float> x = support::normal<float>(2 * 2 * 64, 4);
     const std::vector<int> of_step = {5, 1};
     const rope::Destination to = rope::int8(pages.with_slots(of_step), places.with_slots(of_step));
