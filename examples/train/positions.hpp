@@ -145,7 +145,7 @@ class Positions {
     Shape shape_;
     std::optional<rope::SinusoidalEmbedding<T>> sinusoidal_;
     std::optional<rope::CosSinCache<T>> cos_sin_;
-    // Of learned frequencies: those at the beginning and now, and their cosines and sines.
+    // The learned frequencies at the first step and now, and the cosines and sines of now.
     rope::Frequencies first_, frequencies_;
     Index max_positions_ = 0;
     std::optional<rope::Rows<T>> rows_;

@@ -99,7 +99,10 @@ TEST_CASE("numbers of steps that mean nothing") {
               p.rms_norm(std::vector<float>(t.x.begin(), t.x.begin() + kDim), 1e-6, {rope::NormSpan::token});
           }) == "The numbers of a norm over a token are a list of 32; it must have those of all heads (2 * 32).");
     CHECK(of([](rope::Path& p, Tensors&) { p.rms_norm(1e-6, {static_cast<rope::NormSpan>(2)}); }) ==
-          "over of a norm is number 2 of NormSpan, and rounding number 0 of NormRounding; there are 2 and 3.");
+          "over of a norm is number 2 of NormSpan; there are 2.");
+    CHECK(of([](rope::Path& p, Tensors&) {
+              p.l2_norm(nullptr, 1e-6, {rope::NormSpan::head, static_cast<rope::NormRounding>(3)});
+          }) == "rounding of a norm is number 3 of NormRounding; there are 3.");
     CHECK(of([](rope::Path& p, Tensors&) { p.rotate(static_cast<rope::RotateRounding>(9)); }) ==
           "rounding of a rotation is number 9 of RotateRounding; there are 3.");
     CHECK(of([](rope::Path& p, Tensors&) { p.clamp(-2.0); }) ==
@@ -182,6 +185,10 @@ TEST_CASE("slots that do not fit") {
     CHECK(refused_at_0([](Tensors& t) {
               return rope::heads(t.in()).to(rope::paged(t.y.data(), 2, 3, 1, kDim, t.slots));
           }) == "destination of path 1 has pages with heads 1 and head_dim 32; these must be 2 and 32.");
+    const std::vector<unsigned> no_sign = {0, 1, static_cast<unsigned>(-1)};
+    CHECK(refused_at_0([&](Tensors& each) {
+              return rope::heads(each.in()).to(rope::paged(each.y.data(), 2, 3, kHeads, kDim, no_sign));
+          }).find("destination of path 1 has slot 4294967295 for token 2; its 2 pages of 3") == 0);
     const std::vector<int> some = {0, 2, -1}, others = {0, 1, -1};
     CHECK(refused_at_0([&](Tensors& each) {
               return rope::heads(each.in()).to(rope::int8(rope::paged(each.i8.data(), 1, 3, kHeads, kDim, some),

@@ -48,7 +48,7 @@ struct StepKernels {
     void (*clamp)(const T* x, T* y, T limit, Index count) noexcept;
     /// To a narrower type, and back.
     void (*round)(T* x, ElementType type, Index count) noexcept;
-    /// Of numbers that are `distance` apart the sum and the difference, in their places.
+    /// Replaces each pair of numbers that are `distance` apart by its sum and its difference.
     void (*add_and_subtract)(T* x, Index distance, Index count) noexcept;
 };
 

@@ -160,13 +160,15 @@ ROPE_COLD Status check_destination(const char* name, const Destination& d, Index
     if (has_zero)
         if (const Status s = check_part(name, " in its zeros", zeros, batch, seq, heads, 1); !s.ok()) return s;
     for (const HeadsInMemory* beside : {has_scale ? &scales : nullptr, has_zero ? &zeros : nullptr})
-        for (Index t = 0; beside != nullptr && t < clamped_product(batch, seq); ++t)
-            if (beside->is_paged && codes.is_paged && beside->slot_list[t] != codes.slot_list[t])
+        for (Index t = 0; beside != nullptr && beside->is_paged && t < clamped_product(batch, seq); ++t) {
+            const Index slot = beside->slot_list[t];
+            if (codes.is_paged && slot != codes.slot_list[t])
                 return invalid(
                     "{} has slot {} for the codes of token {} and slot {} beside them; they must be the same.",
-                    {name, codes.slot_list[t], t, beside->slot_list[t]});
-            else if (beside->is_paged && !codes.is_paged && beside->slot_list[t] < 0)
+                    {name, codes.slot_list[t], t, slot});
+            if (!codes.is_paged && slot < 0)
                 return invalid("{} skips token {} beside its codes, and not in them.", {name, t});
+        }
     const float factor = PathAccess::factor(d);
     if (!is_positive(static_cast<double>(factor)))
         return invalid("{} has scale {}; it must be finite and above 0.", {name, static_cast<double>(factor)});

@@ -35,7 +35,7 @@ ROPE_NOINLINE Group<T> run_steps(const PathTask<T>& task, int count, Index b, In
     return g;
 }
 
-/// What steps need of all heads of a token, before any of them goes through.
+/// Runs Stage::read_token of each step that needs all heads of a token before it can run on one.
 template <class T>
 ROPE_COLD void read_token(const PathTask<T>& task, Index b, Index s, OfToken& of_token,
                           PathScratch<T>& scratch) noexcept {

@@ -89,13 +89,15 @@ inline PathCall call_of(const CosSinRows<T>& rows) noexcept {
             std::is_same_v<T, double>};
 }
 
+template <class... Paths>
+inline constexpr bool are_paths = sizeof...(Paths) > 0 && (std::is_same_v<Paths, Path> && ...);
+
 template <Layout layout, class T, class... Paths>
 inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) noexcept {
-    constexpr bool are_paths = sizeof...(paths) > 0 && (std::is_same_v<Paths, Path> && ...);
-    static_assert(are_paths,
+    static_assert(are_paths<Paths...>,
                   "rope::pass takes rows, positions, and one or more paths, rope::heads(x) with steps and to(...); an "
                   "executor stands before the rows.");
-    if constexpr (are_paths) {
+    if constexpr (are_paths<Paths...>) {
         const Path* const all[] = {&paths...};
         return check_paths(all, sizeof...(paths), positions, call_of<layout>(rows));
     } else {
@@ -105,9 +107,8 @@ inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& position
 
 template <Layout layout, class Executor, class T, class... Paths>
 inline void run_pass(Executor& executor, const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) {
-    if constexpr (sizeof...(paths) > 0 && (std::is_same_v<Paths, Path> && ...))
-        if (ok_or_raise(check_pass_of<layout>(rows, positions, paths...)))
-            execute(executor, path_job<layout>(paths, rows, positions)...);
+    if (!ok_or_raise(check_pass_of<layout>(rows, positions, paths...))) return;
+    if constexpr (are_paths<Paths...>) execute(executor, path_job<layout>(paths, rows, positions)...);
 }
 
 }  // namespace ROPE_DETAIL_NAMESPACE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a stage of a path is given, and what it has to have.
+// The interface of a stage, the code of one kind of step: its arguments and its functions.
 #pragma once
 
 #include <cstring>
@@ -21,8 +21,8 @@ ROPE_DETAIL_BEGIN
 
 // ---- When a path is made ----
 
-/// The numbers of a step on heads of a path. Pointers and lists have those of a head, or, for a norm over a token, those
-/// of all its heads.
+/// Numbers that a user gave to a step, by axis of the path's heads. A pointer or a list gives head_dim numbers, or, for a
+/// norm over a token, heads * head_dim.
 inline Numbers numbers_of_step(const StepNumbers& given, const HeadsInMemory& of, bool of_token) noexcept {
     const HeadsInMemory& m = PathAccess::numbers(given);
     const NumbersKind kind = PathAccess::kind(given);
@@ -81,7 +81,7 @@ struct PathTask {
     bool streams;                                // the source of the next group is fetched while one is written
     bool bypasses_caches;                        // then a plain destination is written by stream_out
     bool needs_tokens;                           // a step needs all heads of a token first
-    Index units;                                 // heads in a piece of work: those of a token if needs_tokens, else 1
+    Index units;                                 // heads per piece of work: all of a token if needs_tokens, else 1
 };
 
 /// The numbers of a group of heads of one token, as they pass from step to step.

@@ -17,13 +17,13 @@ ROPE_DETAIL_BEGIN
 
 template <class... S>
 struct StageList {
-    static constexpr bool has_two_of(StepKind kind) noexcept { return ((S::kKind == kind ? 1 : 0) + ...) != 1; }
-    static constexpr bool are_distinct() noexcept { return !(has_two_of(S::kKind) || ...); }
+    static constexpr int count(StepKind kind) noexcept { return ((S::kKind == kind ? 1 : 0) + ...); }
+    static constexpr bool are_distinct() noexcept { return ((count(S::kKind) == 1) && ...); }
 
-    /// f(the stage of a kind); false if there is none.
+    /// f(the stage of a kind)
     template <class F>
-    ROPE_INLINE static bool visit(StepKind kind, const F& f) {
-        return ((S::kKind == kind ? (f(S()), true) : false) || ...);
+    ROPE_INLINE static void visit(StepKind kind, const F& f) {
+        static_cast<void>(((S::kKind == kind ? (f(S()), true) : false) || ...));
     }
 };
 

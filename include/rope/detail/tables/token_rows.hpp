@@ -232,12 +232,14 @@ class TokenRows : public SourcedRows<T> {
         const auto allocate = [&](Index room) {
             memory = table_memory<T>(room, 2 * this->pairs_);
             positions.reset(new (std::nothrow) double[static_cast<std::size_t>(room * map_.axes)]);
-            room_ = memory != nullptr && positions != nullptr ? room : room_;
-            return room_ == room;
+            return memory != nullptr && positions != nullptr;
         };
-        const Index twice = 2 * room_;
-        const bool has_spare = twice > rows && table_can_be(twice, 2 * this->pairs_, sizeof(T)) && allocate(twice);
-        if (!has_spare && !allocate(rows)) return ok_or_raise(no_memory(rows, 2 * this->pairs_, sizeof(T)));
+        Index room = 2 * room_;  // so that rows that grow token by token are seldom moved
+        if (room <= rows || !table_can_be(room, 2 * this->pairs_, sizeof(T)) || !allocate(room)) {
+            room = rows;
+            if (!allocate(room)) return ok_or_raise(no_memory(rows, 2 * this->pairs_, sizeof(T)));
+        }
+        room_ = room;
         own_ = std::move(memory);
         positions_ = std::move(positions);
         return true;

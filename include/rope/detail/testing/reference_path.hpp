@@ -91,7 +91,7 @@ class ReferencePath {
     Layout layout() const noexcept { return layout_; }
     Index pairs() const noexcept { return rows_.pairs(); }
     void rotate(bool is_back) { rotate(is_back, x_, extent(2)); }
-    /// Of each token, [batch, seq, head_dim]: in the place of a pair what becomes of the pair (1, 0).
+    /// Cosines and sines, [batch, seq, head_dim]: each pair is (1, 0), rotated for its token.
     std::vector<T> cos_sin(bool is_back) {
         std::vector<T> rows(static_cast<std::size_t>(extent(0) * extent(1) * extent(3)));
         for (std::size_t i = 0; i < rows.size(); ++i)

@@ -12,7 +12,7 @@
 
 ROPE_DETAIL_BEGIN
 
-/// What a norm is, beside its weight, bias and eps.
+/// The options of a norm; weight, bias and eps are numbers of the step.
 struct NormStep {
     NormKind kind;
     NormSpan over;
@@ -107,6 +107,11 @@ struct NormStage : Stage {
         if (!is_finite_number(step, call) || step.number < 0.0)
             return invalid("eps of a norm is {}; it must be finite and at least 0.", {step.number});
         const NormStep norm = options_of<NormStep>(step);
+        if (norm.over > NormSpan::token)
+            return invalid("over of a norm is number {} of NormSpan; there are 2.", {static_cast<int>(norm.over)});
+        if (norm.rounding > NormRounding::root)
+            return invalid("rounding of a norm is number {} of NormRounding; there are 3.",
+                           {static_cast<int>(norm.rounding)});
         if (norm.adds_one && !step.numbers.is_given)
             return invalid("adds_one of a norm is true, and the norm has no weight to which 1 could be added.");
         for (const Numbers* n : {&step.numbers, &step.bias})
@@ -114,10 +119,6 @@ struct NormStage : Stage {
                 return invalid(
                     "The numbers of a norm over a token are a list of {}; it must have those of all heads ({} * {}).",
                     {n->extents[3], x.extents[2], x.extents[3]});
-        if (norm.over > NormSpan::token || norm.rounding > NormRounding::root)
-            return invalid(
-                "over of a norm is number {} of NormSpan, and rounding number {} of NormRounding; there are 2 and 3.",
-                {static_cast<int>(norm.over), static_cast<int>(norm.rounding)});
         return Status();
     }
 
