@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: rope::pass takes rows, positions, and one or more paths
+// expect: rope::check_pass takes what rope::pass takes
 #include <rope/heads.hpp>
 
 rope::Status user(const rope::CosSinCache<float>& cache) {

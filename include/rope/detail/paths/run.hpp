@@ -95,8 +95,8 @@ inline constexpr bool are_paths = sizeof...(Paths) > 0 && (std::is_same_v<Paths,
 template <Layout layout, class T, class... Paths>
 inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) noexcept {
     static_assert(are_paths<Paths...>,
-                  "rope::pass takes rows, positions, and one or more paths, rope::heads(x) with steps and to(...); an "
-                  "executor stands before the rows.");
+                  "rope::check_pass takes what rope::pass takes: rows, positions, and one or more paths; an executor "
+                  "stands before the rows.");
     if constexpr (are_paths<Paths...>) {
         const Path* const all[] = {&paths...};
         return check_paths(all, sizeof...(paths), positions, call_of<layout>(rows));
@@ -107,8 +107,12 @@ inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& position
 
 template <Layout layout, class Executor, class T, class... Paths>
 inline void run_pass(Executor& executor, const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) {
-    if (!ok_or_raise(check_pass_of<layout>(rows, positions, paths...))) return;
-    if constexpr (are_paths<Paths...>) execute(executor, path_job<layout>(paths, rows, positions)...);
+    static_assert(are_paths<Paths...>,
+                  "rope::pass takes rows, positions, and one or more paths, rope::heads(x) with steps and to(...); an "
+                  "executor stands before the rows.");
+    if constexpr (are_paths<Paths...>)
+        if (ok_or_raise(check_pass_of<layout>(rows, positions, paths...)))
+            execute(executor, path_job<layout>(paths, rows, positions)...);
 }
 
 }  // namespace ROPE_DETAIL_NAMESPACE
