@@ -22,9 +22,12 @@ struct Piece {
         std::uint64_t natural;
         double real;
     };
+    /// Writes `real`. A pointer, so that only what has a double in a sentence compiles it.
+    void (*write)(double x, int most, char* to) noexcept = nullptr;
 
     Piece(const char* x) noexcept : kind(Kind::text), text(x) {}  // NOLINT(google-explicit-constructor)
-    Piece(double x) noexcept : kind(Kind::real), real(x) {}       // NOLINT(google-explicit-constructor)
+    Piece(double x) noexcept                                      // NOLINT(google-explicit-constructor)
+        : kind(Kind::real), real(x), write(&write_number) {}
     template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
     Piece(Integer x) noexcept  // NOLINT(google-explicit-constructor)
         : kind(std::is_signed_v<Integer> ? Kind::whole : Kind::natural), natural(static_cast<std::uint64_t>(x)) {}
@@ -75,7 +78,7 @@ class Message {
                 return append(0 - bits);
             }
             case Piece::Kind::natural: return append(piece.natural);
-            case Piece::Kind::real: return append(piece.real);
+            case Piece::Kind::real: return append_real(piece);
         }
     }
     // Avoids to_chars, whose code for any base takes as long to compile as this whole header.
@@ -87,11 +90,11 @@ class Message {
         while ((value /= 10) != 0);
         append(first);
     }
-    void append(double value) noexcept {
-        const std::uint64_t bits = bit_cast<std::uint64_t>(value);
-        if (!is_finite(value)) return append(bits << 12 != 0 ? "nan" : bits >> 63 != 0 ? "-inf" : "inf");
+    void append_real(const Piece& piece) noexcept {
+        const std::uint64_t bits = bit_cast<std::uint64_t>(piece.real);
+        if (!is_finite(piece.real)) return append(bits << 12 != 0 ? "nan" : bits >> 63 != 0 ? "-inf" : "inf");
         char digits[32];  // the longest shortest double has 24 characters
-        write_number(value, 0, digits);
+        piece.write(piece.real, 0, digits);
         append(digits);
     }
 
