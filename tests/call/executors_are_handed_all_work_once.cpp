@@ -151,9 +151,9 @@ TEST_CASE("where tokens are neighbours in memory, a unit is some tokens of all h
                     std::swap(v.batch_stride, v.seq_stride);
                 }
                 support::with_job_in_place<Layout::half_split>(v, cache, rope::ids(ids.data(), tokens), [&](auto job) {
-                    CHECK(job.items() >= 32);
-                    CHECK(tokens * heads * d * 4 / job.items() >= 16000);
-                    const Index in_unit = rope::detail::heads_per_item(job.task.order, job.task.out);
+                    const Index in_unit = job.per_item(), items = rope::detail::count_items(job.heads, in_unit);
+                    CHECK(items >= 32);
+                    CHECK(tokens * heads * d * 4 / items >= 16000);
                     CHECK(in_unit % heads == 0);
                     // Rows of a few tokens are not cut, longer ones into pieces for vectors of eight.
                     const Index piece = row <= 16 ? row : row == 17 ? 9 : 16;

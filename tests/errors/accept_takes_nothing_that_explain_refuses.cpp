@@ -134,9 +134,9 @@ TEST_CASE("accept takes nothing that explain refuses, and a slab is its view and
         const auto views_x = erased(in_x), views_y = erased(in_y);
         const auto views_copy = erased(copy);
         const auto x_checked = checked(in_x, views_x), y_checked = checked(in_y, views_y);
-        const bool one_right = explain(positions, uses, x_checked).ok();
-        const bool both_right = explain(positions, uses, x_checked, y_checked).ok();
-        const bool copy_right = explain(positions, uses, checked(copy, views_copy)).ok();
+        const bool one_right = rope::detail::explain(positions, uses, {x_checked}).ok();
+        const bool both_right = rope::detail::explain(positions, uses, {x_checked, y_checked}).ok();
+        const bool copy_right = rope::detail::explain(positions, uses, {checked(copy, views_copy)}).ok();
         if (one > one_right || both > both_right || one_view > both_right || copied > copy_right) {
             CAPTURE(round, one, one_right, both, one_view, both_right, copied, copy_right);
             FAIL("accept takes a call that explain refuses");

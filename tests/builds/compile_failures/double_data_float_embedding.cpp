@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: double data needs an embedding of T = double
+// expect: double data needs a table of double (CosSinCache<double>) or an embedding of double
 #include <rope/rope.hpp>
 
 void user(double* q, const rope::SinusoidalEmbedding<float>& embedding) {

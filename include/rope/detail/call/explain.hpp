@@ -3,6 +3,8 @@
 // translation unit compiles this once, not once per element type. Only calls that accept.hpp does not accept come here.
 #pragma once
 
+#include <initializer_list>
+
 #include "../../cos_sin_rows.hpp"
 #include "../../errors.hpp"
 #include "../../isa.hpp"
@@ -28,13 +30,11 @@ ROPE_INLINE TableShape shape_of(const CosSinRows<T>& r) noexcept {
             RowsAccess::batch(r)};
 }
 
-/// One tensor of a call: its input, its output and its table.
+/// One tensor of a call: its input, its output (the same object in place) and its table.
 struct CheckedTensor {
     const AnyView& in;
     const AnyView& out;
     TableShape table;
-    /// Shows that in and out share nothing; null in place, where a translation unit need not compile it.
-    bool (*are_disjoint)(const AnyView&, const AnyView&) noexcept;
 };
 
 /// Checks that the table supports the layout and the direction of the call.
@@ -56,7 +56,7 @@ ROPE_COLD Status check_capabilities(const AnyView& v, const TableShape& table, C
 ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Capabilities uses) noexcept {
     if (const Status s = check_capabilities(t.out, t.table, uses); !s.ok()) return s;
     if (const Status s = check_extents(t.in); !s.ok()) return s;
-    if (const Status s = t.are_disjoint != nullptr ? check_extents(t.out) : Status(); !s.ok()) return s;
+    if (const Status s = &t.in != &t.out ? check_extents(t.out) : Status(); !s.ok()) return s;
     if (t.in.extents[3] != t.table.head_dim)
         return invalid("{}.head_dim is {}; its {} was made for a head_dim of {}.",
                        {t.in.name, t.in.extents[3], t.table.name, t.table.head_dim});
@@ -66,7 +66,7 @@ ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Capa
     if (const Status s = check_equal_extents(t.out, t.in, 4); !s.ok()) return s;
     if (const Status s = check_equal_extents(t.in, first, 2); !s.ok()) return s;
     if (const Status s = check_no_self_overlap(t.out); !s.ok()) return s;
-    if (t.are_disjoint != nullptr && !is_same_view(t.in, t.out) && !t.are_disjoint(t.in, t.out))
+    if (!is_same_view(t.in, t.out) && !is_disjoint(t.in, t.out))
         return invalid(
             "{} and {} are different views that may share elements; they must be the same view (pointer, type, extents "
             "and strides) or be shown to share none by their strides.",
@@ -91,26 +91,21 @@ ROPE_COLD Status check_list_apart(const Positions& p, const AnyView& out) noexce
 }
 
 /// All checks of a call on one tensor or two, in the order in which a reader wants to hear of them.
-ROPE_COLD Status explain(const Positions& positions, Capabilities uses, const CheckedTensor& x) noexcept {
-    if (const Status s = check_tensor(x, x.in, uses); !s.ok()) return s;
-    if (const Status s = check_positions(positions, x.in.extents[0], x.in.extents[1], x.table); !s.ok()) return s;
-    const Status s = check_list_apart(positions, x.out);
-    return !s.ok() || isa_is_chosen() ? s : choose_isa();
-}
-ROPE_COLD Status explain(const Positions& positions, Capabilities uses, const CheckedTensor& q,
-                         const CheckedTensor& k) noexcept {
-    if (const Status s = check_tensor(q, q.in, uses); !s.ok()) return s;
-    if (const Status s = check_tensor(k, q.in, uses); !s.ok()) return s;
-    if (!is_disjoint(q.out, k.out))
+ROPE_COLD Status explain(const Positions& positions, Capabilities uses,
+                         std::initializer_list<CheckedTensor> tensors) noexcept {
+    const AnyView &first = tensors.begin()->in, &last = (tensors.end() - 1)->out;
+    for (const CheckedTensor& t : tensors)
+        if (const Status s = check_tensor(t, first, uses); !s.ok()) return s;
+    if (tensors.size() > 1 && !is_disjoint(tensors.begin()->out, last))
         return invalid(
             "{} and {} may share elements, which would turn twice; two views that are written must be shown to share "
             "none by their strides.",
-            {q.out.name, k.out.name});
-    if (const Status s = check_positions(positions, q.in.extents[0], q.in.extents[1], q.table); !s.ok()) return s;
-    if (const Status s = check_positions(positions, q.in.extents[0], q.in.extents[1], k.table); !s.ok()) return s;
-    if (const Status s = check_list_apart(positions, q.out); !s.ok()) return s;
-    const Status s = check_list_apart(positions, k.out);
-    return !s.ok() || isa_is_chosen() ? s : choose_isa();
+            {tensors.begin()->out.name, last.name});
+    for (const CheckedTensor& t : tensors)
+        if (const Status s = check_positions(positions, first.extents[0], first.extents[1], t.table); !s.ok()) return s;
+    for (const CheckedTensor& t : tensors)
+        if (const Status s = check_list_apart(positions, t.out); !s.ok()) return s;
+    return isa_is_chosen() ? Status() : choose_isa();
 }
 
 ROPE_DETAIL_END

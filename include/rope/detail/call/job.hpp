@@ -31,17 +31,6 @@ ROPE_NOINLINE Index heads_per_item(const LoopOrder& order, const AnyView& v) noe
 ROPE_INLINE Index count_items(Index heads, Index heads_in_item) noexcept {
     return heads / heads_in_item + (heads % heads_in_item != 0 ? 1 : 0);
 }
-/// Runs a job's part of work items begin .. end - 1; its own items begin at number `first`.
-template <class Job>
-ROPE_NOINLINE void run_range(const Job& job, Index begin, Index end, Index first, Index heads_in_item) {
-    const Index last = first + count_items(job.heads, heads_in_item);
-    if (begin < first) begin = first;
-    if (end > last) end = last;
-    if (begin >= end) return;
-    const Index end_head = (end - first) * heads_in_item;
-    job.kernel(job.task, (begin - first) * heads_in_item, end_head < job.heads ? end_head : job.heads);
-}
-
 /// A task with its kernel and its size.
 template <class Task>
 struct Job {
@@ -50,29 +39,30 @@ struct Job {
     Index heads;  // in all
     Index bytes;  // written
 
-    Index units() const noexcept { return heads; }
-    void run_units(Index begin, Index end, Index first) const { run_range(*this, begin, end, first, 1); }
-    Index items() const noexcept { return count_items(heads, heads_per_item(task.order, task.out)); }
-    void run_items(Index begin, Index end, Index first) const {
-        run_range(*this, begin, end, first, heads_per_item(task.order, task.out));
-    }
+    Index per_unit() const noexcept { return 1; }  // heads that are not parted
+    Index per_item() const noexcept { return heads_per_item(task.order, task.out); }
 };
 
-/// Hands the work items of all jobs as one range to the executor.
-template <class Executor, class... Jobs>
-ROPE_NOINLINE void execute_in_items(Executor& executor, const Jobs&... jobs) {
-    executor((jobs.items() + ...), [&](Index begin, Index end) {
-        Index first = 0;
-        ((jobs.run_items(begin, end, first), first += jobs.items()), ...);
-    });
+/// Runs the part of work items begin .. end - 1 that is a job's; its own begin at number `first`. Returns the number
+/// behind its last.
+template <class Job>
+ROPE_NOINLINE Index run_range(const Job& job, Index begin, Index end, Index first, Index heads_in_item) {
+    const Index last = first + count_items(job.heads, heads_in_item);
+    if (begin < first) begin = first;
+    if (end > last) end = last;
+    if (begin >= end) return last;
+    const Index end_head = (end - first) * heads_in_item;
+    job.kernel(job.task, (begin - first) * heads_in_item, end_head < job.heads ? end_head : job.heads);
+    return last;
 }
 
-/// Hands the heads of all jobs as one range to the executor.
-template <class Executor, class... Jobs>
-ROPE_NOINLINE void execute_by_heads(Executor& executor, const Jobs&... jobs) {
-    executor((jobs.units() + ...), [&](Index begin, Index end) {
+/// Hands all jobs as one range to the executor, cut into work items or as finely as may be.
+template <bool is_fine, class Executor, class... Jobs>
+ROPE_NOINLINE void execute_cut(Executor& executor, const Jobs&... jobs) {
+    const auto size = [](const auto& job) { return is_fine ? job.per_unit() : job.per_item(); };
+    executor((count_items(jobs.heads, size(jobs)) + ...), [&](Index begin, Index end) {
         Index first = 0;
-        ((jobs.run_units(begin, end, first), first += jobs.units()), ...);
+        ((first = run_range(jobs, begin, end, first, size(jobs))), ...);
     });
 }
 
@@ -80,13 +70,11 @@ ROPE_NOINLINE void execute_by_heads(Executor& executor, const Jobs&... jobs) {
 template <class Executor, class... Jobs>
 ROPE_INLINE void execute(Executor& executor, const Jobs&... jobs) {
     constexpr Cutting cutting = cutting_of<std::remove_const_t<Executor>>;
-    if constexpr (cutting == Cutting::by_heads) {
-        execute_by_heads(executor, jobs...);
-    } else if constexpr (cutting == Cutting::always) {
-        execute_in_items(executor, jobs...);
+    if constexpr (cutting == Cutting::by_heads || cutting == Cutting::always) {
+        execute_cut<cutting == Cutting::by_heads>(executor, jobs...);
     } else {
         if constexpr (cutting == Cutting::if_large)
-            if ((jobs.bytes + ...) >= kSplitBytes) return execute_in_items(executor, jobs...);
+            if ((jobs.bytes + ...) >= kSplitBytes) return execute_cut<false>(executor, jobs...);
         (jobs.kernel(jobs.task, 0, jobs.heads), ...);
     }
 }

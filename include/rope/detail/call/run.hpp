@@ -112,10 +112,7 @@ ROPE_INLINE auto rotate_job(Direction direction, const Positions& positions, Isa
 
 template <class A, class Erased>
 ROPE_INLINE CheckedTensor checked(const A& argument, const Erased& views) noexcept {
-    if constexpr (A::kIsOutOfPlace)
-        return {views.in(), views.out, shape_of(argument.rows), &is_disjoint};
-    else
-        return {views.in(), views.out, shape_of(argument.rows), nullptr};
+    return {views.in(), views.out, shape_of(argument.rows)};
 }
 
 /// Checks everything, then hands the tensors, one or two, to the executor.
@@ -123,7 +120,8 @@ template <Layout layout, class Executor, class... A>
 ROPE_NOINLINE void check_and_rotate(Direction direction, const Positions& positions, Executor& executor,
                                     const A&... arguments) {
     const auto rotate = [&](const auto&... views) {
-        if (!ok_or_raise(explain(positions, capabilities_of<layout>(direction), checked(arguments, views)...))) return;
+        if (!ok_or_raise(explain(positions, capabilities_of<layout>(direction), {checked(arguments, views)...})))
+            return;
         const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
         execute(executor, rotate_job<layout>(direction, positions, isa, arguments, views)...);
     };
@@ -137,7 +135,7 @@ ROPE_INLINE Status check_tensors(const Positions& positions, Capabilities uses, 
         return Status();
     } else {
         return [&](const auto&... views) {
-            return explain(positions, uses, checked(arguments, views)...);
+            return explain(positions, uses, {checked(arguments, views)...});
         }(erased(arguments)...);
     }
 }

@@ -18,32 +18,6 @@
 
 ROPE_DETAIL_BEGIN
 
-/// A tensor of a call, after the conditions that the compiler checks. (After a failed one, some tensor, so that no other
-/// sentence follows.)
-template <bool is_written, class T, class X>
-inline HeadsInMemory tensor_of(X& x) noexcept {
-    using View = ViewOf<X>;
-    static_assert(!is_no_tensor<X>,
-                  "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), "
-                  "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with "
-                  "<rope/eigen.hpp> included), or specialise rope::ViewTraits for its type.");
-    static_assert(has_elements<View>,
-                  "Elements must be float, double, rope::half or rope::bfloat16, or a type for which "
-                  "rope::ElementTraits names one of these.");
-    static_assert(
-        has_right_traits<View>,
-        "Types of your own may stand for rope::half and rope::bfloat16, which are read as bytes, if they have "
-        "their size and are trivially copyable; float and double are read as themselves.");
-    static_assert(!is_written || is_writable<View>, "This tensor is written, so its elements must not be const.");
-    static_assert(goes_with<View, T>,
-                  "double data needs a table of double (CosSinCache<double>); float, half and bfloat16 data one of "
-                  "float.");
-    if constexpr (is_accepted<View, is_written, T>)
-        return in_memory(as_view(x));
-    else
-        return {};
-}
-
 /// Whether an output is left out: the view that {} makes.
 inline bool is_left_out(const TensorView<double>& v) noexcept {
     return v.data == nullptr && v.batch == 0 && v.seq == 0 && v.heads == 0 && v.head_dim == 0;
@@ -93,10 +67,8 @@ struct GradientJob {
     Index bytes;  // read
     Index in_item;
 
-    Index units() const noexcept { return heads; }
-    void run_units(Index begin, Index end, Index first) const { run_range(*this, begin, end, first, 1); }
-    Index items() const noexcept { return count_items(heads, in_item); }
-    void run_items(Index begin, Index end, Index first) const { run_range(*this, begin, end, first, in_item); }
+    Index per_unit() const noexcept { return 1; }
+    Index per_item() const noexcept { return in_item; }
 };
 /// `count` pieces that read `bytes` bytes together; work items have at least some 16 KiB.
 template <class Task>

@@ -7,6 +7,7 @@
 #include "../../errors.hpp"
 #include "../../tensor_view.hpp"
 #include "../../types.hpp"
+#include "../call/arguments.hpp"
 #include "../kernels/formats.hpp"
 #include "../kernels/steps.hpp"
 #include "../positions/position_numbers.hpp"
@@ -83,6 +84,15 @@ inline HeadsInMemory in_memory(const TensorView<T>& v) noexcept {
         m.strides[axis] = strides[axis];
     }
     return m;
+}
+
+/// A tensor as heads. (One that is not accepted as some heads, so that no other sentence of the compiler follows.)
+template <bool is_written, class T, class X>
+inline HeadsInMemory tensor_of(X& x) noexcept {
+    if constexpr (is_accepted<X, T, is_written>())
+        return in_memory(as_view(x));
+    else
+        return {};
 }
 
 /// For the functions that read a path and its destination.

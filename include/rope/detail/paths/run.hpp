@@ -34,15 +34,12 @@ struct PathJob {
     Index heads;
     Index bytes;
 
+    Index per_unit() const noexcept { return task.units; }
     Index per_item() const noexcept {
         const Index head_bytes = PathAccess::source(task.path).extents[3] * static_cast<Index>(sizeof(T)) + 1;
         const Index heads_of_item = Index(16384) / head_bytes + 1;
         return (heads_of_item + task.units - 1) / task.units * task.units;
     }
-    Index units() const noexcept { return count_items(heads, task.units); }
-    void run_units(Index begin, Index end, Index first) const { run_range(*this, begin, end, first, task.units); }
-    Index items() const noexcept { return count_items(heads, per_item()); }
-    void run_items(Index begin, Index end, Index first) const { run_range(*this, begin, end, first, per_item()); }
 };
 
 template <class T>
@@ -139,15 +136,7 @@ ROPE_ABI inline Path& Path::to(const Destination& destination) noexcept {
 
 template <class X>
 ROPE_ABI inline Path heads(X&& x) noexcept {
-    using View = detail::ViewOf<std::remove_reference_t<X>>;
-    static_assert(!detail::is_no_tensor<std::remove_reference_t<X>>,
-                  "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), "
-                  "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with "
-                  "<rope/eigen.hpp> included), or specialise rope::ViewTraits for its type.");
-    static_assert(detail::has_elements<View>,
-                  "Elements must be float, double, rope::half or rope::bfloat16, or a type for which "
-                  "rope::ElementTraits names one of these.");
-    return detail::PathAccess::make<Path>(detail::in_memory(detail::as_view(x)));
+    return detail::PathAccess::make<Path>(detail::tensor_of<false, void>(x));
 }
 
 template <Layout layout, class T, class... Paths>

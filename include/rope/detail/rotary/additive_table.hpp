@@ -70,27 +70,15 @@ class AdditiveTable {
     /// early.
     template <class X>
     static auto embedding(X& x) noexcept {
-        using View = ViewOf<X>;
         static_assert(
             !is_no_tensor<X>,
             "This argument is no tensor that rope knows: pass rope::embedding_view(ptr, batch, seq, d_model), "
             "rope::view(eigen_matrix, 1), an Eigen Tensor or TensorMap of rank 3 or 4 (with <rope/eigen.hpp> "
             "included), or specialise rope::ViewTraits for its type.");
-        static_assert(has_elements<View>,
-                      "Elements must be float, double, rope::half or rope::bfloat16, or a type for which "
-                      "rope::ElementTraits names one of these (for 16-bit integers that hold such bits: "
-                      "rope::as_half(ptr), rope::as_bfloat16(ptr)).");
-        static_assert(has_right_traits<View>,
-                      "Types of your own may stand for rope::half and rope::bfloat16, which are read as bytes, if they "
-                      "have their size and are trivially copyable; float and double are read as themselves.");
-        static_assert(is_writable<View>, "This tensor is written, so its elements must not be const.");
-        static_assert(goes_with<View, T>,
-                      "double data needs an embedding of T = double; float, half and bfloat16 data one of T = float.");
-        if constexpr (is_accepted<View, true, T>) {
+        if constexpr (has_accepted_elements<X, T, true>())
             return as_embedding(x);
-        } else {
+        else
             return Refused();
-        }
     }
 
     /// Adds to a view that embedding() has returned.

@@ -93,11 +93,8 @@ struct RowsJob {
     Index heads;  // tokens
     Index bytes;
 
+    Index per_unit() const noexcept { return 1; }
     Index per_item() const noexcept { return Index(16384) / (2 * task.pairs * static_cast<Index>(sizeof(T))) + 1; }
-    Index units() const noexcept { return heads; }
-    void run_units(Index begin, Index end, Index first) const { run_range(*this, begin, end, first, 1); }
-    Index items() const noexcept { return count_items(heads, per_item()); }
-    void run_items(Index begin, Index end, Index first) const { run_range(*this, begin, end, first, per_item()); }
 };
 
 /// Checks positions on axes, which must be whole and in the table.

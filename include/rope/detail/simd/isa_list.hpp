@@ -25,6 +25,7 @@
 #include "../base/arithmetic.hpp"
 #include "tail_mask.hpp"
 
+// The order counts, and clang-format sorts what no empty line parts.
 #include "avx512/isa.hpp"
 
 #include "avx2/isa.hpp"
