@@ -82,48 +82,51 @@ inline constexpr bool has_right_traits<View, false> =
     sizeof(StorageOf<View>) == sizeof(ElementOf<View>) && std::is_trivially_copyable_v<ElementOf<View>> &&
     (sizeof(StorageOf<View>) == 2 || std::is_same_v<StorageOf<View>, std::remove_const_t<ElementOf<View>>>);
 
-/// Whether a tensor's elements can be those of an argument. Says why not. T is the table's type, or void for any.
-template <class X, class T, bool is_written>
-constexpr bool has_accepted_elements() noexcept {
-    using View = ViewOf<X>;
-    static_assert(
-        has_elements<View>,
-        "Elements must be float, double, rope::half or rope::bfloat16, or a type for which "
-        "rope::ElementTraits names one of these (for 16-bit integers that hold such bits: rope::as_half(ptr), "
-        "rope::as_bfloat16(ptr)).");
-    static_assert(
-        has_right_traits<View>,
-        "Types of your own may stand for rope::half and rope::bfloat16, which are read as bytes, if they have "
-        "their size and are trivially copyable; float and double are read as themselves.");
-    static_assert(!is_written || is_writable<View>, "This tensor is written, so its elements must not be const.");
-    static_assert(
-        goes_with<View, T>,
-        "double data needs a table of double (CosSinCache<double>) or an embedding of double; float, half and "
-        "bfloat16 data one of float.");
-    return !is_refused<View> && has_elements<View> && has_right_traits<View> && goes_with<View, T> &&
-           (!is_written || is_writable<View>);
-}
-template <class X, class T, bool is_written>
-constexpr bool is_accepted() noexcept {
-    static_assert(!is_no_tensor<X>,
-                  "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), "
-                  "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with "
-                  "<rope/eigen.hpp> included), or specialise rope::ViewTraits for its type.");
-    return has_accepted_elements<X, T, is_written>();
-}
+template <class View, bool is_written, class T>
+inline constexpr bool is_accepted = !is_refused<View> && has_elements<View> && has_right_traits<View> &&
+                                    goes_with<View, T> && (!is_written || is_writable<View>);
+
+// Their sentences. (A function with the assertions in it would be one more level in the compiler's output.)
+#define ROPE_SAYS_NO_TENSOR                                                                    \
+    "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), " \
+    "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with "      \
+    "<rope/eigen.hpp> included), or specialise rope::ViewTraits for its type."
+#define ROPE_SAYS_ELEMENTS                                                               \
+    "Elements must be float, double, rope::half or rope::bfloat16, or a type for which " \
+    "rope::ElementTraits names one of these (for 16-bit integers that hold such bits: "  \
+    "rope::as_half(ptr), rope::as_bfloat16(ptr))."
+#define ROPE_SAYS_TRAITS                                                                               \
+    "Types of your own may stand for rope::half and rope::bfloat16, which are read as bytes, if they " \
+    "have their size and are trivially copyable; float and double are read as themselves."
+#define ROPE_SAYS_CONST "This tensor is written, so its elements must not be const."
+#define ROPE_SAYS_DOUBLE                                                                                    \
+    "double data needs a table of double (CosSinCache<double>) or an embedding of double; float, half and " \
+    "bfloat16 data one of float."
 
 template <class X, class T>
 ROPE_INLINE auto in_place(const char* name, X& x, const CosSinRows<T>& rows) noexcept {
-    if constexpr (is_accepted<X, T, true>())
-        return InPlace<ViewOf<X>, T>{as_view(x), name, rows};
+    using View = ViewOf<X>;
+    static_assert(!is_no_tensor<X>, ROPE_SAYS_NO_TENSOR);
+    static_assert(has_elements<View>, ROPE_SAYS_ELEMENTS);
+    static_assert(has_right_traits<View>, ROPE_SAYS_TRAITS);
+    static_assert(is_writable<View>, ROPE_SAYS_CONST);
+    static_assert(goes_with<View, T>, ROPE_SAYS_DOUBLE);
+    if constexpr (is_accepted<View, true, T>)
+        return InPlace<View, T>{as_view(x), name, rows};
     else
         return Refused();
 }
 template <class X, class Y, class T>
 ROPE_INLINE auto out_of_place(X& in, Y& out, const CosSinRows<T>& rows) noexcept {
-    constexpr bool reads = is_accepted<X, T, false>(), writes = is_accepted<Y, T, true>();
-    if constexpr (reads && writes)
-        return OutOfPlace<ViewOf<X>, ViewOf<Y>, T>{as_view(in), as_view(out), rows};
+    using In = ViewOf<X>;
+    using Out = ViewOf<Y>;
+    static_assert(!is_no_tensor<X> && !is_no_tensor<Y>, ROPE_SAYS_NO_TENSOR);
+    static_assert(has_elements<In> && has_elements<Out>, ROPE_SAYS_ELEMENTS);
+    static_assert(has_right_traits<In> && has_right_traits<Out>, ROPE_SAYS_TRAITS);
+    static_assert(is_writable<Out>, ROPE_SAYS_CONST);
+    static_assert(goes_with<In, T> && goes_with<Out, T>, ROPE_SAYS_DOUBLE);
+    if constexpr (is_accepted<In, false, T> && is_accepted<Out, true, T>)
+        return OutOfPlace<In, Out, T>{as_view(in), as_view(out), rows};
     else
         return Refused();
 }

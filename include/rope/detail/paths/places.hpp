@@ -86,10 +86,17 @@ inline HeadsInMemory in_memory(const TensorView<T>& v) noexcept {
     return m;
 }
 
-/// A tensor as heads. (One that is not accepted as some heads, so that no other sentence of the compiler follows.)
+/// A tensor as heads. (One that is not accepted as some heads, so that no other sentence of the compiler follows.) T is
+/// the table's type, or void for any.
 template <bool is_written, class T, class X>
 inline HeadsInMemory tensor_of(X& x) noexcept {
-    if constexpr (is_accepted<X, T, is_written>())
+    using View = ViewOf<X>;
+    static_assert(!is_no_tensor<X>, ROPE_SAYS_NO_TENSOR);
+    static_assert(has_elements<View>, ROPE_SAYS_ELEMENTS);
+    static_assert(has_right_traits<View>, ROPE_SAYS_TRAITS);
+    static_assert(!is_written || is_writable<View>, ROPE_SAYS_CONST);
+    static_assert(goes_with<View, T>, ROPE_SAYS_DOUBLE);
+    if constexpr (is_accepted<View, is_written, T>)
         return in_memory(as_view(x));
     else
         return {};

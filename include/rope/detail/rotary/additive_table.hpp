@@ -70,12 +70,17 @@ class AdditiveTable {
     /// early.
     template <class X>
     static auto embedding(X& x) noexcept {
+        using View = ViewOf<X>;
         static_assert(
             !is_no_tensor<X>,
             "This argument is no tensor that rope knows: pass rope::embedding_view(ptr, batch, seq, d_model), "
             "rope::view(eigen_matrix, 1), an Eigen Tensor or TensorMap of rank 3 or 4 (with <rope/eigen.hpp> "
             "included), or specialise rope::ViewTraits for its type.");
-        if constexpr (has_accepted_elements<X, T, true>())
+        static_assert(has_elements<View>, ROPE_SAYS_ELEMENTS);
+        static_assert(has_right_traits<View>, ROPE_SAYS_TRAITS);
+        static_assert(is_writable<View>, ROPE_SAYS_CONST);
+        static_assert(goes_with<View, T>, ROPE_SAYS_DOUBLE);
+        if constexpr (is_accepted<View, true, T>)
             return as_embedding(x);
         else
             return Refused();
