@@ -207,13 +207,15 @@ class JsonTextReader {
     ROPE_COLD bool number_float(Json::number_float_t x, const std::string&) { return put(x) != nullptr; }
     ROPE_COLD bool string(std::string& x) {
         for (const std::string_view name : kNotFiniteNames)
-            if (x == std::string(name.size() - 2, kNotFinite))
-                return put(Json::object({{"__float__", std::string(name)}})) != nullptr;
+            if (x == std::string(name.size() - 2, kNotFinite)) {
+                (*put(Json(Json::value_t::object)))["__float__"] = std::string(name);
+                return true;
+            }
         return put(std::move(x)) != nullptr;
     }
     ROPE_COLD bool binary(const Json::binary_t&) { return false; }  // not in JSON
-    ROPE_COLD bool start_object(std::size_t) { return open(Json::object()); }
-    ROPE_COLD bool start_array(std::size_t) { return open(Json::array()); }
+    ROPE_COLD bool start_object(std::size_t) { return open(Json(Json::value_t::object)); }
+    ROPE_COLD bool start_array(std::size_t) { return open(Json(Json::value_t::array)); }
     ROPE_COLD bool end_object() { return within_.pop_back(), true; }
     ROPE_COLD bool end_array() { return within_.pop_back(), true; }
     ROPE_COLD bool key(std::string& name) {
