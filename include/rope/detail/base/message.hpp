@@ -22,7 +22,7 @@ struct Piece {
         std::uint64_t natural;
         double real;
     };
-    /// Writes `real`. A pointer, so that only what has a double in a sentence compiles it.
+    /// Prints `real`. A pointer, so that a unit without doubles in its sentences does not compile that function.
     void (*write)(double x, int most, char* to) noexcept = nullptr;
 
     Piece(const char* x) noexcept : kind(Kind::text), text(x) {}  // NOLINT(google-explicit-constructor)

@@ -86,7 +86,7 @@ template <class View, bool is_written, class T>
 inline constexpr bool is_accepted = !is_refused<View> && has_elements<View> && has_right_traits<View> &&
                                     goes_with<View, T> && (!is_written || is_writable<View>);
 
-// Their sentences. (A function with the assertions in it would be one more level in the compiler's output.)
+// Their sentences. (Macros: a function with the assertions in it would be one more level in the compiler's output.)
 #define ROPE_SAYS_NO_TENSOR                                                                    \
     "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), " \
     "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with "      \

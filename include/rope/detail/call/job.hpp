@@ -43,8 +43,8 @@ struct Job {
     Index per_item() const noexcept { return heads_per_item(task.order, task.out); }
 };
 
-/// Runs the part of work items begin .. end - 1 that is a job's; its own begin at number `first`. Returns the number
-/// behind its last.
+/// Runs those of work items begin .. end - 1 that belong to a job, whose first item has the number `first`. Returns the
+/// number of the next job's first item.
 template <class Job>
 ROPE_NOINLINE Index run_range(const Job& job, Index begin, Index end, Index first, Index heads_in_item) {
     const Index last = first + count_items(job.heads, heads_in_item);
@@ -56,7 +56,7 @@ ROPE_NOINLINE Index run_range(const Job& job, Index begin, Index end, Index firs
     return last;
 }
 
-/// Hands all jobs as one range to the executor, cut into work items or as finely as may be.
+/// Hands all jobs as one range to the executor, cut into work items or into single units.
 template <bool is_fine, class Executor, class... Jobs>
 ROPE_NOINLINE void execute_cut(Executor& executor, const Jobs&... jobs) {
     const auto size = [](const auto& job) { return is_fine ? job.per_unit() : job.per_item(); };

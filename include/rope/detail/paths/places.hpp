@@ -86,8 +86,8 @@ inline HeadsInMemory in_memory(const TensorView<T>& v) noexcept {
     return m;
 }
 
-/// A tensor as heads. (One that is not accepted as some heads, so that no other sentence of the compiler follows.) T is
-/// the table's type, or void for any.
+/// A tensor as heads. (A refused one is empty heads, so that the compiler says nothing else.) T is the table's type, or
+/// void for any.
 template <bool is_written, class T, class X>
 inline HeadsInMemory tensor_of(X& x) noexcept {
     using View = ViewOf<X>;
