@@ -182,6 +182,24 @@ TEST_CASE("Recipe: from a model's file to a pass") {
     }
     CHECK(squares_q == Approx(4.0).epsilon(1e-5));  // 128 * 2^2 / 128
     CHECK(squares_k == Approx(128 * 9.0).epsilon(1e-5));
+    std::vector<float> want(out.size());
+    const auto by_hand = [&](const auto& x, Index heads, const std::vector<float>& weight, double factor) {
+        rope::Config config;
+        config.head_dim = 128;
+        config.base = 1e6;
+        rope::pass<rope::Layout::half_split>(rope::CosSinCache<float>(config, 16), rope::start_at(n),
+                                             rope::heads(x)
+                                                 .rms_norm(weight, 1e-6)
+                                                 .rotate()
+                                                 .multiply(factor)
+                                                 .to(rope::view(want.data(), seq, heads, 128)));
+    };
+    by_hand(q, 4, q_norm[i], model.steps[i].softmax_scale);
+    CHECK(distance(out, want) < 1e-6);
+    want.resize(of_k.size());
+    by_hand(k, kv_heads, k_norm[i], 1.0);
+    of_keys.resize(of_k.size());
+    CHECK(distance(of_keys, want) < 1e-6);
     of_values.resize(of_k.size());
     CHECK(same_bits(of_values, of_k));
     CHECK(temperatures == std::vector<float>(size(seq), 1.0f));
@@ -241,7 +259,7 @@ TEST_CASE("Recipe: training") {
             CHECK(frequencies.inv_freq[size(pair)] == before[size(pair)] - rate * dw[size(pair)]);
         }
     }
-    // The rows are those of the new frequencies.
+    // Rows rebuilt after use_frequencies rotate as rows made from the new frequencies do.
     rope::Rows<float> fresh(frequencies, {}, rope::HeadSlice{head_dim});
     fresh.build(positions, seq, batch);
     std::vector<float> one = of_k, other = of_k;

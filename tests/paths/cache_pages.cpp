@@ -28,7 +28,7 @@ const rope::CosSinCache<float>& table() {
 
 }  // namespace
 
-TEST_CASE("pages keep, and each step has slots of its own; what is const can be read") {
+TEST_CASE("the same pages take other slots in each step, and codes in const memory can be read") {
     std::vector<signed char> codes(6 * 2 * 64);
     std::vector<float> scales(6 * 2);
     const std::vector<int> none;

@@ -60,7 +60,7 @@ ROPE_INLINE ErasedOutOfPlace erased(const OutOfPlace<In, Out, T>& a) noexcept {
 
 // Conditions that the compiler checks, each with a sentence of its own. They are asserted in the functions that apply
 // and the others call directly, which then return Refused: so a mistake is a dozen lines of compiler output, and the
-// first of them names the remedy.
+// first of them names the remedy. The sentences are macros, because a function around the assertions adds four lines.
 
 /// Whether the elements of a view have a known type. (True of a refused view, here and below.)
 template <class View>
@@ -86,7 +86,6 @@ template <class View, bool is_written, class T>
 inline constexpr bool is_accepted = !is_refused<View> && has_elements<View> && has_right_traits<View> &&
                                     goes_with<View, T> && (!is_written || is_writable<View>);
 
-// Their sentences. (Macros: a function with the assertions in it would be one more level in the compiler's output.)
 #define ROPE_SAYS_NO_TENSOR                                                                    \
     "This argument is no tensor that rope knows: pass rope::view(ptr, seq, heads, head_dim), " \
     "rope::view(eigen_matrix, heads), an Eigen Tensor or TensorMap of rank 3 or 4 (with "      \

@@ -31,6 +31,7 @@ ROPE_NOINLINE Index heads_per_item(const LoopOrder& order, const AnyView& v) noe
 ROPE_INLINE Index count_items(Index heads, Index heads_in_item) noexcept {
     return heads / heads_in_item + (heads % heads_in_item != 0 ? 1 : 0);
 }
+
 /// A task with its kernel and its size.
 template <class Task>
 struct Job {
@@ -39,12 +40,12 @@ struct Job {
     Index heads;  // in all
     Index bytes;  // written
 
-    Index per_unit() const noexcept { return 1; }  // heads that are not parted
+    Index per_unit() const noexcept { return 1; }  // heads in the smallest piece
     Index per_item() const noexcept { return heads_per_item(task.order, task.out); }
 };
 
-/// Runs those of work items begin .. end - 1 that belong to a job, whose first item has the number `first`. Returns the
-/// number of the next job's first item.
+/// Runs a job's share of work items begin .. end - 1. The job's own items are numbered from `first` on. Returns the
+/// number behind its last one, where the next job begins.
 template <class Job>
 ROPE_NOINLINE Index run_range(const Job& job, Index begin, Index end, Index first, Index heads_in_item) {
     const Index last = first + count_items(job.heads, heads_in_item);
@@ -56,7 +57,7 @@ ROPE_NOINLINE Index run_range(const Job& job, Index begin, Index end, Index firs
     return last;
 }
 
-/// Hands all jobs as one range to the executor, cut into work items or into single units.
+/// Hands all jobs as one range to the executor, cut into work items or, if it is fine, into the smallest pieces.
 template <bool is_fine, class Executor, class... Jobs>
 ROPE_NOINLINE void execute_cut(Executor& executor, const Jobs&... jobs) {
     const auto size = [](const auto& job) { return is_fine ? job.per_unit() : job.per_item(); };
