@@ -61,6 +61,11 @@ TEST_CASE("rope_parameters beats rope_scaling, which is said unless they agree")
     takes(kFactor, older, 4, {});
     takes(kFactor, older + R"(, "rope_parameters": {"rope_type": "linear", "factor": 2})", 2, {said});
     takes(kFactor, older + R"(, "rope_parameters": {"rope_type": "default"})", 1, {said});
+    takes(kFactor, older + R"(, "rope_parameters": {"factor": 4, "type": "linear"})", 4, {});  // in another order
+    const std::string sections = R"("rope_scaling": {"type": "mrope", "mrope_section": [16, 8, 8]}, )";
+    takes(kFactor, sections + R"("rope_parameters": {"type": "mrope", "mrope_section": [16, 8, 8]})", 1, {});
+    takes(kFactor, sections + R"("rope_parameters": {"type": "mrope", "mrope_section": [16, 12, 4]})", 1, {said});
+    takes(kFactor, sections + R"("rope_parameters": {"type": "mrope", "mrope_section": [16, 16]})", 1, {said});
     takes(kFactor, older + R"(, "rope_parameters": {"type": "linear", "factor": 4.0})", 4, {});
     takes(kFactor, older + R"(, "rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 2}})", 2,
           {said});

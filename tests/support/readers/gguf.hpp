@@ -10,6 +10,8 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,8 +54,10 @@ class GgufFile {
     }
     GgufFile without(const std::string& key) const { return GgufFile(*this).remove(key); }
 
+    /// For one call of read_gguf_config, which must not ask twice for a key.
     rope::GgufLookup lookup() const {
-        return [this](std::string_view key) -> std::optional<rope::GgufValue> {
+        return [this, asked = std::set<std::string>()](std::string_view key) mutable -> std::optional<rope::GgufValue> {
+            if (!asked.emplace(key).second) throw std::logic_error("asked twice for " + std::string(key));
             const auto it = values_.find(std::string(key));
             if (it == values_.end()) return std::nullopt;
             return it->second;

@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <initializer_list>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +18,7 @@
 #include "../../errors.hpp"
 #include "../../model_config.hpp"
 #include "../base/bits.hpp"
+#include "values.hpp"
 
 ROPE_DETAIL_BEGIN
 
@@ -68,9 +67,6 @@ ROPE_COLD std::string sentence_of(std::string_view form, Words words) {
     return sentence.append(form);
 }
 
-/// Used as a set, too: containers of one more type would cost a user more than their empty values.
-using Texts = std::map<std::string, std::string>;
-
 /// The first error of a reader, and its warnings.
 struct Diagnostics {
     CheckResult status;
@@ -82,11 +78,13 @@ struct Diagnostics {
     }
     /// Warns once of the same thing, however often it is found.
     ROPE_COLD void warn(std::string_view form, Words words = {}) {
-        const std::string sentence = sentence_of(form, words);
-        if (std::string& known = said[sentence]; known.empty()) warnings.push_back(known = sentence);
+        std::string sentence = sentence_of(form, words);
+        if (said.count(sentence) != 0) return;
+        said[sentence];
+        warnings.push_back(std::move(sentence));
     }
 
-    Texts said;
+    Members said;  ///< used as a set: containers of one more type would cost a user more than their empty values
 };
 
 /// An error about a member of Config, with the file's key in place of its name.
@@ -102,55 +100,8 @@ ROPE_COLD ModelConfig finished(ModelConfig model, Diagnostics diagnostics) {
     return model;
 }
 
-/// One value of a JSON or GGUF file.
-struct Value {
-    enum class Kind : unsigned char { null, truth, number, text, list, object };
-    Kind kind = Kind::null;
-    double number = 0.0;  ///< 1 and 0 for true and false
-    std::string text = {};
-    std::string shown = {};  ///< as a sentence shows it
-    std::vector<Value> items = {};
-    std::size_t size = 0;  ///< of a list, which may have more entries than there are items
-
-    ROPE_COLD bool is_false() const noexcept { return kind == Kind::truth && number == 0.0; }
-    ROPE_COLD friend bool operator==(const Value& a, const Value& b) {
-        return a.kind == b.kind && a.number == b.number && a.text == b.text && a.items == b.items;
-    }
-};
-
-// A sentence has room for some 300 characters (see message.hpp). Keys and values, which a file may name as it likes,
-// take at most half of them.
-inline constexpr std::size_t kMaxShown = 60, kMaxPath = 90;
 /// The largest number of entries of a list.
 inline constexpr std::size_t kMaxEntries = 65536;
-
-ROPE_COLD std::string beginning_of(const std::string& text) {
-    return text.size() > kMaxShown ? text.substr(0, kMaxShown) + "..." : text;
-}
-/// The end of a long path tells more than its beginning.
-ROPE_COLD std::string end_of(const std::string& path) {
-    return path.size() > kMaxPath ? "..." + path.substr(path.size() - (kMaxPath - 3)) : path;
-}
-
-/// A number as a sentence shows it: 1000000, not 1e+06.
-ROPE_COLD std::string shown(double value) {
-    const bool is_whole = value > -0x1p53 && value < 0x1p53 && value == std::trunc(value);
-    return is_whole ? std::to_string(static_cast<Index>(value)) : Message("{}", {value}).text();
-}
-/// The beginning of a string as a sentence shows it: quoted, bytes that are no printable ASCII as \xNN.
-ROPE_COLD std::string shown(std::string_view value) {
-    std::string text = "\"";
-    for (const char c : value) {
-        if (text.size() > kMaxShown) return text + "...\"";
-        if (c >= ' ' && c <= '~') {
-            text.append(c == '"' || c == '\\' ? "\\" : "").append(1, c);
-        } else {
-            const auto byte = static_cast<unsigned char>(c);
-            text.append("\\x").append(1, "0123456789abcdef"[byte / 16]).append(1, "0123456789abcdef"[byte % 16]);
-        }
-    }
-    return text + "\"";
-}
 
 /// Names of one key, in order of precedence.
 using Keys = std::initializer_list<const char*>;
@@ -169,11 +120,8 @@ struct MaybeList {
 /// The keys of one object of a file: their values, which of them were read, and the errors and warnings about them.
 class Fields {
  public:
-    using Find = std::function<std::optional<Value>(std::string_view key)>;
-
-    /// `find` looks up the value of a key; `path` is the prefix of the keys in errors and warnings.
-    ROPE_COLD Fields(Find find, std::string path, Diagnostics& diagnostics)
-        : find_(std::move(find)), path_(std::move(path)), diagnostics_(&diagnostics) {}
+    /// `path` is the prefix of the keys in errors and warnings.
+    ROPE_COLD Fields(std::string path, Diagnostics& diagnostics) : path_(std::move(path)), diagnostics_(&diagnostics) {}
 
     ROPE_COLD Diagnostics& diagnostics() const noexcept { return *diagnostics_; }
     ROPE_COLD std::string path_of(std::string_view key) const {
@@ -181,25 +129,25 @@ class Fields {
     }
 
     /// Returns a value, null included, and marks the key as read.
-    ROPE_COLD std::optional<Value> find(std::string_view key) {
-        auto value = find_(key);
-        if (value) read_[std::string(key)];
+    ROPE_COLD const Value* find(std::string_view key) {
+        const Value* const value = lookup(key);
+        if (value != nullptr) read_[std::string(key)];
         return value;
     }
     /// Marks the key as not read.
     ROPE_COLD void forget(std::string_view key) { read_.erase(std::string(key)); }
-    ROPE_COLD bool has(std::string_view key) const { return find_(key).has_value(); }
+    ROPE_COLD bool has(std::string_view key) const { return lookup(key) != nullptr; }
     /// The kind of a value; null where there is none. Neither this nor the four tests below mark the key as read.
     ROPE_COLD Value::Kind kind_of(std::string_view key) const {
-        const auto value = find_(key);
-        return value ? value->kind : Value::Kind::null;
+        const Value* const value = lookup(key);
+        return value != nullptr ? value->kind : Value::Kind::null;
     }
     ROPE_COLD bool says(std::string_view key) const { return kind_of(key) != Value::Kind::null; }
     ROPE_COLD bool is_list(std::string_view key) const { return kind_of(key) == Value::Kind::list; }
     ROPE_COLD bool is_object(std::string_view key) const { return kind_of(key) == Value::Kind::object; }
     /// Whether the value is exactly this text.
     ROPE_COLD bool holds(std::string_view key, const char* text) const {
-        return kind_of(key) == Value::Kind::text && find_(key)->text == text;
+        return kind_of(key) == Value::Kind::text && lookup(key)->text == text;
     }
 
     /// The first of these names with a value that is not null; nullptr for none.
@@ -211,7 +159,7 @@ class Fields {
     /// The same, and marks it as read, and nulls as well. Other names with another value are reported as beaten.
     ROPE_COLD const char* first(Keys keys) {
         const char* const key = said(keys);
-        const Value value = key != nullptr ? *find(key) : Value();
+        const Value none, &value = key != nullptr ? *find(key) : none;
         for (const char* other : keys)
             if (other != key) beat(other, value, key != nullptr ? path_of(key) : "");
         return key;
@@ -223,12 +171,12 @@ class Fields {
     }
     /// Marks the key as read if it is null or has the winning value; else it is reported as beaten by `winner`, a path.
     ROPE_COLD void beat(std::string_view key, const Value& winning_value, std::string_view winner) {
-        const auto mine = find_(key);
-        if (!mine) return;
+        const Value* const mine = lookup(key);
+        if (mine == nullptr) return;
         if (mine->kind == Value::Kind::null || *mine == winning_value)
             read_[std::string(key)];
         else
-            beaten_[std::string(key)] = winner;
+            for (const std::string_view text : {key, winner}) beaten_.push_back(std::string(text));
     }
 
     ROPE_COLD std::optional<double> number(Keys keys, const NumberRange& range) {
@@ -240,11 +188,11 @@ class Fields {
     ROPE_COLD std::optional<bool> truth(Keys keys) { return first_of<bool>(keys, kYesOrNo); }
     ROPE_COLD std::optional<std::string> text(Keys keys) { return first_of<std::string>(keys, kAnyText); }
     /// true and false count as 1 and 0.
-    ROPE_COLD std::optional<double> number_or_truth(const char* key, const NumberRange& range) {
+    ROPE_COLD std::optional<double> number_or_truth(const char* key) {
         if (!says(key)) return std::nullopt;
-        Value value = *find(key);
-        if (value.kind == Value::Kind::truth) value.kind = Value::Kind::number;
-        return content<double>(path_of(key), value, range);
+        const Value& value = *find(key);
+        if (value.kind == Value::Kind::truth) return value.number;
+        return content<double>(path_of(key), value, kAnyNumber);
     }
 
     ROPE_COLD MaybeList<double> numbers(const char* key, const NumberRange& range) {
@@ -263,7 +211,10 @@ class Fields {
     ROPE_COLD MaybeList<T> per_layer(const char* key, MaybeList<T> list, bool exactly = false) {
         const std::size_t size = list.list.size();
         if (!list || !diagnostics_->ok()) return list;
-        if (size == layers_ || (size == also_ && !exactly)) return list.list.resize((std::min)(size, layers_)), list;
+        if (size == layers_ || (size == also_ && !exactly)) {
+            while (list.list.size() > layers_) list.list.pop_back();
+            return list;
+        }
         diagnostics_->fail("{} has {} entries; it must have one per layer ({}).", {path_of(key), size, layers_});
         return std::nullopt;
     }
@@ -301,6 +252,10 @@ class Fields {
     }
 
  protected:
+    ~Fields() = default;
+    /// The value of a key; nullptr for none.
+    virtual const Value* lookup(std::string_view key) const = 0;
+
     /// Returns a value as a T in this range, or refuses it.
     template <class T>
     ROPE_COLD std::optional<T> content(std::string_view path, const Value& v, const NumberRange& range) {
@@ -308,7 +263,7 @@ class Fields {
                         v.number <= range.most && (!std::is_same_v<T, Index> || v.number == std::floor(v.number));
         if (std::is_same_v<T, bool>) is_right = v.kind == Value::Kind::truth;
         if (std::is_same_v<T, std::string>) is_right = v.kind == Value::Kind::text;
-        if (!is_right) return refuse(path, v.shown, range.text), std::nullopt;
+        if (!is_right) return refuse(path, shown(v), range.text), std::nullopt;
         if constexpr (std::is_same_v<T, std::string>)
             return v.text;
         else
@@ -322,23 +277,26 @@ class Fields {
     template <class T>
     ROPE_COLD MaybeList<T> list_of(const char* key, const NumberRange& range) {
         if (!says(key)) return std::nullopt;
-        const auto value = find(key);
-        if (value->kind != Value::Kind::list) return refuse(path_of(key), value->shown, "a list"), std::nullopt;
-        if (value->size > kMaxEntries)
-            diagnostics_->fail("{} has {} entries; it must have at most {}.", {path_of(key), value->size, kMaxEntries});
+        const Value* const value = find(key);
+        if (value->kind != Value::Kind::list) return refuse(path_of(key), shown(*value), "a list"), std::nullopt;
+        if (value->size > kMaxEntries) {
+            diagnostics_->fail("{} has {} entries; it must have at most {}.",
+                               {path_of(key), std::size_t(value->size), kMaxEntries});
+            return std::nullopt;
+        }
         std::vector<T> list;
-        for (const Value& item : value->items) {
-            auto x = content<T>(sentence_of("{}[{}]", {path_of(key), list.size()}), item, range);
+        for (const Value* item = value->first; item != nullptr; item = item->next) {
+            auto x = content<T>(sentence_of("{}[{}]", {path_of(key), list.size()}), *item, range);
             if (!x) return std::nullopt;
             list.push_back(std::move(*x));
         }
         return list;
     }
 
-    Find find_;
     std::string path_;
     Diagnostics* diagnostics_;
-    Texts read_, beaten_;  ///< beaten_: keys, and the path of the value used instead
+    Members read_;                     ///< used as a set
+    std::vector<std::string> beaten_;  ///< each key with the path of the value used instead
     std::size_t layers_ = 0, also_ = 0;
 };
 

@@ -37,9 +37,12 @@ ROPE_COLD bool attends_to_itself(LayerType type) noexcept {
     return type != LayerType::no_attention && type != LayerType::cross_attention;
 }
 
+/// 1 or 0 for each layer. (std::vector<bool> would be code of its own in every unit.)
+using Flags = std::vector<Index>;
+
 /// Whether each layer is rotated, by its type and number.
-ROPE_COLD std::vector<bool> rotated_layers(const List<LayerType>& types, Traits traits, bool full_ones_are) {
-    std::vector<bool> rotated(types.size());
+ROPE_COLD Flags rotated_layers(const List<LayerType>& types, Traits traits, bool full_ones_are) {
+    Flags rotated(types.size());
     const std::size_t shift = (traits & kPatternFromTheEnd) != 0 ? (4 - types.size() % 4) % 4 : 0;
     for (std::size_t i = 0; i < types.size(); ++i)
         rotated[i] = attends_to_itself(types[i]) && !((traits & kEveryFourthNoRope) != 0 && (i + shift) % 4 == 3) &&

@@ -21,7 +21,7 @@ class Reader : Rotary {
  public:
     ROPE_COLD Reader(const GgufLookup& get, const GgufTensors& tensors, std::optional<Layout> layout,
                      Diagnostics& diagnostics)
-        : Rotary(get, tensors, diagnostics), get_(get), layout_(layout) {}
+        : Rotary(get, tensors, diagnostics), layout_(layout) {}
 
     ROPE_COLD ModelConfig read() {
         read_architecture();
@@ -42,10 +42,10 @@ class Reader : Rotary {
         if (!name) return fields_.demand(false, "general.architecture", "every GGUF file");
         if (name->empty() || name->size() > 64 ||
             name->find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_.") != name->npos)
-            return fields_.refuse("general.architecture", fields_.find("general.architecture")->shown,
+            return fields_.refuse("general.architecture", shown(*fields_.find("general.architecture")),
                                   "1 to 64 of the characters a-z, 0-9, -, _ and .");
         model_.model_type = *name;
-        fields_ = fields_of(get_, *name, diagnostics_);
+        fields_ = GgufFields(file_, *name, diagnostics_);
         const Architecture* known = find_architecture(*name);
         if (known != nullptr && known->with_hyper_connections != nullptr)
             if (fields_.count({"hyper_connection.count"}, kAnyCountOrNone).value_or(0) > 0)
@@ -138,8 +138,8 @@ class Reader : Rotary {
     }
 
     ROPE_COLD void read_layer_types() {
-        const std::vector<bool> recurrent = recurrent_layers();
-        const std::vector<bool> sliding = sliding_layers();
+        const Flags recurrent = recurrent_layers();
+        const Flags sliding = sliding_layers();
         const std::vector<Index> ratios = compress_ratios();
         const auto pattern = fields_.count_per_layer("attention.rope_pattern", kYesOrNo);
         const auto dense = fields_.count({"leading_dense_block_count"}, kAnyCountOrNone);
@@ -168,11 +168,11 @@ class Reader : Rotary {
         if (has(kNeedsRatios)) fields_.demand(list.is_there, key, named());
         return list.list;
     }
-    ROPE_COLD std::vector<bool> recurrent_layers() {
+    ROPE_COLD Flags recurrent_layers() {
         const auto list = fields_.counts_per_layer("attention.recurrent_layers", kYesOrNo);
         const auto interval = fields_.count({"full_attention_interval"});
         const bool has_recurrence = pattern_.find('-') != pattern_.npos;
-        std::vector<bool> recurrent(layers(), false);
+        Flags recurrent(layers(), false);
         if (!list && !interval && !has_recurrence) return recurrent;
         for (std::size_t i = 0; i < usual_layers_ && ok(); ++i)
             recurrent[i] = list ? list.list[i] != 0
@@ -180,8 +180,8 @@ class Reader : Rotary {
                                       LayerType::no_attention;
         return recurrent;
     }
-    ROPE_COLD std::vector<bool> sliding_layers() {
-        std::vector<bool> sliding(layers(), false);
+    ROPE_COLD Flags sliding_layers() {
+        Flags sliding(layers(), false);
         const auto window = fields_.count({"attention.sliding_window"}, kAnyCountOrNone);
         if (has(kNeedsWindow)) fields_.demand(window.has_value(), "attention.sliding_window", named());
         const char* const key = "attention.sliding_window_pattern";
@@ -212,7 +212,7 @@ class Reader : Rotary {
         const bool has_alibi = has(kAlibiWithFortyLayers) && layers() == 40;
         if (has_alibi)
             warn("{} is 40: no layer has RoPE, because this model has ALiBi.", {fields_.path_of("block_count")});
-        return is_on && !has_alibi && std::find(rotated_.begin(), rotated_.end(), true) != rotated_.end();
+        return is_on && !has_alibi && std::find(rotated_.begin(), rotated_.end(), Index(1)) != rotated_.end();
     }
 
     ROPE_COLD void read_rotary() {
@@ -330,7 +330,6 @@ class Reader : Rotary {
         return layers() >= (has(kNormFromForty) ? 40u : 64u);
     }
 
-    const GgufLookup& get_;
     std::optional<Layout> layout_;
     std::string pattern_;
     std::size_t usual_layers_ = 0;        ///< layers before the ones that predict further tokens
@@ -338,7 +337,7 @@ class Reader : Rotary {
     std::optional<Index> sliding_head_dim_, rotary_dim_, sliding_rotary_dim_;
     std::vector<Index> sections_;
     bool is_latent_ = false, slides_ = false;
-    std::vector<bool> rotated_;
+    Flags rotated_;
 };
 
 }  // namespace gguf

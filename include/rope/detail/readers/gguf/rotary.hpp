@@ -21,39 +21,60 @@
 ROPE_DETAIL_BEGIN
 namespace gguf {
 
+/// Values of a file that were asked for, by their keys.
+struct File {
+    const GgufLookup& get;
+    Values values;
+    Members found;
+};
+
 /// Converts each kind of value to a Value.
-struct MakeValue {
-    ROPE_COLD Value operator()(bool x) const { return {Value::Kind::truth, x ? 1.0 : 0.0, {}, x ? "true" : "false"}; }
+struct AddValue {
+    Values& values;
+
+    ROPE_COLD Value& operator()(bool x) const { return values.add(Value::Kind::truth, x ? 1.0 : 0.0); }
     template <class Number>
-    ROPE_COLD Value operator()(Number x) const {
-        return {Value::Kind::number, static_cast<double>(x), {}, Message("{}", {x}).text()};
+    ROPE_COLD Value& operator()(Number x) const {
+        return values.add(Value::Kind::number, static_cast<double>(x), Message("{}", {x}).text());
     }
-    ROPE_COLD Value operator()(const std::string& x) const { return {Value::Kind::text, 0.0, x, shown(x)}; }
+    ROPE_COLD Value& operator()(const std::string& x) const { return values.add(Value::Kind::text, 0.0, x); }
+    /// Of longer lists than kMaxEntries, which are refused, only the size is kept.
     template <class T>
-    ROPE_COLD Value operator()(const std::vector<T>& list) const {
-        Value v = {Value::Kind::list, 0.0, {}, "an array of " + std::to_string(list.size())};
-        v.size = list.size();
-        for (std::size_t i = 0; i < (std::min)(v.size, kMaxEntries); ++i) v.items.push_back((*this)(list[i]));
+    ROPE_COLD Value& operator()(const std::vector<T>& list) const {
+        Value& v = values.add(Value::Kind::list, 0.0, "an array of " + std::to_string(list.size()));
+        Value* last = nullptr;
+        for (std::size_t i = 0; list.size() <= kMaxEntries && i < list.size(); ++i)
+            Values::append(v, last, (*this)(list[i]));
+        v.size = static_cast<std::uint32_t>((std::min)(list.size(), std::size_t(0xffffffffU)));
         return v;
     }
 };
 
-/// Fields whose keys have `prefix` and a dot before them, unless it is empty.
-ROPE_COLD Fields fields_of(const GgufLookup& get, const std::string& prefix, Diagnostics& diagnostics) {
-    const auto find = [&get, prefix](std::string_view key) -> std::optional<Value> {
-        const auto value = get(prefix.empty() ? std::string(key) : sentence_of("{}.{}", {prefix, key}));
-        if (!value || value->valueless_by_exception()) return std::nullopt;
-        return std::visit(MakeValue(), *value);
-    };
-    return {find, prefix, diagnostics};
-}
+/// Keys that have `prefix` and a dot before them in the file, unless it is empty.
+class GgufFields final : public Fields {
+ public:
+    ROPE_COLD GgufFields(File& file, const std::string& prefix, Diagnostics& diagnostics)
+        : Fields(prefix, diagnostics), file_(&file) {}
+
+ private:
+    ROPE_COLD const Value* lookup(std::string_view key) const final {
+        const std::string name = path_.empty() ? std::string(key) : sentence_of("{}.{}", {path_, key});
+        const auto known = file_->found.find(name);
+        if (known != file_->found.end()) return known->second;
+        const auto value = file_->get(name);
+        const bool is_there = value && !value->valueless_by_exception();
+        return file_->found[name] = is_there ? &std::visit(AddValue{file_->values}, *value) : nullptr;
+    }
+
+    File* file_;
+};
 
 /// The state of a reader. Reads the keys about scaling once, and makes of them the Configs of layers with full and with
 /// sliding attention.
 class Rotary {
  protected:
     ROPE_COLD Rotary(const GgufLookup& get, const GgufTensors& tensors, Diagnostics& diagnostics)
-        : fields_(fields_of(get, "", diagnostics)), tensors_(tensors), diagnostics_(diagnostics) {}
+        : file_{get, {}, {}}, fields_(file_, "", diagnostics), tensors_(tensors), diagnostics_(diagnostics) {}
 
     ROPE_COLD bool ok() const noexcept { return diagnostics_.ok(); }
     ROPE_COLD bool has(Traits trait) const noexcept { return (architecture_.traits & trait) != 0; }
@@ -66,7 +87,7 @@ class Rotary {
         type_ = type.value_or("linear");
         const bool is_known = type_ == "none" || type_ == "linear" || has_original_length();
         if (!is_known)
-            fields_.refuse(fields_.path_of("rope.scaling.type"), fields_.find("rope.scaling.type")->shown,
+            fields_.refuse(fields_.path_of("rope.scaling.type"), shown(*fields_.find("rope.scaling.type")),
                            "none, linear, yarn or longrope");
         const bool has_factors = !tensors_.rope_factors_long.empty() || !tensors_.rope_factors_short.empty();
         if (!type && has_factors) type_ = "longrope";  // Phi-3 and MiniCPM3 have the tensors and no type
@@ -133,7 +154,8 @@ class Rotary {
         return c;
     }
 
-    Fields fields_;
+    File file_;
+    GgufFields fields_;
     const GgufTensors& tensors_;
     Diagnostics& diagnostics_;
     Architecture architecture_ = {"", Rope::neox};

@@ -117,11 +117,13 @@ class HfHeadReader : HfPart {
     }
     /// Nemotron-NAS: how many query heads share a key head, block by block.
     ROPE_COLD void read_blocks() {
-        const Json* const list = top_.objects("block_configs");
-        for (std::size_t i = 0; list != nullptr && i < (std::min)(list->size(), file_.heads.size()); ++i) {
-            JsonFields block(&(*list)[i], top_.path_of("block_configs"), diagnostics_);
+        const Value* const list = top_.objects("block_configs");
+        const Value* of_layer = list != nullptr ? list->first : nullptr;
+        for (HfHeads& h : file_.heads) {
+            if (of_layer == nullptr) return;
+            JsonFields block(of_layer, top_.path_of("block_configs"), diagnostics_);
             JsonFields& attention = block.inside("attention");
-            HfHeads& h = file_.heads[i];
+            of_layer = of_layer->next;
             if (const auto group = attention.count({"n_heads_in_group"})) {
                 if (h.q % *group != 0)
                     fail("{} is {}; it must divide the {} query heads.",

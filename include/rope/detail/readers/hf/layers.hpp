@@ -93,13 +93,13 @@ class HfLayers : HfPart {
     }
 
     /// Whether each layer is rotated, as far as its kind and number tell.
-    ROPE_COLD std::vector<bool> rotated() {
+    ROPE_COLD Flags rotated() {
         const List<LayerType>& types = model_.layer_types;
         Traits traits = type_.traits;
         if (has(kAllRotateWithoutWindow) && window_is_null_) traits &= ~kNoRopeOnFullLayers;
         const bool has_lists = top_.says("no_rope_layers") || top_.says("no_rope_layer_interval");
         if (has_lists) traits &= ~kEveryFourthNoRope;
-        std::vector<bool> rotated = rotated_layers(types, traits, (traits & kNoRopeOnFullLayers) == 0);
+        Flags rotated = rotated_layers(types, traits, (traits & kNoRopeOnFullLayers) == 0);
         auto list = top_.counts("no_rope_layers", {0.0, 1.0, "0 (no RoPE) or 1 (RoPE)"});
         const bool is_listed = !list.list.empty();
         if (is_listed) list = top_.per_layer("no_rope_layers", std::move(list), true);
@@ -149,27 +149,27 @@ class HfLayers : HfPart {
             auto list = fields.texts(known.key);
             const std::size_t period = known.repeats ? list.list.size() : 0;
             while (period != 0 && list.list.size() < static_cast<std::size_t>(count_))
-                list.list.push_back(list.list[list.list.size() - period]);
+                list.list.push_back(std::string(list.list[list.list.size() - period]));
             return list;
         }
         if (known.form == LayerKey::Form::letters) {
             const auto text = fields.text({known.key});
             if (!text) return std::nullopt;
             for (const char c : *text)
-                names.emplace_back(c == 'M' ? "mamba" : c == '*' ? "attention" : c == 'E' ? "moe" : "mlp");
+                names.push_back(c == 'M' ? "mamba" : c == '*' ? "attention" : c == 'E' ? "moe" : "mlp");
             if (text->find_first_not_of("M*E-") != text->npos)
                 fields.refuse(fields.path_of(known.key), shown(*text), "made of the letters M, *, E and -");
             return names;
         }
         if (known.form == LayerKey::Form::blocks) {
-            const Json* const list = fields.objects(known.key);
+            const Value* const list = fields.objects(known.key);
             if (list == nullptr) return std::nullopt;
-            for (const Json& block : *list) {
-                JsonFields in_block(&block, fields.path_of(known.key), diagnostics_);
+            for (const Value* block = list->first; block != nullptr; block = block->next) {
+                JsonFields in_block(block, fields.path_of(known.key), diagnostics_);
                 JsonFields& attention = in_block.inside("attention");
                 const bool is_none = attention.truth({"no_op"}).value_or(false);
                 const bool is_linear = attention.truth({"replace_with_linear"}).value_or(false);
-                names.emplace_back(is_none || is_linear ? "linear_attention" : "full_attention");
+                names.push_back(is_none || is_linear ? "linear_attention" : "full_attention");
             }
             return names;
         }
@@ -178,7 +178,7 @@ class HfLayers : HfPart {
         if (known.form == LayerKey::Form::numbers) names.assign(static_cast<std::size_t>(count_), known.zero);
         for (const Index i : numbers.list)
             if (known.form == LayerKey::Form::codes)
-                names.emplace_back(i == 0 ? known.zero : known.other);
+                names.push_back(i == 0 ? known.zero : known.other);
             else if (i - known.first < count_)
                 names[static_cast<std::size_t>(i - known.first)] = known.other;
             else
@@ -187,9 +187,9 @@ class HfLayers : HfPart {
     }
 
     ROPE_COLD void read_window() {
-        const auto window = top_.find("sliding_window");
-        window_is_null_ = window && window->kind == Value::Kind::null;
-        const bool has_window = window && !window_is_null_;
+        const Value* const window = top_.find("sliding_window");
+        window_is_null_ = window != nullptr && window->kind == Value::Kind::null;
+        const bool has_window = window != nullptr && !window_is_null_;
         if (has_window && has(kSlidesEverywhere)) first_sliding_ = 0;
         if (has(kDensePrefixRotates)) {  // Cohere 2 MoE
             prefix_ = (std::min)(count_, top_.count({"first_k_dense_replace"}, kAnyCountOrNone).value_or(0));
@@ -205,12 +205,12 @@ class HfLayers : HfPart {
     ROPE_COLD std::vector<std::string> by_pattern() {
         std::string pattern = slides_ ? type_.pattern : "";
         Index period = 0;
-        const auto own = top_.find("sliding_window_pattern");
-        if (own && own->kind == Value::Kind::text) {  // a word of letters for layers: L slides, G does not
+        const Value* const own = top_.find("sliding_window_pattern");
+        if (own != nullptr && own->kind == Value::Kind::text) {  // a word of letters for layers: L slides, G does not
             pattern.clear();
             for (const char c : own->text) pattern += c == 'L' ? 's' : 'f';
             if (pattern.empty() || own->text.find_first_not_of("LG") != own->text.npos)
-                top_.refuse(top_.path_of("sliding_window_pattern"), own->shown, "a whole number, or letters L and G");
+                top_.refuse(top_.path_of("sliding_window_pattern"), shown(*own), "a whole number, or letters L and G");
         } else {
             auto number = top_.count({"sliding_window_pattern", "_sliding_window_pattern"}, kAnyCountOrNone);
             const auto interval =
@@ -227,7 +227,7 @@ class HfLayers : HfPart {
             if (i < prefix_)
                 type = (i + 1) % prefix_period_ == 0 ? LayerType::full_attention : LayerType::sliding_attention;
             if (type == LayerType::full_attention && i >= first_sliding_) type = LayerType::sliding_attention;
-            names.emplace_back(usual_name(type));
+            names.push_back(usual_name(type));
         }
         return names;
     }

@@ -37,7 +37,7 @@ class HfReader : HfPart {
 
     ROPE_COLD void warn_unread(const std::string& key) {
         if (std::find(kHarmlessKeys.begin(), kHarmlessKeys.end(), key) != kHarmlessKeys.end()) return;
-        const Value value = *top_.find(key);
+        const Value& value = *top_.find(key);
         const bool is_empty = value.kind == Value::Kind::list && value.size == 0;
         if ((value.is_false() && key.rfind("use_", 0) == 0) || is_empty) return;
         top_.forget(key);
@@ -75,17 +75,18 @@ class HfReader : HfPart {
     }
     /// The type of the class in "architectures", by which programs load the weights.
     ROPE_COLD const HfModel* type_of_architecture() {
-        const auto value = top_.find("architectures");
-        const bool is_list = value && value->kind == Value::Kind::list && value->items.size() == 1;
-        const HfModel* const known = is_list ? find_hf_architecture(value->items[0].text) : nullptr;
+        const Value* const list = top_.find("architectures");
+        const Value* const only = list != nullptr && list->size == 1 ? list->first : nullptr;
+        const bool is_text = only != nullptr && only->kind == Value::Kind::text;
+        const HfModel* const known = is_text ? find_hf_architecture(only->text) : nullptr;
         if (known != nullptr)
-            warn("{} is not known, and was taken for what architectures names, {}.", {named(), value->items[0].shown});
+            warn("{} is not known, and was taken for what architectures names, {}.", {named(), shown(*only)});
         return known;
     }
     /// Whether some key says that there is a rotary embedding.
     ROPE_COLD bool speaks_of_rope() {
         for (const std::string& key : top_.keys()) {
-            const Value value = *top_.find(key);
+            const Value& value = *top_.find(key);
             top_.forget(key);
             if (!concerns_rope(key) || value.kind == Value::Kind::null || value.is_false()) continue;
             if (has_word(key, {"alibi", "nope", "no_rope"})) continue;
@@ -125,7 +126,7 @@ class HfReader : HfPart {
         if (const char* const key = type_.rope_key) {
             const char* const value = type_.rope_value;
             if (value != nullptr ? kind == value : top_.truth({key}).value_or(false)) return;
-            return no_rope((top_.says(key) ? top_.path_of(key) + " is " + top_.find(key)->shown : top_.lack_of(key)) +
+            return no_rope((top_.says(key) ? top_.path_of(key) + " is " + shown(*top_.find(key)) : top_.lack_of(key)) +
                            ", not " + (value != nullptr ? shown(value) : "true"));
         }
         if (!kind || *kind == "rope" || *kind == "rotary") return;
@@ -171,9 +172,9 @@ class HfReader : HfPart {
 
     ROPE_COLD void read_rotary() {
         params_ = top_.object("rope_parameters");
-        if (params_ != nullptr && params_->empty()) params_ = nullptr;  // an empty object overrides nothing
-        const Json* const older = top_.object("rope_scaling");
-        if (params_ != nullptr && older != nullptr && *params_ != *older)
+        if (params_ != nullptr && params_->members == nullptr) params_ = nullptr;  // an empty object overrides nothing
+        const Value* const older = top_.object("rope_scaling");
+        if (params_ != nullptr && older != nullptr && !(*params_ == *older))
             top_.warn_not_used("rope_scaling", "rope_parameters is there, too");
         params_path_ = top_.path_of(params_ != nullptr || older == nullptr ? "rope_parameters" : "rope_scaling");
         if (params_ == nullptr) params_ = older;
@@ -186,7 +187,8 @@ class HfReader : HfPart {
         scaled_kinds_ = top_.texts("yarn_only_types");
         scaled_layers_ = top_.counts("rope_scaling_layers", kAnyCountOrNone);
 
-        Json made;  // the config of each source, by its text
+        Values numbers;
+        Members made;  // the number of the config of each source, by its text
         model_.config_of_layer.assign(layers(), -1);
         bool any_asks = false, any_is_rotated = false;
         for (std::size_t i = 0; i < layers() && ok(); ++i) {
@@ -198,12 +200,12 @@ class HfReader : HfPart {
             any_asks = any_asks || (source.params != nullptr && source.is_scaled);
             if (theta != 0.0 && !has(kThetaListIsSwitch)) source.own_theta = theta;
             if (!own_partials_.empty()) source.own_partial = own_partials_[i];
-            Json& config = made[source.text(file_.heads[i].head_dim)];
-            if (config.is_null()) {
-                config = model_.configs.size();
+            const Value*& config = made[source.text(file_.heads[i].head_dim)];
+            if (config == nullptr) {
+                config = &numbers.add(Value::Kind::number, static_cast<double>(model_.configs.size()));
                 model_.configs.push_back(HfRotary(file_, source, file_.heads[i]).read());
             }
-            model_.config_of_layer[i] = static_cast<Index>(config.get<double>());
+            model_.config_of_layer[i] = static_cast<Index>(config->number);
         }
         if (!ok()) return;
         if (!any_is_rotated) return no_rope("The keys about layers leave none with RoPE");
@@ -232,8 +234,7 @@ class HfReader : HfPart {
                      {params_path_, named(), top_.path_of(key)});
             return;
         }
-        default_params_ = JsonTextReader(text, diagnostics_).read();
-        params_ = &default_params_;
+        params_ = JsonTextReader(text, default_params_, diagnostics_).read();
         top_.warn_of_default("rope_parameters", text, default_of_type());
     }
     ROPE_COLD bool is_rotated(std::size_t i) const {
@@ -260,10 +261,10 @@ class HfReader : HfPart {
                                                           : kFullThetaKeys);
         if (by_kind_) {
             const std::string key = entry_of(i, outer);
-            const auto entry = outer.find(key);
-            if (!entry && !has(kRopeByEntry)) outer.demand(false, key.c_str(), "a layer of that type");
+            const Value* const entry = outer.find(key);
+            if (entry == nullptr && !has(kRopeByEntry)) outer.demand(false, key.c_str(), "a layer of that type");
             if (!outer.says(key)) return false;
-            if (!outer.is_object(key)) outer.refuse(outer.path_of(key), entry->shown, "an object or null");
+            if (!outer.is_object(key)) outer.refuse(outer.path_of(key), shown(*entry), "an object or null");
             s.params = outer.object(key);
             s.path = outer.path_of(key);
             s.is_entry = true;
@@ -298,7 +299,7 @@ class HfReader : HfPart {
 
     ROPE_COLD void read_llama4_temperature() {
         if (!has(kLlama4)) return;
-        const auto tuning = top_.number_or_truth("attn_temperature_tuning", kAnyNumber);
+        const auto tuning = top_.number_or_truth("attn_temperature_tuning");
         const double scale = top_.number({"attn_scale"}, kAnyNumber).value_or(0.1);
         const double period = top_.number({"floor_scale"}, kAnyFactor).value_or(8192.0);
         if (tuning.value_or(1.0) != 0.0) model_.attention_temperature = {scale, period, 1, false, true};
@@ -306,10 +307,10 @@ class HfReader : HfPart {
 
     const bool layout_is_given_;
     std::vector<std::string> kinds_;  ///< of layers, as the file names them
-    std::vector<bool> rotated_;
+    Flags rotated_;
     std::vector<double> own_thetas_, own_partials_;
-    const Json* params_ = nullptr;
-    Json default_params_;
+    const Value* params_ = nullptr;
+    Values default_params_;
     std::string params_path_;
     bool by_kind_ = false;  ///< whether params_ has entries for kinds of layers
     MaybeList<std::string> scaled_kinds_;
@@ -319,13 +320,13 @@ class HfReader : HfPart {
 /// Reads the text of a config.json. After an error, the model is empty.
 ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> layout, Diagnostics& diagnostics) {
     if (layout) diagnostics.status = check_layout(*layout);
-    const Json root = diagnostics.ok() ? JsonTextReader(text, diagnostics).read() : Json();
-    if (diagnostics.ok() && (!root.is_object() || is_not_finite(root)))
-        diagnostics.fail("json_text is {}; it must be an object.", {shown_json(root)});
+    Values values;
+    const Value* model = diagnostics.ok() ? JsonTextReader(text, values, diagnostics).read() : nullptr;
+    if (diagnostics.ok() && model->kind != Value::Kind::object)
+        diagnostics.fail("json_text is {}; it must be an object.", {shown(*model)});
     if (!diagnostics.ok()) return {};
 
     // Multimodal models keep the language model in an object of its own, at times within another.
-    const Json* model = &root;
     std::string path, type;
     while (diagnostics.ok()) {
         JsonFields fields(model, path, diagnostics);
@@ -333,11 +334,11 @@ ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> 
         const char* name = fields.said(kLanguageModelKeys);
         for (const char* key : kPerhapsLanguageModelKeys)  // only where there is nothing else
             if (name == nullptr && fields.is_object(key) && !fields.says("num_hidden_layers")) name = key;
-        const Json* const inner = name != nullptr ? fields.object(name) : nullptr;
+        const Value* const inner = name != nullptr ? fields.object(name) : nullptr;
         if (inner == nullptr) break;
         for (const std::string& unread : fields.unread())
             if (concerns_rope(unread) &&
-                (member_of(*inner, unread) == nullptr || *member_of(*inner, unread) != *member_of(*model, unread)))
+                (member_of(*inner, unread) == nullptr || !(*member_of(*inner, unread) == *member_of(*model, unread))))
                 fields.warn_not_used(unread, "the language model is in " + fields.path_of(name));
         model = inner;
         path = fields.path_of(name);

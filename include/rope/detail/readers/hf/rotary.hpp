@@ -17,8 +17,8 @@ ROPE_DETAIL_BEGIN
 
 /// The source of the numbers of one kind of layers.
 struct HfSource {
-    const Json* params = nullptr;  ///< rope_parameters, one of their entries, or rope_scaling; they may be missing
-    std::string path = {};         ///< of params
+    const Value* params = nullptr;  ///< rope_parameters, one of their entries, or rope_scaling; they may be missing
+    std::string path = {};          ///< of params
     const char* theta_key = "rope_theta";                    ///< the key for the base beside them
     double theta = 10000.0;                                  ///< if there is no base
     bool is_scaled = true;                                   ///< false: rope_type counts as default

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// The values of a model's file, JSON or GGUF, and how a sentence shows them.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <forward_list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "../../types.hpp"
+#include "../base/bits.hpp"
+#include "../base/message.hpp"
+
+ROPE_DETAIL_BEGIN
+
+struct Value;
+/// The members of an object.
+using Members = std::map<std::string, const Value*>;
+
+/// One value of a file. Those within a list or an object belong to the same Values as it.
+struct Value {
+    enum class Kind : unsigned char { null, truth, number, text, list, object };
+    Kind kind = Kind::null;
+    std::uint32_t size = 0;        ///< of a list
+    double number = 0.0;           ///< 1 and 0 for true and false; infinite for NaN, too
+    std::string text = {};         ///< of a string; of another value, how a sentence shows it (empty: as usual)
+    const Value* first = nullptr;  ///< entry of a list
+    const Value* next = nullptr;   ///< entry of the same list
+    std::unique_ptr<Members> members = {};  ///< of an object; null: it has none
+
+    ROPE_COLD bool is_false() const noexcept { return kind == Kind::truth && number == 0.0; }
+};
+
+/// Whether two values are the same, whatever the order of members.
+ROPE_COLD bool operator==(const Value& a, const Value& b) {
+    if (a.kind != b.kind || a.number != b.number || a.size != b.size) return false;
+    const bool is_its_text = a.kind == Value::Kind::text || !is_finite(a.number);
+    if (is_its_text && a.text != b.text) return false;
+    const Value* y = b.first;
+    for (const Value* x = a.first; x != nullptr; x = x->next, y = y->next)
+        if (!(*x == *y)) return false;
+    if (a.members == nullptr || b.members == nullptr) return (a.members == nullptr) == (b.members == nullptr);
+    if (a.members->size() != b.members->size()) return false;
+    auto other = b.members->begin();
+    for (const auto& [key, value] : *a.members) {
+        if (key != other->first || !(*value == *other->second)) return false;
+        ++other;
+    }
+    return true;
+}
+/// A member of an object; nullptr if there is none.
+ROPE_COLD const Value* member_of(const Value& object, std::string_view key) {
+    if (object.members == nullptr) return nullptr;
+    const auto it = object.members->find(std::string(key));
+    return it == object.members->end() ? nullptr : it->second;
+}
+
+/// The values of a file, which stay where they are.
+class Values {
+ public:
+    Values() = default;
+    Values(const Values&) = delete;
+    Values& operator=(const Values&) = delete;
+
+    ROPE_COLD Value& add(Value::Kind kind, double number = 0.0, std::string text = {}) {
+        values_.emplace_front();
+        Value& value = values_.front();
+        value.kind = kind;
+        value.number = number;
+        value.text = std::move(text);
+        return value;
+    }
+    /// Adds `entry` to a list, whose last entry is `last`, and becomes `entry`.
+    ROPE_COLD static void append(Value& list, Value*& last, Value& entry) {
+        (last == nullptr ? list.first : last->next) = &entry;
+        last = &entry;
+        ++list.size;
+    }
+
+ private:
+    std::forward_list<Value> values_;
+};
+
+// A sentence has room for some 300 characters (see message.hpp). Keys and values, which a file may name as it likes,
+// take at most half of them.
+inline constexpr std::size_t kMaxShown = 60, kMaxPath = 90;
+
+ROPE_COLD std::string beginning_of(const std::string& text) {
+    return text.size() > kMaxShown ? text.substr(0, kMaxShown) + "..." : text;
+}
+/// The end of a long path tells more than its beginning.
+ROPE_COLD std::string end_of(const std::string& path) {
+    return path.size() > kMaxPath ? "..." + path.substr(path.size() - (kMaxPath - 3)) : path;
+}
+
+/// A number as a sentence shows it: 1000000, not 1e+06.
+ROPE_COLD std::string shown(double value) {
+    const bool is_whole = value > -0x1p53 && value < 0x1p53 && value == std::trunc(value);
+    return is_whole ? std::to_string(static_cast<Index>(value)) : Message("{}", {value}).text();
+}
+/// The beginning of a string as a sentence shows it: quoted, bytes that are no printable ASCII as \xNN.
+ROPE_COLD std::string shown(std::string_view value) {
+    std::string text = "\"";
+    for (const char c : value) {
+        if (text.size() > kMaxShown) return text + "...\"";
+        if (c >= ' ' && c <= '~') {
+            text.append(c == '"' || c == '\\' ? "\\" : "").append(1, c);
+        } else {
+            const auto byte = static_cast<unsigned char>(c);
+            text.append("\\x").append(1, "0123456789abcdef"[byte / 16]).append(1, "0123456789abcdef"[byte % 16]);
+        }
+    }
+    return text + "\"";
+}
+/// A value as a sentence shows it.
+ROPE_COLD std::string shown(const Value& value) {
+    if (value.kind == Value::Kind::text) return shown(value.text);
+    if (!value.text.empty()) return value.text;
+    switch (value.kind) {
+        case Value::Kind::truth: return value.is_false() ? "false" : "true";
+        case Value::Kind::number: return shown(value.number);
+        case Value::Kind::list: return "a list of " + std::to_string(value.size);
+        case Value::Kind::object: return "an object";
+        default: return "null";
+    }
+}
+
+ROPE_DETAIL_END
