@@ -54,3 +54,27 @@ class CosSinRows {
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+ROPE_DETAIL_BEGIN
+
+/// For the functions that rotate with these rows.
+struct RowsAccess {
+    template <class T>
+    static const RowSource<T>& source(const CosSinRows<T>& rows) noexcept {
+        return rows.source_;
+    }
+    template <class T>
+    static Index count(const CosSinRows<T>& rows) noexcept {
+        return rows.count_;
+    }
+    template <class T>
+    static Index batch(const CosSinRows<T>& rows) noexcept {
+        return rows.batch_;
+    }
+    template <class T>
+    static const char* name(const CosSinRows<T>& rows) noexcept {
+        return rows.name_;
+    }
+};
+
+ROPE_DETAIL_END

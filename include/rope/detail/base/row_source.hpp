@@ -22,25 +22,6 @@ struct RowSource {
 /// The most pairs of a table whose rows are combined from two, and of a table whose rows are written before they are
 /// used.
 inline constexpr Index kMaxCombinedPairs = 1024;
-
-/// For the functions that rotate with these rows.
-struct RowsAccess {
-    template <class T>
-    static const RowSource<T>& source(const CosSinRows<T>& rows) noexcept {
-        return rows.source_;
-    }
-    template <class T>
-    static Index count(const CosSinRows<T>& rows) noexcept {
-        return rows.count_;
-    }
-    template <class T>
-    static Index batch(const CosSinRows<T>& rows) noexcept {
-        return rows.batch_;
-    }
-    template <class T>
-    static const char* name(const CosSinRows<T>& rows) noexcept {
-        return rows.name_;
-    }
-};
+struct RowsAccess;
 
 ROPE_DETAIL_END

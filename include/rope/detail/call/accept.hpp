@@ -121,6 +121,11 @@ ROPE_INLINE bool is_apart(const Accepted<In, Out>& call) noexcept {
     return end <= call.begin || begin >= call.end;
 }
 
+/// The shape of a layout whose features are contiguous.
+constexpr PairShape pair_shape(Layout layout, Index pairs) noexcept {
+    return layout == Layout::interleaved ? PairShape{2, 1} : PairShape{1, pairs};
+}
+
 ROPE_INLINE Index head_stride_of(const TokensView& v) noexcept { return v.heads == 1 ? 0 : v.head; }
 
 /// Fills `call` if a call is usual: contiguous features, the tokens of a sequence or of a batch of single tokens, each
@@ -183,15 +188,15 @@ ROPE_INLINE bool accept(const OutOfPlace<In, Out, T>& a, Layout layout, Directio
 template <class Element>
 ROPE_INLINE bool are_one_view(const TensorView<Element>& q, const TensorView<Element>& k,
                               TensorView<Element>& both) noexcept {
-    const Index batch = hide_from_optimizer(q.batch), seq = hide_from_optimizer(q.seq),
-                heads = hide_from_optimizer(q.heads), head_dim = hide_from_optimizer(q.head_dim);
-    const Index token = hide_from_optimizer(q.seq_stride), head = hide_from_optimizer(q.head_stride),
-                feature = hide_from_optimizer(q.feature_stride);
-    const Index more = hide_from_optimizer(k.heads);
+    const Index heads = hide_from_optimizer(q.heads), head = hide_from_optimizer(q.head_stride);
     const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(k.data) - reinterpret_cast<std::uintptr_t>(q.data);
-    if (distance != bits_of(heads) * bits_of(head) * sizeof(Element) || !are_counts(heads, more) ||
-        head != k.head_stride || seq != k.seq || (seq != 1 && token != k.seq_stride) || head_dim != k.head_dim ||
-        feature != k.feature_stride || batch != k.batch || (batch != 1 && q.batch_stride != k.batch_stride))
+    if (distance != bits_of(heads) * bits_of(head) * sizeof(Element)) return false;
+    const Index batch = hide_from_optimizer(q.batch), seq = hide_from_optimizer(q.seq),
+                head_dim = hide_from_optimizer(q.head_dim), token = hide_from_optimizer(q.seq_stride),
+                feature = hide_from_optimizer(q.feature_stride), more = hide_from_optimizer(k.heads);
+    if (!are_counts(heads, more) || head != k.head_stride || seq != k.seq || (seq != 1 && token != k.seq_stride) ||
+        head_dim != k.head_dim || feature != k.feature_stride || batch != k.batch ||
+        (batch != 1 && q.batch_stride != k.batch_stride))
         return false;
     both = {q.data, batch, seq, heads + more, head_dim, q.batch_stride, token, head, feature};
     return true;

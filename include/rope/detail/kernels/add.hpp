@@ -36,7 +36,7 @@ ROPE_DETAIL_BEGIN
 template <class X, class T>
 ROPE_INLINE Kernel<AddTask<X, T>> add_kernel(IsaId isa) noexcept {
 #define ROPE_ISA_ENTRY(name) \
-    if (isa == isa_id(#name)) return &name::add<X, T>;
+    if (isa == name::kIsaId) return &name::add<X, T>;
 #include "../simd/isa_list.hpp"
     return &portable::add<X, T>;
 }

@@ -126,7 +126,7 @@ ROPE_DETAIL_BEGIN
 ROPE_INLINE WriteFormat* write_format(IsaId isa, CacheFormat format) noexcept {
     const int i = static_cast<int>(format);
 #define ROPE_ISA_ENTRY(name) \
-    if (isa == isa_id(#name)) return name::kWriteFormat[i];
+    if (isa == name::kIsaId) return name::kWriteFormat[i];
 #include "../simd/isa_list.hpp"
     return portable::kWriteFormat[i];
 }

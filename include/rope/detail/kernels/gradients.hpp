@@ -28,7 +28,7 @@ ROPE_DETAIL_BEGIN
 template <class T>
 ROPE_INLINE const GradientKernels<T>& gradient_kernels(IsaId isa) noexcept {
 #define ROPE_ISA_ENTRY(name) \
-    if (isa == isa_id(#name)) return name::kGradientKernels<T>;
+    if (isa == name::kIsaId) return name::kGradientKernels<T>;
 #include "../simd/isa_list.hpp"
     return portable::kGradientKernels<T>;
 }

@@ -35,11 +35,6 @@ constexpr PairShape operator*(PairShape shape, Index stride) noexcept {
     return {shape.step * stride, shape.distance * stride};
 }
 
-/// The shape of a layout whose features are contiguous.
-constexpr PairShape pair_shape(Layout layout, Index pairs) noexcept {
-    return layout == Layout::interleaved ? PairShape{2, 1} : PairShape{1, pairs};
-}
-
 /// cos and sin of one token. In a split row (`fine` not null), they are a coarse row, still to be combined with the
 /// offset row `fine`: `pairs` cosines and as many sines.
 template <class T>

@@ -44,7 +44,7 @@ ROPE_DETAIL_BEGIN
 template <Layout layout, class In, class Out, class T>
 ROPE_INLINE const RotateKernels<In, Out, T>& choose_kernels(IsaId isa, Index pairs, bool is_contiguous) noexcept {
 #define ROPE_ISA_ENTRY(name) \
-    if (isa == isa_id(#name)) return name::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
+    if (isa == name::kIsaId) return name::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
 #include "../simd/isa_list.hpp"
     return portable::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
 }

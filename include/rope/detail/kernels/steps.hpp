@@ -64,7 +64,7 @@ ROPE_DETAIL_BEGIN
 template <class T>
 ROPE_INLINE const StepKernels<T>& step_kernels(IsaId isa) noexcept {
 #define ROPE_ISA_ENTRY(name) \
-    if (isa == isa_id(#name)) return name::kStepKernels<T>;
+    if (isa == name::kIsaId) return name::kStepKernels<T>;
 #include "../simd/isa_list.hpp"
     return portable::kStepKernels<T>;
 }

@@ -20,8 +20,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
 
-/// The choice of the process, shared libraries with hidden symbols included; 0 before it is
-/// made. Its type is IsaId.
+/// The choice of the process, shared libraries with hidden symbols included; 0 before it is made. Its type is IsaId.
 ROPE_VISIBLE inline std::atomic<std::uint64_t> chosen_isa{0};
 
 inline namespace ROPE_DETAIL_NAMESPACE {
@@ -33,12 +32,17 @@ constexpr IsaId isa_id(const char* name) noexcept {
     while (*name != '\0') id = id << 8 | static_cast<unsigned char>(*name++);
     return id;
 }
+#define ROPE_ISA_ENTRY(name)                                                               \
+    static_assert(sizeof(#name) <= sizeof(IsaId) + 1, "An IsaId has room for 8 letters."); \
+    namespace name {                                                                       \
+    inline constexpr IsaId kIsaId = isa_id(#name);                                         \
+    }
+#include "isa_list.hpp"
 
 /// The instruction sets of this translation unit that this machine runs.
 ROPE_COLD IsaNames find_available_isas() noexcept {
     IsaNames names;
-#define ROPE_ISA_ENTRY(name)                                                               \
-    static_assert(sizeof(#name) <= sizeof(IsaId) + 1, "An IsaId has room for 8 letters."); \
+#define ROPE_ISA_ENTRY(name) \
     if (name::is_available()) names.push_back(#name);
 #include "isa_list.hpp"
     return names;
@@ -86,7 +90,7 @@ ROPE_INLINE bool isa_is_chosen() noexcept { return chosen_isa.load(std::memory_o
 inline bool active_isa_has_fma() noexcept {
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
 #define ROPE_ISA_ENTRY(name) \
-    if (isa == isa_id(#name)) return name::kHasFma;
+    if (isa == name::kIsaId) return name::kHasFma;
 #include "isa_list.hpp"
     return portable::kHasFma;
 }
@@ -100,7 +104,7 @@ ROPE_ABI inline const char* active_isa() {
     if (!detail::isa_is_chosen() && !detail::ok_or_raise(detail::choose_isa())) return "";
     const detail::IsaId isa = detail::chosen_isa.load(std::memory_order_relaxed);
 #define ROPE_ISA_ENTRY(name) \
-    if (isa == detail::isa_id(#name)) return #name;
+    if (isa == detail::name::kIsaId) return #name;
 #include "isa_list.hpp"
     return "portable";
 }

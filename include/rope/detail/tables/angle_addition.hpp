@@ -68,7 +68,7 @@ inline WriteRow<float, double> write_row(float) noexcept {
     if (!isa_is_chosen() && !choose_isa().ok()) return &portable::add_angles<float, double>;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
 #define ROPE_ISA_ENTRY(name) \
-    if (isa == isa_id(#name)) return &name::add_angles<float, double>;
+    if (isa == name::kIsaId) return &name::add_angles<float, double>;
 #include "../simd/isa_list.hpp"
     return &portable::add_angles<float, double>;
 }

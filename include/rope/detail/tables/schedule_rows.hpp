@@ -58,7 +58,7 @@ inline WriteRow<double, double> add_working_rows(double) noexcept {
     if (!isa_is_chosen() && !choose_isa().ok()) return &portable::add_angles<double, double>;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
 #define ROPE_ISA_ENTRY(name) \
-    if (isa == isa_id(#name)) return &name::add_angles<double, double>;
+    if (isa == name::kIsaId) return &name::add_angles<double, double>;
 #include "../simd/isa_list.hpp"
     return &portable::add_angles<double, double>;
 }

@@ -223,9 +223,8 @@ class HfLayers : HfPart {
         }
         std::vector<std::string> names;
         for (Index i = 0; i < count_; ++i) {
-            LayerType type = layer_of_pattern(pattern, period, type_.traits, i - prefix_, count_ - prefix_);
-            if (i < prefix_)
-                type = (i + 1) % prefix_period_ == 0 ? LayerType::full_attention : LayerType::sliding_attention;
+            LayerType type = (i + 1) % prefix_period_ == 0 ? LayerType::full_attention : LayerType::sliding_attention;
+            if (i >= prefix_) type = layer_of_pattern(pattern, period, type_.traits, i - prefix_, count_ - prefix_);
             if (type == LayerType::full_attention && i >= first_sliding_) type = LayerType::sliding_attention;
             names.push_back(usual_name(type));
         }

@@ -29,6 +29,8 @@ struct Vector {
 };
 template <class T>
 struct EvenOdd;
+template <class T>
+struct VectorPair;
 
 }  // namespace portable
 ROPE_DETAIL_END
