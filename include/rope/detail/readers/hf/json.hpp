@@ -66,8 +66,11 @@ class JsonFields final : public Fields {
     /// Names of all members.
     ROPE_COLD std::vector<std::string> keys() const {
         std::vector<std::string> keys;
-        if (object_ != nullptr && object_->members != nullptr)
-            for (const auto& member : *object_->members) keys.push_back(std::string(member.first));
+        if (object_ == nullptr || object_->members == nullptr) return keys;
+        for (const auto& member : *object_->members) {
+            std::string key = member.first;
+            keys.push_back(std::move(key));
+        }
         return keys;
     }
     /// Members that were not read and are not null.
