@@ -24,8 +24,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 using GgufValue = std::variant<bool, std::int64_t, std::uint64_t, double, std::string, std::vector<std::int64_t>,
                                std::vector<double>>;
 
-/// Finds the value of a key, "llama.block_count" for example; std::nullopt when the file does not have it. Called at most
-/// once for a key. Its exceptions pass through.
+/// Finds the value of a key, "llama.block_count" for example; std::nullopt when the file does not have it. Called at
+/// most once for a key. Its exceptions pass through.
 using GgufLookup = std::function<std::optional<GgufValue>(std::string_view key)>;
 
 /// Tensors of a GGUF file that belong to its rotary embedding, one number per pair. Empty: not in the file.

@@ -69,7 +69,19 @@ TEST_CASE("rope_parameters beats rope_scaling, which is said unless they agree")
     takes(kFactor, older + R"(, "rope_parameters": {"type": "linear", "factor": 4.0})", 4, {});
     takes(kFactor, older + R"(, "rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 2}})", 2,
           {said});
-    takes(kFactor, older + R"(, "rope_parameters": {})", 4, {});  // which says nothing
+    takes(kFactor, older + R"(, "rope_parameters": {})", 4, {});        // which says nothing
+    const auto with = [](const std::string& x, const std::string& y) {  // 0: an unknown key, which is a warning, too
+        return R"("rope_scaling": {"type": "linear", "factor": 4, "0": )" + x +
+               R"(}, "rope_parameters": {"type": "linear", "factor": 4, "0": )" + y + "}";
+    };
+    const std::string unknown = "rope_parameters.0 is not understood, and was not used.";
+    takes(kFactor, with("1", "1.0"), 4, {unknown});
+    takes(kFactor, with("9007199254740993", "9007199254740992"), 4, {said, unknown});
+    takes(kFactor, with("18446744073709551615", "-1"), 4, {said, unknown});
+    takes(kFactor, with("true", "1"), 4, {said, unknown});
+    takes(kFactor, with(R"({"__float__": "NaN"})", R"({"__float__": "NaN"})"), 4, {unknown});
+    takes(kFactor, with(R"({"__float__": "Infinity"})", R"({"__float__": "-Infinity"})"), 4, {said, unknown});
+    takes(kFactor, with(R"([{"__float__": "NaN", "a": 1}])", R"([{"__float__": "NaN", "a": 2}])"), 4, {said, unknown});
     // Not merge_patch's null: in the text.
     const ModelConfig model = support::read_hf_config(
         R"({"model_type": "llama", "num_hidden_layers": 4, "num_attention_heads": 8, "head_dim": 64,

@@ -189,6 +189,27 @@ TEST_CASE("so are texts of just the size that is read, in at most 50 times the m
     }
 }
 
+TEST_CASE("a model beside a hundred thousand keys of any kind is read") {
+    const auto beside = [](const std::string& before, const std::string& key, const std::string& value) {
+        std::string text = model("");
+        text.back() = ',';
+        text += before;
+        for (int i = 0; i < 100000; ++i) text += "\"" + key + std::to_string(i) + "\":" + value + ",";
+        return text + "\"last\":0}";
+    };
+    CHECK(rope::read_hf_config(beside("", "", "{}")).warnings.empty());
+    CHECK(rope::read_hf_config(beside("", "", "{\"rope\":1}")).warnings.size() == 100000);
+    CHECK(rope::read_hf_config(beside("", "rope", "0")).warnings.size() == 100000);
+    // 5000 Configs, each of which finds that a key is beaten by another one.
+    std::string parts = "\"rotary_emb_base\":5,\"partial_rotary_factors\":[1";
+    for (int i = 1; i < 5000; ++i) parts += ",0." + std::to_string(500000 + i);
+    std::string text = beside(parts + "],", "rope", "0");
+    text.replace(text.find(": 4,"), 4, ": 5000,");
+    const rope::ModelConfig read = rope::read_hf_config(text);
+    CHECK(read.configs.size() == 5000);
+    CHECK(read.warnings.size() >= 100000);
+}
+
 TEST_CASE("nesting is refused from the 33rd level on") {
     for (const std::size_t levels : {std::size_t(33), std::size_t(100000)}) {
         const std::string too_deep =

@@ -4,6 +4,29 @@
 ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
+template <class V>
+ROPE_INLINE Pair<V> rotated(Pair<V> x, Pair<V> by) noexcept {
+    return {fms(x.a, by.a, x.b * by.b), fma(x.b, by.a, x.a * by.b)};
+}
+
+// The lanes of a vector that are stored: all, or all but the first `count`.
+struct WholeVector {
+    ROPE_INLINE WholeVector twice() const noexcept { return {}; }
+};
+struct SkipFirst {
+    Index count;
+    ROPE_INLINE SkipFirst twice() const noexcept { return {2 * count}; }
+};
+
+template <class V, class P>
+ROPE_INLINE void store(V v, P* p, WholeVector) noexcept {
+    v.store(p);
+}
+template <class V, class P>
+ROPE_INLINE void store(V v, P* p, SkipFirst kept) noexcept {
+    v.store_skipping_first(p, kept.count);
+}
+
 // ---- One pair, where no vector fits ----
 
 template <class T>
@@ -28,29 +51,6 @@ inline constexpr bool kHasWholeBlocksOnly = true;
 #else
 inline constexpr bool kHasWholeBlocksOnly = false;
 #endif
-
-template <class V>
-ROPE_INLINE Pair<V> rotated(Pair<V> x, Pair<V> by) noexcept {
-    return {fms(x.a, by.a, x.b * by.b), fma(x.b, by.a, x.a * by.b)};
-}
-
-// The lanes of a vector that are stored: all, or all but the first `count`.
-struct WholeVector {
-    ROPE_INLINE WholeVector twice() const noexcept { return {}; }
-};
-struct SkipFirst {
-    Index count;
-    ROPE_INLINE SkipFirst twice() const noexcept { return {2 * count}; }
-};
-
-template <class V, class P>
-ROPE_INLINE void store(V v, P* p, WholeVector) noexcept {
-    v.store(p);
-}
-template <class V, class P>
-ROPE_INLINE void store(V v, P* p, SkipFirst kept) noexcept {
-    v.store_skipping_first(p, kept.count);
-}
 
 // ---- Blocks: kPairs pairs of a head at once. prepare loads cos and sin into registers, rotate applies them to one
 //      head. The block of pair i begins at feature i * kStep / kPairs of its head. Register blocking: kUnroll blocks

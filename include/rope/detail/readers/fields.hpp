@@ -84,7 +84,7 @@ struct Diagnostics {
         warnings.push_back(std::move(sentence));
     }
 
-    Members said;  ///< used as a set: containers of one more type would cost a user more than their empty values
+    Members said;  ///< the keys alone count: a std::set would be one more type of container for users to compile
 };
 
 /// An error about a member of Config, with the file's key in place of its name.
@@ -176,7 +176,7 @@ class Fields {
         if (mine->kind == Value::Kind::null || *mine == winning_value)
             read_[std::string(key)];
         else
-            for (const std::string_view text : {key, winner}) beaten_.push_back(std::string(text));
+            set_beaten(key, winner);
     }
 
     ROPE_COLD std::optional<double> number(Keys keys, const NumberRange& range) {
@@ -256,6 +256,11 @@ class Fields {
     /// The value of a key; nullptr for none.
     virtual const Value* lookup(std::string_view key) const = 0;
 
+    ROPE_COLD void set_beaten(std::string_view key, std::string_view winner) {
+        for (std::size_t i = 0; i < beaten_.size(); i += 2)
+            if (beaten_[i] == key) return void(beaten_[i + 1] = winner);
+        for (const std::string_view text : {key, winner}) beaten_.push_back(std::string(text));
+    }
     /// Returns a value as a T in this range, or refuses it.
     template <class T>
     ROPE_COLD std::optional<T> content(std::string_view path, const Value& v, const NumberRange& range) {
@@ -295,8 +300,8 @@ class Fields {
 
     std::string path_;
     Diagnostics* diagnostics_;
-    Members read_;                     ///< used as a set
-    std::vector<std::string> beaten_;  ///< each key with the path of the value used instead
+    Members read_;                     ///< the keys alone count
+    std::vector<std::string> beaten_;  ///< in turn a key, and the path of the value that is used instead
     std::size_t layers_ = 0, also_ = 0;
 };
 

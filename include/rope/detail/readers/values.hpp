@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "../../types.hpp"
-#include "../base/bits.hpp"
 #include "../base/message.hpp"
 
 ROPE_DETAIL_BEGIN
@@ -22,25 +21,25 @@ struct Value;
 /// The members of an object.
 using Members = std::map<std::string, const Value*>;
 
-/// One value of a file. Those within a list or an object belong to the same Values as it.
+/// One value of a file. A list and an object hold pointers to others, which live as long as the Values of all of them.
 struct Value {
     enum class Kind : unsigned char { null, truth, number, text, list, object };
     Kind kind = Kind::null;
-    std::uint32_t size = 0;        ///< of a list
-    double number = 0.0;           ///< 1 and 0 for true and false; infinite for NaN, too
-    std::string text = {};         ///< of a string; of another value, how a sentence shows it (empty: as usual)
-    const Value* first = nullptr;  ///< entry of a list
-    const Value* next = nullptr;   ///< entry of the same list
+    std::uint32_t size = 0;  ///< of a list; its entries are as many, or none, where a list is too long to be used
+    double number = 0.0;  ///< 1 and 0 for true and false; infinite for all three of Infinity, -Infinity and NaN in JSON
+    std::string text = {};  ///< of a string; of another value, its form in sentences where shown() would find another
+    const Value* first = nullptr;           ///< entry of a list
+    const Value* next = nullptr;            ///< entry of the same list
     std::unique_ptr<Members> members = {};  ///< of an object; null: it has none
 
     ROPE_COLD bool is_false() const noexcept { return kind == Kind::truth && number == 0.0; }
 };
 
-/// Whether two values are the same, whatever the order of members.
+/// Whether two values mean the same: 1 and 1.0 do, and objects whose members are in another order.
 ROPE_COLD bool operator==(const Value& a, const Value& b) {
     if (a.kind != b.kind || a.number != b.number || a.size != b.size) return false;
-    const bool is_its_text = a.kind == Value::Kind::text || !is_finite(a.number);
-    if (is_its_text && a.text != b.text) return false;
+    const bool text_tells = a.kind == Value::Kind::text || !(std::fabs(a.number) < 0x1p53);  // a double may not
+    if (text_tells && a.text != b.text) return false;
     const Value* y = b.first;
     for (const Value* x = a.first; x != nullptr; x = x->next, y = y->next)
         if (!(*x == *y)) return false;
@@ -60,7 +59,7 @@ ROPE_COLD const Value* member_of(const Value& object, std::string_view key) {
     return it == object.members->end() ? nullptr : it->second;
 }
 
-/// The values of a file, which stay where they are.
+/// All values of a file. Pointers to them stay valid when others are added.
 class Values {
  public:
     Values() = default;
@@ -75,7 +74,7 @@ class Values {
         value.text = std::move(text);
         return value;
     }
-    /// Adds `entry` to a list, whose last entry is `last`, and becomes `entry`.
+    /// Adds `entry` to a list; `last` is the last entry of the list before and after, null in an empty one.
     ROPE_COLD static void append(Value& list, Value*& last, Value& entry) {
         (last == nullptr ? list.first : last->next) = &entry;
         last = &entry;

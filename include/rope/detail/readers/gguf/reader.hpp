@@ -45,7 +45,7 @@ class Reader : Rotary {
             return fields_.refuse("general.architecture", shown(*fields_.find("general.architecture")),
                                   "1 to 64 of the characters a-z, 0-9, -, _ and .");
         model_.model_type = *name;
-        fields_ = GgufFields(file_, *name, diagnostics_);
+        fields_.set_prefix(*name);
         const Architecture* known = find_architecture(*name);
         if (known != nullptr && known->with_hyper_connections != nullptr)
             if (fields_.count({"hyper_connection.count"}, kAnyCountOrNone).value_or(0) > 0)

@@ -56,6 +56,8 @@ class GgufFields final : public Fields {
     ROPE_COLD GgufFields(File& file, const std::string& prefix, Diagnostics& diagnostics)
         : Fields(prefix, diagnostics), file_(&file) {}
 
+    ROPE_COLD void set_prefix(const std::string& prefix) { path_ = prefix; }
+
  private:
     ROPE_COLD const Value* lookup(std::string_view key) const final {
         const std::string name = path_.empty() ? std::string(key) : sentence_of("{}.{}", {path_, key});

@@ -142,7 +142,7 @@ class HfHeadReader : HfPart {
             if (i >= file_.heads.size())
                 return fail("{} is not the number of a layer; it must be from 0 to {}.",
                             {layers.path_of(in_path(key)), file_.heads.size() - 1});
-            JsonFields& here = layers.inside(key);
+            JsonFields& here = layers.inside_first_time(key);
             HfHeads& h = file_.heads[i];
             h = changed(h, here, {"num_attention_heads"}, {"num_key_value_heads"}, "head_dim");
             h.plain_dim = here.count({"qk_nope_head_dim"}, kAnyCountOrNone).value_or(h.plain_dim);

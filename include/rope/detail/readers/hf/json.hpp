@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The members of a JSON object as Fields, and a strict parser of JSON: size, depth, keys that stand twice and numbers
-// that no double holds are checked before a text is taken into memory. Each is an error that says where.
+// The members of a JSON object as Fields, and a strict parser of JSON: a text that is too large or nested too deep, a key
+// that stands twice in an object, and a number that no double holds are errors that say where.
 #pragma once
 
 #include <algorithm>
@@ -55,6 +55,10 @@ class JsonFields final : public Fields {
     ROPE_COLD JsonFields& inside(std::string_view key) {
         for (JsonFields& child : children_)
             if (child.name_ == key) return child;
+        return inside_first_time(key);
+    }
+    /// The same for a key that inside() was not asked for yet, so that many keys take no long search.
+    ROPE_COLD JsonFields& inside_first_time(std::string_view key) {
         children_.emplace_back(object(key), path_of(in_path(std::string(key))), *diagnostics_);
         children_.back().name_ = key;
         children_.back().set_layers(layers_, also_);
@@ -174,14 +178,17 @@ class JsonTextReader {
     ROPE_COLD bool start_object(std::size_t) { return open(Kind::object); }
     ROPE_COLD bool start_array(std::size_t) { return open(Kind::list); }
     ROPE_COLD bool end_object() {
-        // transformers writes Infinity, -Infinity and NaN as {"__float__": "Infinity"}.
+        // transformers writes Infinity as {"__float__": "Infinity"}, and so -Infinity and NaN.
         Value& object = *levels_[--depth_].value;
         const Value* const name = member_of(object, "__float__");
-        if (name == nullptr || name->kind != Kind::text) return true;
-        object.kind = Kind::number;
-        object.number = kInfinity;
-        object.text = beginning_of(name->text);
-        object.members = nullptr;
+        if (name == nullptr || object.members->size() != 1) return true;
+        for (const std::string_view known : kNotFiniteNames) {
+            if (name->text != known) continue;
+            object.kind = Kind::number;
+            object.number = kInfinity;
+            object.text = known;
+        }
+        if (object.kind == Kind::number) object.members = nullptr;
         return true;
     }
     ROPE_COLD bool end_array() { return --depth_, true; }
@@ -229,8 +236,8 @@ class JsonTextReader {
     struct Level {
         Value* value = nullptr;
         Value* last = nullptr;           ///< entry of a list
-        const Value** member = nullptr;  ///< the latest one
-        std::string key = {};            ///< its name
+        const Value** member = nullptr;  ///< of an object: where the value of the latest key goes
+        std::string key = {};            ///< the latest
     };
 
     ROPE_COLD bool put(Kind kind, double number = 0.0, std::string text = {}) {

@@ -42,7 +42,7 @@ class HfReader : HfPart {
         if ((value.is_false() && key.rfind("use_", 0) == 0) || is_empty) return;
         top_.forget(key);
         if (concerns_rope(key) || concerns_layers(key)) warn(top_.unread_sentence(key, kRotaryKeys));
-        if (top_.is_object(key)) top_.inside(key);
+        if (top_.is_object(key)) top_.inside_first_time(key);
     }
     ROPE_COLD void read_type() {
         const HfModel* known = find_hf_model(model_.model_type);
@@ -188,7 +188,7 @@ class HfReader : HfPart {
         scaled_layers_ = top_.counts("rope_scaling_layers", kAnyCountOrNone);
 
         Values numbers;
-        Members made;  // the number of the config of each source, by its text
+        Members made;  // by the text of a source, the number of its config, as a Value: a map of Index is one more type
         model_.config_of_layer.assign(layers(), -1);
         bool any_asks = false, any_is_rotated = false;
         for (std::size_t i = 0; i < layers() && ok(); ++i) {
