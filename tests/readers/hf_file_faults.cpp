@@ -76,8 +76,9 @@ TEST_CASE("Infinity and NaN, where they matter, are refused under their names") 
           "rope_theta is -Infinity; it must be a number above 0 and at most 2^1000.");
     CHECK(refused_text(text + R"("rope_theta":{"__float__":"Infinity"}})") ==
           "rope_theta is Infinity; it must be a number above 0 and at most 2^1000.");
-    CHECK(refused_text(text + R"("rope_theta":{"__float__":"a\nb"}})") ==
-          "rope_theta is an object; it must be a number above 0 and at most 2^1000.");
+    for (const char* odd : {R"({"__float__":"a\nb"})", R"({"__float__":NaN})", R"({"__float__":{"__float__":"NaN"}})"})
+        CHECK(refused_text(text + "\"rope_theta\":" + odd + "}") ==
+              "rope_theta is an object; it must be a number above 0 and at most 2^1000.");
 }
 
 TEST_CASE("Infinity and NaN are no objects") {

@@ -181,7 +181,7 @@ class JsonTextReader {
         // transformers writes Infinity as {"__float__": "Infinity"}, and so -Infinity and NaN.
         Value& object = *levels_[--depth_].value;
         const Value* const name = member_of(object, "__float__");
-        if (name == nullptr || object.members->size() != 1) return true;
+        if (name == nullptr || name->kind != Kind::text || object.members->size() != 1) return true;
         for (const std::string_view known : kNotFiniteNames) {
             if (name->text != known) continue;
             object.kind = Kind::number;
