@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # cmake -DROOT=. -P names.cmake
-# Refuses a class or function of a public header that the table of names in include/rope/README.md does not have. A name
-# also counts as there without check_ before it or _copy behind it (check_row_sums: add_row_sums), and the schedules count
-# by Default, the first.
+# Refuses a class or function of a public header that the table of names in include/rope/README.md does not have. The
+# table may have apply for apply_copy, and pass or add_row_sums for check_pass and check_row_sums. The classes of
+# namespace schedule are not looked for.
 cmake_minimum_required(VERSION 3.25)
 set(include ${ROOT}/include/rope)
 

@@ -175,8 +175,10 @@ class Fields {
         if (mine == nullptr) return;
         if (mine->kind == Value::Kind::null || *mine == winning_value)
             read_[std::string(key)];
+        else if (const std::size_t i = beaten_at(key); i < beaten_.size())
+            beaten_[i + 1] = winner;
         else
-            set_beaten(key, winner);
+            for (const std::string_view text : {key, winner}) beaten_.push_back(std::string(text));
     }
 
     ROPE_COLD std::optional<double> number(Keys keys, const NumberRange& range) {
@@ -256,10 +258,11 @@ class Fields {
     /// The value of a key; nullptr for none.
     virtual const Value* lookup(std::string_view key) const = 0;
 
-    ROPE_COLD void set_beaten(std::string_view key, std::string_view winner) {
-        for (std::size_t i = 0; i < beaten_.size(); i += 2)
-            if (beaten_[i] == key) return void(beaten_[i + 1] = winner);
-        for (const std::string_view text : {key, winner}) beaten_.push_back(std::string(text));
+    /// The index of a key in beaten_; beaten_.size() if it is not there.
+    ROPE_COLD std::size_t beaten_at(std::string_view key) const noexcept {
+        std::size_t i = 0;
+        while (i < beaten_.size() && beaten_[i] != key) i += 2;
+        return i;
     }
     /// Returns a value as a T in this range, or refuses it.
     template <class T>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The values of a model's file, JSON or GGUF, and how a sentence shows them.
+// The values of a model's file, JSON or GGUF, and their form in sentences.
 #pragma once
 
 #include <cmath>
@@ -38,8 +38,8 @@ struct Value {
 /// Whether two values mean the same: 1 and 1.0 do, and objects whose members are in another order.
 ROPE_COLD bool operator==(const Value& a, const Value& b) {
     if (a.kind != b.kind || a.number != b.number || a.size != b.size) return false;
-    const bool text_tells = a.kind == Value::Kind::text || !(std::fabs(a.number) < 0x1p53);  // a double may not
-    if (text_tells && a.text != b.text) return false;
+    const bool is_exact = std::fabs(a.number) < 0x1p53;  // larger integers may differ and be the same double
+    if ((a.kind == Value::Kind::text || !is_exact) && a.text != b.text) return false;
     const Value* y = b.first;
     for (const Value* x = a.first; x != nullptr; x = x->next, y = y->next)
         if (!(*x == *y)) return false;

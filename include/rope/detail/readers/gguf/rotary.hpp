@@ -38,7 +38,7 @@ struct AddValue {
         return values.add(Value::Kind::number, static_cast<double>(x), Message("{}", {x}).text());
     }
     ROPE_COLD Value& operator()(const std::string& x) const { return values.add(Value::Kind::text, 0.0, x); }
-    /// Of longer lists than kMaxEntries, which are refused, only the size is kept.
+    /// A list of more than kMaxEntries entries keeps its size alone: Fields refuses it by that.
     template <class T>
     ROPE_COLD Value& operator()(const std::vector<T>& list) const {
         Value& v = values.add(Value::Kind::list, 0.0, "an array of " + std::to_string(list.size()));

@@ -71,10 +71,7 @@ class JsonFields final : public Fields {
     ROPE_COLD std::vector<std::string> keys() const {
         std::vector<std::string> keys;
         if (object_ == nullptr || object_->members == nullptr) return keys;
-        for (const auto& member : *object_->members) {
-            std::string key = member.first;
-            keys.push_back(std::move(key));
-        }
+        for (const auto& member : *object_->members) keys.push_back(member.first);
         return keys;
     }
     /// Members that were not read and are not null.
@@ -86,8 +83,8 @@ class JsonFields final : public Fields {
     }
     /// The warning of an unread member. Keys in `known` are read where a layer needs them.
     ROPE_COLD std::string unread_sentence(const std::string& key, Keys known = {}) const {
-        for (std::size_t i = beaten_.size(); i > 0; i -= 2)  // the latest
-            if (beaten_[i - 2] == key) return path_of(key) + " was not used: " + beaten_[i - 1] + " is there, too.";
+        const std::size_t i = beaten_at(key);
+        if (i < beaten_.size()) return path_of(key) + " was not used: " + beaten_[i + 1] + " is there, too.";
         const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
         if (is_known) return path_of(key) + " was not used: no layer asks for it.";
         return path_of(in_path(key)) + " is not understood, and was not used.";

@@ -148,10 +148,8 @@ class HfLayers : HfPart {
         if (known.form == LayerKey::Form::names) {
             auto list = fields.texts(known.key);
             const std::size_t period = known.repeats ? list.list.size() : 0;
-            while (period != 0 && list.list.size() < static_cast<std::size_t>(count_)) {
-                std::string name = list.list[list.list.size() - period];
-                list.list.push_back(std::move(name));
-            }
+            while (period != 0 && list.list.size() < static_cast<std::size_t>(count_))
+                list.list.push_back(list.list[list.list.size() - period]);
             return list;
         }
         if (known.form == LayerKey::Form::letters) {
