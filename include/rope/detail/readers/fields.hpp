@@ -128,16 +128,16 @@ class Fields {
         return end_of(path_.empty() ? std::string(key) : sentence_of("{}.{}", {path_, key}));
     }
 
-    /// Returns a value, null included, and marks the key as read.
+    /// The value of a key; nullptr for none.
+    virtual const Value* lookup(std::string_view key) const = 0;
+    /// The same, and marks the key as read.
     ROPE_COLD const Value* find(std::string_view key) {
         const Value* const value = lookup(key);
         if (value != nullptr) read_[std::string(key)];
         return value;
     }
-    /// Marks the key as not read.
-    ROPE_COLD void forget(std::string_view key) { read_.erase(std::string(key)); }
     ROPE_COLD bool has(std::string_view key) const { return lookup(key) != nullptr; }
-    /// The kind of a value; null where there is none. Neither this nor the four tests below mark the key as read.
+    /// The kind of a value; null where there is none. Neither this nor the tests below mark the key as read.
     ROPE_COLD Value::Kind kind_of(std::string_view key) const {
         const Value* const value = lookup(key);
         return value != nullptr ? value->kind : Value::Kind::null;
@@ -145,10 +145,6 @@ class Fields {
     ROPE_COLD bool says(std::string_view key) const { return kind_of(key) != Value::Kind::null; }
     ROPE_COLD bool is_list(std::string_view key) const { return kind_of(key) == Value::Kind::list; }
     ROPE_COLD bool is_object(std::string_view key) const { return kind_of(key) == Value::Kind::object; }
-    /// Whether the value is exactly this text.
-    ROPE_COLD bool holds(std::string_view key, const char* text) const {
-        return kind_of(key) == Value::Kind::text && lookup(key)->text == text;
-    }
 
     /// The first of these names with a value that is not null; nullptr for none.
     ROPE_COLD const char* said(Keys keys) const {
@@ -255,9 +251,6 @@ class Fields {
 
  protected:
     ~Fields() = default;
-    /// The value of a key; nullptr for none.
-    virtual const Value* lookup(std::string_view key) const = 0;
-
     /// The index of a key in beaten_; beaten_.size() if it is not there.
     ROPE_COLD std::size_t beaten_at(std::string_view key) const noexcept {
         std::size_t i = 0;

@@ -2,6 +2,7 @@
 // The values of a model's file, JSON or GGUF, and their form in sentences.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -44,13 +45,8 @@ ROPE_COLD bool operator==(const Value& a, const Value& b) {
     for (const Value* x = a.first; x != nullptr; x = x->next, y = y->next)
         if (!(*x == *y)) return false;
     if (a.members == nullptr || b.members == nullptr) return (a.members == nullptr) == (b.members == nullptr);
-    if (a.members->size() != b.members->size()) return false;
-    auto other = b.members->begin();
-    for (const auto& [key, value] : *a.members) {
-        if (key != other->first || !(*value == *other->second)) return false;
-        ++other;
-    }
-    return true;
+    return std::equal(a.members->begin(), a.members->end(), b.members->begin(), b.members->end(),
+                      [](const auto& p, const auto& q) { return p.first == q.first && *p.second == *q.second; });
 }
 /// A member of an object; nullptr if there is none.
 ROPE_COLD const Value* member_of(const Value& object, std::string_view key) {

@@ -185,13 +185,10 @@ ROPE_ABI inline bool fits(const Rule& rule, const Sample& sample, const Limits& 
 }
 
 /// The mistake that fits a wrong sample, or null. The sample's numbers are finite.
-ROPE_ABI inline const Hypothesis* find_mistake(Rule right, const Config* config, const Sample& sample,
-                                               const Limits& limits) {
-    right.position = [](const Sample& s, Index token) { return s.positions[static_cast<std::size_t>(token)]; };
-    right.rotate = [](PairOfDoubles x, double c, double s) { return rotated(x, c, s); };
+ROPE_ABI inline const Hypothesis* find_mistake(const Rule& right, const Sample& sample, const Limits& limits) {
     for (const Hypothesis& hypothesis : hypotheses()) {
         Rule rule = right;
-        if (!hypothesis.make(rule, config)) continue;
+        hypothesis.make(rule);
         if (rule.reads_frequencies && !read_frequencies(rule, sample, limits)) continue;
         if (fits(rule, sample, limits)) return &hypothesis;
     }

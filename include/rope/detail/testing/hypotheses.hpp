@@ -13,6 +13,7 @@
 #include "../../reference.hpp"
 #include "../../types.hpp"
 #include "../base/eigen_core.hpp"
+#include "calls.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
@@ -36,13 +37,13 @@ struct ROPE_ABI Sample {
     std::vector<Index> positions;
     Index heads;
 };
+ROPE_ABI inline Index position_of(const Sample& sample, Index token) {
+    return sample.positions[static_cast<std::size_t>(token)];
+}
 
 /// Error bounds of a right result. See <rope/testing.hpp> for the derivation.
-struct ROPE_ABI Limits {
-    double rounding;       // Options::tolerance * u, u half an ulp of 1 of the arithmetic
-    double narrow;         // half an ulp of 1 of a 16-bit element type, otherwise 0
-    double tiny;           // absolute error near the smallest numbers of the element type
-    double epsilon;        // of the element type; errors are told in multiples of it
+struct ROPE_ABI Limits : Format {
+    double rounding;       // Options::tolerance * u
     double angle_epsilon;  // Options::angle_epsilon
     double m;              // attention factor
 
@@ -74,202 +75,117 @@ struct ROPE_ABI Rule {
     Layout layout;
     Frequencies frequencies;
     HeadSlice slice;
+    const Config* config;  ///< null when the frequencies were given
+    Index seq_len;         ///< of the frequencies
     /// Relative error allowed of an angle. Above zero, the angle is estimated from the result.
     double angle_slack = 0.0;
     /// Whether the frequencies, too, are estimated from the result, and the error of each, in radians per position.
     bool reads_frequencies = false;
     std::vector<double> frequency_slack = {};
-    /// The sequence length of the frequencies; frequencies of other Configs are made for it, too.
-    Index seq_len = 0;
-    Index (*position)(const Sample&, Index token) = nullptr;
-    PairOfDoubles (*rotate)(PairOfDoubles x, double c, double s) = nullptr;
+    Index (*position)(const Sample&, Index token) = &position_of;
+    PairOfDoubles (*rotate)(PairOfDoubles x, double c, double s) = &rotated;
 };
 
 struct ROPE_ABI Hypothesis {
     const char* name;
     const char* meaning;  // a whole sentence
-    /// Makes the mistake. False when it cannot be made here. config is null when the frequencies were given.
-    bool (*make)(Rule& rule, const Config* config);
+    /// Makes the mistake. Where it cannot be made, the rule stays right, and so explains no wrong result.
+    void (*make)(Rule& rule);
 };
 
-/// Takes the frequencies of another Config; false when it has none.
-ROPE_ABI inline bool set_frequencies(Rule& rule, const Config& other) {
+/// Takes the frequencies of a changed Config, if there is one that check(config) accepts.
+ROPE_ABI inline void change_config(Rule& rule, void (*change)(Config& config)) {
+    if (rule.config == nullptr) return;
+    Config other = *rule.config;
+    change(other);
     Frequencies f;
-    if (!rope::detail::make_frequencies(other, rule.seq_len, f).ok()) return false;
-    rule.frequencies.inv_freq = f.inv_freq;
-    rule.frequencies.inv_freq_low = f.inv_freq_low;
-    return true;
+    if (!rope::detail::make_frequencies(other, rule.seq_len, f).ok()) return;
+    rule.frequencies = f;
+    rule.slice.rotary_offset = other.rotary_offset;
 }
-
-ROPE_ABI inline bool has_schedule(const Config& config) noexcept {
-    return !std::holds_alternative<schedule::Default>(config.schedule);
-}
-
-/// Sets frequencies base^(i * exponent) / factor for i = 0 .. pairs - 1; false for a Config with a schedule.
-ROPE_ABI inline bool set_powers(Rule& rule, const Config& config, Index pairs, double exponent) {
-    if (has_schedule(config)) return false;
-    Frequencies& f = rule.frequencies;
-    f.inv_freq_low.clear();
-    f.inv_freq.clear();
-    for (Index i = 0; i < pairs; ++i)
-        f.inv_freq.push_back(std::pow(config.base, static_cast<double>(i) * exponent) / config.interpolation_factor);
-    return true;
-}
-
-ROPE_ABI inline double extent(Index n) noexcept { return static_cast<double>(n); }
 
 /// The mistakes, from the particular to the general: the first that fits is named, so one that explains much stands
 /// after the ones it would hide.
 ROPE_ABI inline const auto& hypotheses() noexcept {
     static constexpr Hypothesis table[] = {
         {"no rotation", "Every feature came back as it went in.",
-         [](Rule& rule, const Config*) {
-             rule.rotate = [](PairOfDoubles x, double, double) { return x; };
-             return true;
-         }},
+         [](Rule& rule) { rule.rotate = [](PairOfDoubles x, double, double) { return x; }; }},
         {"other layout",
          "Interleaved pairs (x[2i], x[2i+1]) were turned where half-split pairs (x[i], x[i + rotary_dim/2]) "
          "were meant, or the reverse.",
-         [](Rule& rule, const Config*) {
+         [](Rule& rule) {
              rule.layout = rule.layout == Layout::interleaved ? Layout::half_split : Layout::interleaved;
-             return true;
          }},
         {"sign of sin", "Every pair was turned backwards: a cos + b sin, b cos - a sin, which is the inverse rotation.",
-         [](Rule& rule, const Config*) {
-             rule.rotate = [](PairOfDoubles x, double c, double s) { return rotated(x, c, -s); };
-             return true;
-         }},
+         [](Rule& rule) { rule.rotate = [](PairOfDoubles x, double c, double s) { return rotated(x, c, -s); }; }},
         {"cos and sin swapped", "The sine stood where the cosine belongs, and the reverse.",
-         [](Rule& rule, const Config*) {
-             rule.rotate = [](PairOfDoubles x, double c, double s) { return rotated(x, s, c); };
-             return true;
-         }},
+         [](Rule& rule) { rule.rotate = [](PairOfDoubles x, double c, double s) { return rotated(x, s, c); }; }},
         {"first half overwritten",
          "The second feature of each pair was computed from the first one's new value instead of its old "
          "one.",
-         [](Rule& rule, const Config*) {
+         [](Rule& rule) {
              rule.rotate = [](PairOfDoubles x, double c, double s) {
                  const double a = x.a * c - x.b * s;
                  return PairOfDoubles{a, a * s + x.b * c};
              };
-             return true;
          }},
         {"magnitude of the schedule ignored", "Frequencies are right, but results lack the magnitude of the schedule.",
-         [](Rule& rule, const Config* config) {
-             if (config == nullptr || !has_schedule(*config)) return false;
-             rule.frequencies.attention_factor = config->attention_factor;
-             return true;
+         [](Rule& rule) {
+             if (rule.config != nullptr) rule.frequencies.attention_factor = rule.config->attention_factor;
          }},
         {"attention factor missing", "Results were not multiplied by the attention factor m.",
-         [](Rule& rule, const Config*) {
-             rule.frequencies.attention_factor = 1.0;
-             return true;
-         }},
+         [](Rule& rule) { rule.frequencies.attention_factor = 1.0; }},
         {"attention factor twice", "Results were multiplied by m^2 instead of m.",
-         [](Rule& rule, const Config*) {
-             rule.frequencies.attention_factor *= rule.frequencies.attention_factor;
-             return true;
-         }},
+         [](Rule& rule) { rule.frequencies.attention_factor *= rule.frequencies.attention_factor; }},
         {"interpolation factor ignored", "Angles were not divided by interpolation_factor.",
-         [](Rule& rule, const Config* config) {
-             if (config == nullptr) return false;
-             Config plain = *config;
-             plain.interpolation_factor = 1.0;
-             return set_frequencies(rule, plain);
-         }},
+         [](Rule& rule) { change_config(rule, [](Config& c) { c.interpolation_factor = 1.0; }); }},
         {"schedule ignored", "Frequencies are those of the default schedule, and there is no magnitude from another.",
-         [](Rule& rule, const Config* config) {
-             if (config == nullptr || !has_schedule(*config)) return false;
-             Config plain = *config;
-             plain.schedule = schedule::Default();
-             rule.frequencies.attention_factor = plain.attention_factor;
-             return set_frequencies(rule, plain);
-         }},
+         [](Rule& rule) { change_config(rule, [](Config& c) { c.schedule = schedule::Default(); }); }},
         {"exponent 2i instead of i",
          "Pair i turned by base^(-4i/rotary_dim) instead of base^(-2i/rotary_dim) radians per position: the "
          "index of the feature stood where the index of the pair belongs.",
-         [](Rule& rule, const Config* config) {
-             if (config == nullptr) return false;
-             return set_powers(rule, *config, rope::detail::rotary_dim(*config) / 2,
-                               -4.0 / extent(rope::detail::rotary_dim(*config)));
-         }},
+         [](Rule& rule) { change_config(rule, [](Config& c) { c.base *= c.base; }); }},
         {"head_dim in the exponent",
          "Pair i turned by base^(-2i/head_dim) instead of base^(-2i/rotary_dim) radians per position.",
-         [](Rule& rule, const Config* config) {
-             if (config == nullptr) return false;
-             return set_powers(rule, *config, rope::detail::rotary_dim(*config) / 2, -2.0 / extent(config->head_dim));
+         [](Rule& rule) {
+             change_config(rule, [](Config& c) {
+                 const double d = static_cast<double>(rope::detail::rotary_dim(c));
+                 c.base = std::pow(c.base, d / static_cast<double>(c.head_dim));
+             });
          }},
         {"base 10000", "Frequencies belong to a base of 10000, which is not the base that was configured.",
-         [](Rule& rule, const Config* config) {
-             if (config == nullptr) return false;
-             Config usual = *config;
-             usual.base = 10000.0;
-             return set_frequencies(rule, usual);
-         }},
+         [](Rule& rule) { change_config(rule, [](Config& c) { c.base = 10000.0; }); }},
         {"slice ignored", "The whole head was rotated, not just rotary_dim features of it.",
-         [](Rule& rule, const Config* config) {
-             if (config == nullptr || config->head_dim % 2 != 0) return false;
-             rule.slice.rotary_offset = 0;
-             return set_powers(rule, *config, config->head_dim / 2, -2.0 / extent(config->head_dim));
-         }},
+         [](Rule& rule) { change_config(rule, [](Config& c) { c.rotary_dim = c.rotary_offset = 0; }); }},
         {"offset ignored", "The first features of the head were rotated, not those from rotary_offset on.",
-         [](Rule& rule, const Config*) {
-             rule.slice.rotary_offset = 0;
-             return true;
-         }},
+         [](Rule& rule) { rule.slice.rotary_offset = 0; }},
         {"position one too large", "Tokens were rotated as if they stood at position + 1.",
-         [](Rule& rule, const Config*) {
-             rule.position = [](const Sample& s, Index token) {
-                 return s.positions[static_cast<std::size_t>(token)] + 1;
-             };
-             return true;
-         }},
+         [](Rule& rule) { rule.position = [](const Sample& s, Index token) { return position_of(s, token) + 1; }; }},
         {"position one too small", "Tokens were rotated as if they stood at position - 1.",
-         [](Rule& rule, const Config*) {
-             rule.position = [](const Sample& s, Index token) {
-                 return s.positions[static_cast<std::size_t>(token)] - 1;
-             };
-             return true;
-         }},
+         [](Rule& rule) { rule.position = [](const Sample& s, Index token) { return position_of(s, token) - 1; }; }},
         {"first token's position for all", "Every token was rotated at the position of the first one.",
-         [](Rule& rule, const Config*) {
-             rule.position = [](const Sample& s, Index) { return s.positions.front(); };
-             return true;
-         }},
+         [](Rule& rule) { rule.position = [](const Sample& s, Index) { return s.positions.front(); }; }},
         {"token index as position", "Tokens were rotated at 0, 1, 2, ... and the given positions were not read.",
-         [](Rule& rule, const Config*) {
-             rule.position = [](const Sample&, Index token) { return token; };
-             return true;
-         }},
+         [](Rule& rule) { rule.position = [](const Sample&, Index token) { return token; }; }},
         {"angle in double",
          "Angles are right to double precision only, which double elements show at large positions; "
          "Options::angle_epsilon = 0x1p-51 allows it.",
-         [](Rule& rule, const Config*) {
-             rule.angle_slack = 0x1p-47;  // a frequency made by repeated products loses some bits more
-             return true;
-         }},
+         [](Rule& rule) { rule.angle_slack = 0x1p-47; }},  // a frequency made by repeated products loses some bits more
         {"angle in float32",
          "Angles are right to float32 precision only: wrong by hundredths of a radian at position 10^6. "
          "Compute position * frequency in double. Where a model was trained so, Options::angle_epsilon = "
          "0x1p-20 allows it.",
-         [](Rule& rule, const Config*) {
-             rule.angle_slack = 0x1p-18;
-             return true;
-         }},
+         [](Rule& rule) { rule.angle_slack = 0x1p-18; }},
         {"angle in 16 bits",
          "Angles are right to two or three digits only, as if positions or frequencies were kept in bfloat16 "
          "or half.",
-         [](Rule& rule, const Config*) {
-             rule.angle_slack = 0x1p-6;
-             return true;
-         }},
+         [](Rule& rule) { rule.angle_slack = 0x1p-6; }},
         {"other frequencies",
          "Pairs and magnitude are right, and one frequency per pair explains all tokens, but these are not the "
          "frequencies of the model: another base, another schedule, or a scaling that was lost.",
-         [](Rule& rule, const Config*) {
+         [](Rule& rule) {
              rule.reads_frequencies = true;
              rule.angle_slack = 0x1p-18;  // their angles may be computed in float32
-             return true;
          }},
     };
     return table;

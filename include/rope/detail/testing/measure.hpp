@@ -82,10 +82,8 @@ struct ROPE_ABI Setup {
     const Model& model;
     Layout layout;
     Limits limits;
-    double u;
     Index pairs;
 
-    ROPE_ABI double m() const { return limits.m; }
     ROPE_ABI Eigen::Index a(Index i) const {
         return eigen_index(model.slice.rotary_offset + reference::pair_index(layout, i, pairs).a);
     }
@@ -168,7 +166,7 @@ ROPE_ABI inline void measure_norms(const Setup& s, const Sample& sample, Measure
     };
     for (Eigen::Index column = 0; column < sample.after.cols(); ++column) {
         const Place where = place_of(sample, column);
-        const double norm = s.m() * norm_of(sample.before, column);
+        const double norm = s.limits.m * norm_of(sample.before, column);
         const double got = norm_of(sample.after, column);
         double relative = 0.0;
         for (Index i = 0; i < s.pairs; ++i)
@@ -223,8 +221,8 @@ ROPE_ABI inline void measure_scores(const Setup& s, const Scores& x, Measurement
             double bound = 0.0;
             double size_of_score = 0.0;
             for (Index pair = 0; pair < s.pairs; ++pair) {
-                const double both = s.m() * s.m() * s.sum(x.q, i, pair) * s.sum(x.k, j, pair);
-                const double underflow = 4 * s.m() * s.limits.tiny * (s.sum(x.q, i, pair) + s.sum(x.k, j, pair));
+                const double both = s.limits.m * s.limits.m * s.sum(x.q, i, pair) * s.sum(x.k, j, pair);
+                const double underflow = 4 * s.limits.m * s.limits.tiny * (s.sum(x.q, i, pair) + s.sum(x.k, j, pair));
                 bound += both * (4 * std::sqrt(2.0) * relative[size(pair)] + summing) + underflow;
                 size_of_score += both;
             }
@@ -245,10 +243,9 @@ ROPE_ABI inline void diagnose(const Setup& s, const Sample& sample, Report& repo
         report.diagnosis = "Some results are infinite or NaN.";
         return;
     }
-    Rule right = {s.layout, s.model.frequencies, s.model.slice};
-    right.seq_len = s.model.seq_len;
-    const Hypothesis* const found =
-        find_mistake(right, s.model.has_config ? &s.model.config : nullptr, sample, s.limits);
+    const Config* const config = s.model.has_config ? &s.model.config : nullptr;
+    const Rule right = {s.layout, s.model.frequencies, s.model.slice, config, s.model.seq_len};
+    const Hypothesis* const found = find_mistake(right, sample, s.limits);
     report.mistake = found != nullptr ? found->name : "none of the known mistakes";
     report.diagnosis = found != nullptr ? "Every value fits this mistake: " + report.mistake + ". " + found->meaning
                                         : "None of the known mistakes gives these values.";
@@ -263,11 +260,8 @@ ROPE_ABI inline Report measure_all(Rotate& rotate, Inverse& inverse, Layout layo
     if (!rope::detail::ok_or_raise(check(model, options))) return report;
     const Format& type = kFormat<typename ElementTraits<T>::storage>;
     const double m = model.frequencies.attention_factor;
-    const Setup s = {model,
-                     layout,
-                     {options.tolerance * type.u, type.narrow, type.tiny, type.epsilon, options.angle_epsilon, m},
-                     type.u,
-                     static_cast<Index>(model.frequencies.inv_freq.size())};
+    const Limits limits = {type, options.tolerance * type.u, options.angle_epsilon, m};
+    const Setup s = {model, layout, limits, static_cast<Index>(model.frequencies.inv_freq.size())};
     const Caller<T> call = {options.heads, model.slice.head_dim};
     std::mt19937_64 engine(options.seed);
 
@@ -299,7 +293,7 @@ ROPE_ABI inline Report measure_all(Rotate& rotate, Inverse& inverse, Layout layo
     if constexpr (!std::is_same_v<Inverse, const NoInverse>) {
         const Eigen::MatrixXd back = call(inverse, sample.after, sample.positions.data());
         compare(s, sample, {report.inverse, sample.before, back}, 1.0, [&](double, double sum, double t) {
-            return 3 * (s.limits.relative(t) + s.u) * sum + (2 / m + 1) * s.limits.tiny;
+            return 3 * (s.limits.relative(t) + s.limits.u) * sum + (2 / m + 1) * s.limits.tiny;
         });
     }
 

@@ -16,8 +16,6 @@
 #include "../paths/stages.hpp"
 #include "../paths/steps.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 template <class T>
@@ -159,5 +157,3 @@ ROPE_ABI inline void pass(Layout layout, const CosSinRows<T>& rows, PositionsArg
 }  // namespace reference
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "../base/restore_macros.hpp"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "../../config.hpp"
@@ -80,30 +79,18 @@ ROPE_ABI inline Status check(const Model& model, const Options& options) noexcep
 
 namespace detail_testing {
 
-template <class T>
-ROPE_ABI inline void append(std::string& text, const T& part) {
-    if constexpr (std::is_same_v<T, double>) {
-        char digits[32] = "not finite";
-        if (rope::detail::is_finite(part)) rope::detail::write_number(part, 6, digits);
-        text += digits;
-    } else if constexpr (std::is_integral_v<T>) {
-        text += std::to_string(part);
-    } else {
-        text += part;
-    }
-}
-template <class... Parts>
-ROPE_ABI inline std::string text_of(const Parts&... parts) {
-    std::string text;
-    (append(text, parts), ...);
-    return text;
+ROPE_ABI inline std::string shown(double x) {
+    char digits[32] = "not finite";
+    if (rope::detail::is_finite(x)) rope::detail::write_number(x, 6, digits);
+    return digits;
 }
 
 ROPE_ABI inline std::string line_of(const char* name, const Measurement& m) {
-    if (!m.measured) return text_of("  ", name, "not measured\n");
-    std::string text = text_of("  ", name, m.ok() ? "ok      " : "FAILED  ");
-    text += m.value < kNotFinite / 2 ? text_of(m.value) : "not finite";
-    text += text_of(" (at most ", m.bound, ")");
+    std::string text = std::string("  ") + name;
+    if (!m.measured) return text + "not measured\n";
+    text += m.ok() ? "ok      " : "FAILED  ";
+    text += m.value < kNotFinite / 2 ? shown(m.value) : "not finite";
+    text += " (at most " + shown(m.bound) + ")";
     if (m.value <= 0.0) return text + "\n";
     text += " at";
     const bool around = m.where.head < 0;  // only elements outside the buffer belong to no head
@@ -113,27 +100,27 @@ ROPE_ABI inline std::string line_of(const char* name, const Measurement& m) {
                                                    {" head ", m.where.head},         {" feature ", m.where.feature},
                                                    {" pair ", m.where.pair}};
     for (const auto& [name_of_part, index] : parts)
-        if (!around && index >= 0) text += text_of(name_of_part, index);
-    return text + text_of(": expected ", m.expected, ", got ", m.got, "\n");
+        if (!around && index >= 0) text += name_of_part + std::to_string(index);
+    return text + ": expected " + shown(m.expected) + ", got " + shown(m.got) + "\n";
 }
 
 }  // namespace detail_testing
 
 ROPE_ABI inline std::string to_string(const Report& report) {
     using detail_testing::line_of;
-    using detail_testing::text_of;
+    using detail_testing::shown;
     if (!report.complete) return "nothing was measured: the arguments were refused\n";
-    std::string text = text_of(report.subject, report.ok() ? ": ok\n" : ": FAILED\n");
+    std::string text = report.subject + (report.ok() ? ": ok\n" : ": FAILED\n");
     text += line_of("dense matrix  ", report.dense);
     if (report.dense.measured)
-        text += text_of("                        ", report.dense.epsilons,
-                        " epsilons of m (|a| + |b|); largest difference anywhere ", report.dense.largest, "\n");
+        text += "                        " + shown(report.dense.epsilons) +
+                " epsilons of m (|a| + |b|); largest difference anywhere " + shown(report.dense.largest) + "\n";
     text += line_of("score shift   ", report.scores);
     text += line_of("norm          ", report.norms);
     text += line_of("inverse       ", report.inverse);
     text += line_of("outside       ", report.outside);
     text += line_of("token alone   ", report.alone);
-    if (!report.diagnosis.empty()) text += text_of("  ", report.diagnosis, "\n");
+    if (!report.diagnosis.empty()) text += "  " + report.diagnosis + "\n";
     return text;
 }
 

@@ -21,13 +21,6 @@
 ROPE_DETAIL_BEGIN
 namespace gguf {
 
-/// Values of a file that were asked for, by their keys.
-struct File {
-    const GgufLookup& get;
-    Values values;
-    Members found;
-};
-
 /// Converts each kind of value to a Value.
 struct AddValue {
     Values& values;
@@ -50,25 +43,26 @@ struct AddValue {
     }
 };
 
-/// Keys that have `prefix` and a dot before them in the file, unless it is empty.
+/// The keys of a file. Each but general.architecture has the architecture and a dot before it.
 class GgufFields final : public Fields {
  public:
-    ROPE_COLD GgufFields(File& file, const std::string& prefix, Diagnostics& diagnostics)
-        : Fields(prefix, diagnostics), file_(&file) {}
+    ROPE_COLD GgufFields(const GgufLookup& get, Diagnostics& diagnostics) : Fields("", diagnostics), get_(get) {}
 
     ROPE_COLD void set_prefix(const std::string& prefix) { path_ = prefix; }
 
  private:
     ROPE_COLD const Value* lookup(std::string_view key) const final {
         const std::string name = path_.empty() ? std::string(key) : sentence_of("{}.{}", {path_, key});
-        const auto known = file_->found.find(name);
-        if (known != file_->found.end()) return known->second;
-        const auto value = file_->get(name);
+        const auto known = found_.find(name);
+        if (known != found_.end()) return known->second;
+        const auto value = get_(name);
         const bool is_there = value && !value->valueless_by_exception();
-        return file_->found[name] = is_there ? &std::visit(AddValue{file_->values}, *value) : nullptr;
+        return found_[name] = is_there ? &std::visit(AddValue{values_}, *value) : nullptr;
     }
 
-    File* file_;
+    const GgufLookup& get_;
+    mutable Values values_;
+    mutable Members found_;  ///< values that were asked for
 };
 
 /// The state of a reader. Reads the keys about scaling once, and makes of them the Configs of layers with full and with
@@ -76,7 +70,7 @@ class GgufFields final : public Fields {
 class Rotary {
  protected:
     ROPE_COLD Rotary(const GgufLookup& get, const GgufTensors& tensors, Diagnostics& diagnostics)
-        : file_{get, {}, {}}, fields_(file_, "", diagnostics), tensors_(tensors), diagnostics_(diagnostics) {}
+        : fields_(get, diagnostics), tensors_(tensors), diagnostics_(diagnostics) {}
 
     ROPE_COLD bool ok() const noexcept { return diagnostics_.ok(); }
     ROPE_COLD bool has(Traits trait) const noexcept { return (architecture_.traits & trait) != 0; }
@@ -156,7 +150,6 @@ class Rotary {
         return c;
     }
 
-    File file_;
     GgufFields fields_;
     const GgufTensors& tensors_;
     Diagnostics& diagnostics_;

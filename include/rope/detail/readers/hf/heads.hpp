@@ -76,11 +76,11 @@ class HfHeadReader : HfPart {
         return h;
     }
 
-    /// `h`, changed by these keys of `fields`.
-    ROPE_COLD static HfHeads changed(HfHeads h, JsonFields& fields, Keys q, Keys kv, const char* head_dim) {
+    /// `h`, changed by these keys of `fields`; `of_type` is the default of the last one, 0: none.
+    ROPE_COLD HfHeads changed(HfHeads h, JsonFields& fields, Keys q, Keys kv, const char* head_dim, Index of_type = 0) {
         h.q = fields.count(q).value_or(h.q);
         h.kv = fields.count(kv).value_or(h.kv);
-        const auto dim = fields.count({head_dim}, kAnyHeadDim);
+        const auto dim = or_default(fields.count({head_dim}, kAnyHeadDim), head_dim, of_type);
         if (dim && !h.is_latent) {
             h.head_dim = *dim;
             h.head_dim_is = fields.path_of(head_dim);
@@ -89,16 +89,11 @@ class HfHeadReader : HfPart {
     }
     /// Gemma 4: full layers have larger heads, and fewer of them for keys.
     ROPE_COLD HfHeads full(const HfHeads& usual) {
-        HfHeads h = changed(usual, top_, {}, {"num_global_key_value_heads"}, "global_head_dim");
+        // Files that transformers writes back say it layer by layer.
+        const Index of_type = top_.says("per_layer_config") ? 0 : type_.global_head_dim;
+        HfHeads h = changed(usual, top_, {}, {"num_global_key_value_heads"}, "global_head_dim", of_type);
         if (top_.says("num_global_key_value_heads") && !top_.truth({"attention_k_eq_v"}).value_or(true))
             h.kv = usual.kv;
-        // Files that transformers writes back say it layer by layer.
-        if (top_.says("global_head_dim") || top_.says("per_layer_config")) return h;
-        const auto head_dim = or_default({}, "global_head_dim", type_.global_head_dim);
-        if (head_dim && !h.is_latent) {
-            h.head_dim = *head_dim;
-            h.head_dim_is = top_.path_of("global_head_dim");
-        }
         return h;
     }
     /// MiMo-V2, Step-3.5: sliding layers have other numbers of heads.

@@ -42,6 +42,9 @@ class JsonFields final : public Fields {
     ROPE_COLD JsonFields(const Value* object, std::string path, Diagnostics& diagnostics)
         : Fields(std::move(path), diagnostics), object_(object) {}
 
+    ROPE_COLD const Value* lookup(std::string_view key) const final {
+        return object_ != nullptr ? member_of(*object_, key) : nullptr;
+    }
     /// A member that is an object; nullptr if it is missing or null.
     ROPE_COLD const Value* object(std::string_view key) { return member(key, is_object(key), "an object"); }
     /// A member that is a list of objects; nullptr as above.
@@ -91,9 +94,6 @@ class JsonFields final : public Fields {
     }
 
  private:
-    ROPE_COLD const Value* lookup(std::string_view key) const final {
-        return object_ != nullptr ? member_of(*object_, key) : nullptr;
-    }
     ROPE_COLD const Value* member(std::string_view key, bool is_right, const char* allowed) {
         if (!says(key)) return nullptr;
         const Value* const value = find(key);

@@ -113,49 +113,30 @@ struct HfModel {
     bool norm_is_default = true;       ///< if that key is missing
     const char* eps_key = "rms_norm_eps";
     HeadNorm v_norm = {};
-    KeyedNumber scale = {};              ///< of the softmax; value 0: 1 / sqrt(head_dim)
+    KeyedNumber scale = {nullptr, 0.0};  ///< of the softmax; value 0: 1 / sqrt(head_dim)
     bool scale_is_inverse_root = false;  ///< 1 / sqrt(scale) is meant
     KeyedNumber q_factor = {}, k_factor = {}, v_factor = {};
     Traits traits = 0;
     Layout layout = Layout::half_split;
 
     // Copies of this model type with one thing more.
+    template <class T>
+    constexpr HfModel with(T HfModel::*member, T value) const noexcept {
+        HfModel m = *this;
+        m.*member = value;
+        return m;
+    }
+    constexpr HfModel with(Traits more_traits) const noexcept { return with(&HfModel::traits, traits | more_traits); }
     constexpr HfModel with_theta(double value, double local = 0.0) const noexcept {
-        HfModel m = *this;
-        m.theta = value;
-        m.local_theta = local;
-        return m;
+        return with(&HfModel::theta, value).with(&HfModel::local_theta, local);
     }
-    constexpr HfModel with_partial(double value) const noexcept {
-        HfModel m = *this;
-        m.partial = value;
-        return m;
-    }
-    constexpr HfModel with_rotary_dim(Index value) const noexcept {
-        HfModel m = *this;
-        m.rotary_dim = value;
-        return m;
-    }
-    constexpr HfModel with_latent_dim(Index value) const noexcept {
-        HfModel m = *this;
-        m.latent_dim = value;
-        return m;
-    }
-    constexpr HfModel with_parameters(const char* json) const noexcept {
-        HfModel m = *this;
-        m.parameters = json;
-        return m;
-    }
-    constexpr HfModel with_pattern(const char* value) const noexcept {
-        HfModel m = *this;
-        m.pattern = value;
-        return m;
-    }
+    constexpr HfModel with_partial(double value) const noexcept { return with(&HfModel::partial, value); }
+    constexpr HfModel with_rotary_dim(Index value) const noexcept { return with(&HfModel::rotary_dim, value); }
+    constexpr HfModel with_latent_dim(Index value) const noexcept { return with(&HfModel::latent_dim, value); }
+    constexpr HfModel with_parameters(const char* json) const noexcept { return with(&HfModel::parameters, json); }
+    constexpr HfModel with_pattern(const char* value) const noexcept { return with(&HfModel::pattern, value); }
     constexpr HfModel with_head_dim(Index value, Index of_full_layers = 0) const noexcept {
-        HfModel m = *this;
-        m.head_dim = value;
-        m.global_head_dim = of_full_layers;
-        return m;
+        return with(&HfModel::head_dim, value).with(&HfModel::global_head_dim, of_full_layers);
     }
     constexpr HfModel with_shape(Index layer_count, Index hidden_size, Index q, Index kv) const noexcept {
         HfModel m = *this;
@@ -165,89 +146,45 @@ struct HfModel {
         m.kv_heads = kv;
         return m;
     }
-    constexpr HfModel with_max_positions(Index value) const noexcept {
-        HfModel m = *this;
-        m.max_positions = value;
-        return m;
-    }
-    constexpr HfModel with_shared_layers(Index value) const noexcept {
-        HfModel m = *this;
-        m.shared_layers = value;
-        return m;
-    }
+    constexpr HfModel with_max_positions(Index value) const noexcept { return with(&HfModel::max_positions, value); }
+    constexpr HfModel with_shared_layers(Index value) const noexcept { return with(&HfModel::shared_layers, value); }
     constexpr HfModel with_log_coefficient(double value) const noexcept {
-        HfModel m = *this;
-        m.log_coefficient = value;
-        return m;
+        return with(&HfModel::log_coefficient, value);
     }
     constexpr HfModel with_mrope(Mrope kind, Index a = 0, Index b = 0, Index c = 0) const noexcept {
-        HfModel m = *this;
-        m.mrope = kind;
+        HfModel m = with(&HfModel::mrope, kind);
         m.sections[0] = a;
         m.sections[1] = b;
         m.sections[2] = c;
         return m;
     }
     constexpr HfModel rotates_if(const char* key, const char* value = nullptr) const noexcept {
-        HfModel m = *this;
-        m.rope_key = key;
-        m.rope_value = value;
-        return m;
+        return with(&HfModel::rope_key, key).with(&HfModel::rope_value, value);
     }
-    constexpr HfModel with_norm(const HeadNorm& of_q_and_k, double eps,
-                                const char* key = "rms_norm_eps") const noexcept {
-        HfModel m = *this;
-        m.norm = of_q_and_k;
-        m.norm.eps = eps;
-        m.eps_key = key;
-        return m;
+    constexpr HfModel with_norm(HeadNorm of_q_and_k, double eps, const char* key = "rms_norm_eps") const noexcept {
+        of_q_and_k.eps = eps;
+        return with(&HfModel::norm, of_q_and_k).with(&HfModel::eps_key, key);
     }
     constexpr HfModel norm_if(const char* key, bool is_default) const noexcept {
-        HfModel m = *this;
-        m.norm_key = key;
-        m.norm_is_default = is_default;
-        return m;
+        return with(&HfModel::norm_key, key).with(&HfModel::norm_is_default, is_default);
     }
-    constexpr HfModel with_v_norm(const HeadNorm& of_v, double eps) const noexcept {
-        HfModel m = *this;
-        m.v_norm = of_v;
-        m.v_norm.eps = eps;
-        return m;
+    constexpr HfModel with_v_norm(HeadNorm of_v, double eps) const noexcept {
+        of_v.eps = eps;
+        return with(&HfModel::v_norm, of_v);
     }
     constexpr HfModel with_scale(const char* key, double value, bool is_inverse_root = false) const noexcept {
-        HfModel m = *this;
-        m.scale = {key, value};
-        m.scale_is_inverse_root = is_inverse_root;
-        return m;
+        return with(&HfModel::scale, {key, value}).with(&HfModel::scale_is_inverse_root, is_inverse_root);
     }
     constexpr HfModel with_factors(KeyedNumber q, KeyedNumber k = {}, KeyedNumber v = {}) const noexcept {
-        HfModel m = *this;
-        m.q_factor = q;
-        m.k_factor = k;
-        m.v_factor = v;
-        return m;
-    }
-    constexpr HfModel with(Traits more_traits) const noexcept {
-        HfModel m = *this;
-        m.traits |= more_traits;
-        return m;
+        return with(&HfModel::q_factor, q).with(&HfModel::k_factor, k).with(&HfModel::v_factor, v);
     }
 };
 
+/// Pairs (x[i], x[i + rotary_dim / 2]).
+constexpr HfModel half_split_model(const char* types) noexcept { return HfModel().with(&HfModel::types, types); }
 /// Pairs (x[2i], x[2i+1]).
 constexpr HfModel interleaved_model(const char* types) noexcept {
-    HfModel m;
-    m.types = types;
-    m.layout = Layout::interleaved;
-    m.scale.value = 0.0;
-    return m;
-}
-/// Pairs (x[i], x[i + rotary_dim / 2]).
-constexpr HfModel half_split_model(const char* types) noexcept {
-    HfModel m;
-    m.types = types;
-    m.scale.value = 0.0;
-    return m;
+    return half_split_model(types).with(&HfModel::layout, Layout::interleaved);
 }
 /// Multi-head latent attention: interleaved weights, which the published code reorders at each call.
 constexpr HfModel latent_model(const char* types) noexcept {

@@ -37,10 +37,9 @@ class HfReader : HfPart {
 
     ROPE_COLD void warn_unread(const std::string& key) {
         if (std::find(kHarmlessKeys.begin(), kHarmlessKeys.end(), key) != kHarmlessKeys.end()) return;
-        const Value& value = *top_.find(key);
+        const Value& value = *top_.lookup(key);
         const bool is_empty = value.kind == Value::Kind::list && value.size == 0;
         if ((value.is_false() && key.rfind("use_", 0) == 0) || is_empty) return;
-        top_.forget(key);
         if (concerns_rope(key) || concerns_layers(key)) warn(top_.unread_sentence(key, kRotaryKeys));
         if (top_.is_object(key)) top_.inside_first_time(key);
     }
@@ -86,8 +85,7 @@ class HfReader : HfPart {
     /// Whether some key says that there is a rotary embedding.
     ROPE_COLD bool speaks_of_rope() {
         for (const std::string& key : top_.keys()) {
-            const Value& value = *top_.find(key);
-            top_.forget(key);
+            const Value& value = *top_.lookup(key);
             if (!concerns_rope(key) || value.kind == Value::Kind::null || value.is_false()) continue;
             if (has_word(key, {"alibi", "nope", "no_rope"})) continue;
             if (key.find("type") == key.npos || value.text.rfind("ro", 0) == 0) return true;

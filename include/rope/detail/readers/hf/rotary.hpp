@@ -88,7 +88,8 @@ class HfRotary : HfPart {
     ROPE_COLD void read_type() {
         const auto type = params_.text(kRopeTypeKeys);
         rope_type_ = type.value_or("default");
-        if (params_.holds("type", "mrope") && params_.holds("rope_type", "default")) {  // they mean the same
+        const Value* const other = params_.lookup("type");
+        if (rope_type_ == "default" && other != nullptr && other->text == "mrope") {  // they mean the same
             params_.find("type");
             rope_type_ = "mrope";
         }
