@@ -99,7 +99,7 @@ void scale(X* x, Index count) {
     TableType<X> one = 1;
     benchmark::DoNotOptimize(one);
     const rope::detail::IsaId isa = rope::detail::chosen_isa.load(std::memory_order_relaxed);
-#define ROPE_ISA_ENTRY(name) \
+#define ROPE_ISA_ENTRY(name, ...) \
     if (isa == rope::detail::name::kIsaId) return name::scale(x, count, one);
 #include <rope/detail/simd/isa_list.hpp>
 }

@@ -33,9 +33,7 @@ ROPE_ABI inline detail::ViewOfBuffer<C> embedding_view(C& container ROPE_LIFETIM
 }
 template <class C, detail::IfSpanOrTemporary<C> = 0>
 ROPE_ABI inline auto embedding_view(C&& container, Index batch, Index seq, Index d_model) {
-    static_assert(detail::is_span<detail::Plain<C>>,
-                  "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
-    return view(detail::elements_of(container, batch, seq, 1, d_model), batch, seq, 1, d_model);
+    return rope::view(detail::elements_of_span(container, batch, seq, 1, d_model), batch, seq, 1, d_model);
 }
 
 /// The common base of additive encodings: a table [max_positions, d_model], and add. Made as one of the two below.
@@ -73,7 +71,9 @@ class AdditiveEmbedding : protected detail::AdditiveTable<T> {
     /// does not hold the position.
     ROPE_ABI const T* row(Index position) const ROPE_LIFETIMEBOUND { return this->find(position); }
 
+    /// Positions of the table, from 0 on.
     ROPE_ABI Index max_positions() const noexcept { return this->max_positions_; }
+    /// Features of a token.
     ROPE_ABI Index d_model() const noexcept { return this->d_model_; }
     /// Memory of the table.
     ROPE_ABI std::size_t bytes() const noexcept {
@@ -130,17 +130,12 @@ class LearnedEmbedding : public AdditiveEmbedding<T> {
         this->copy_weights(weights, max_positions, d_model);
     }
 
-    ROPE_ABI LearnedEmbedding(const LearnedEmbedding& other) : AdditiveEmbedding<T>() { *this = other; }
+    /// Copies the weights. Throws std::bad_alloc when there is no memory; an object assigned to is then as it was.
+    ROPE_ABI LearnedEmbedding(const LearnedEmbedding& other) : AdditiveEmbedding<T>() { this->copy_table(other); }
     ROPE_ABI LearnedEmbedding& operator=(const LearnedEmbedding& other) {
-        if (other.weights() == nullptr) {  // an empty one, left by an error handler that returned
-            AdditiveEmbedding<T>::operator=(other);
-        } else if (this != &other) {
-            const LearnedEmbedding copy(other.weights(), other.max_positions(), other.d_model());
-            AdditiveEmbedding<T>::operator=(copy);
-        }
+        this->copy_table(other);
         return *this;
     }
-
     ROPE_ABI ~LearnedEmbedding() = default;
 
     /// [max_positions, d_model], row after row, for training.

@@ -2,7 +2,6 @@
 // apply: rotates queries and keys.
 #pragma once
 
-#include <type_traits>
 #include <utility>
 
 #include "cos_sin_cache.hpp"
@@ -63,12 +62,14 @@ inline namespace ROPE_VERSION_NAMESPACE {
 
 // ---- Rotate: pair i of a token at position p rotates by p * w_i and is multiplied by m. ----
 
+/// Rotates x in place.
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                            Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::forward, positions, executor, detail::in_place("x", x, cache));
 }
 
+/// Rotates q and k in place, with one table. Neither is written unless both pass every check.
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                            Executor&& executor = {}) {
@@ -76,6 +77,7 @@ ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsAr
                         detail::in_place("k", k, cache));
 }
 
+/// Rotates q and k in place, each with its own table, as xPos needs.
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
                            PositionsArgument&& positions = {}, Executor&& executor = {}) {
@@ -93,12 +95,14 @@ ROPE_ABI inline void apply_copy(In&& in, Out&& out, const CosSinRows<T>& cache, 
 // ---- Undo: rotates back by p * w_i and divides by m. With m other than 1, 1/m^2 rounded to T multiplies the table's
 //      entries first, which adds 2 u |a*c| + 2 u |b*s| to the bound above, with the c and s of the inverse. ----
 
+/// Undoes the rotation of x in place.
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_inverse(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                    Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::inverse, positions, executor, detail::in_place("x", x, cache));
 }
 
+/// Undoes the rotation of q and k in place, with one table.
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                    Executor&& executor = {}) {
@@ -106,6 +110,7 @@ ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinRows<T>& cache, Pos
                         detail::in_place("k", k, cache));
 }
 
+/// Undoes the rotation of q and k in place, each with its own table.
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
                                    PositionsArgument&& positions = {}, Executor&& executor = {}) {
@@ -113,6 +118,7 @@ ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinRows<T>& q_cache, c
                         detail::in_place("k", k, k_cache));
 }
 
+/// Out of place, as apply_copy. Not for xPos, whose tables have no inverse.
 template <Layout layout, class In, class Out, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_inverse_copy(In&& in, Out&& out, const CosSinRows<T>& cache,
                                         PositionsArgument&& positions = {}, Executor&& executor = {}) {
@@ -122,12 +128,14 @@ ROPE_ABI inline void apply_inverse_copy(In&& in, Out&& out, const CosSinRows<T>&
 // ---- Transpose: rotates back by p * w_i and multiplies by m. The gradient with respect to x, given the gradient with
 //      respect to apply's result. ----
 
+/// Takes the gradient x back through apply, in place.
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_transpose(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                      Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("x", x, cache));
 }
 
+/// Takes the gradients q and k back through apply, in place, with one table.
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                      Executor&& executor = {}) {
@@ -135,6 +143,7 @@ ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& cache, P
                         detail::in_place("k", k, cache));
 }
 
+/// Takes the gradients q and k back through apply, in place, each with its own table.
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
                                      PositionsArgument&& positions = {}, Executor&& executor = {}) {
@@ -142,6 +151,7 @@ ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& q_cache,
                         detail::in_place("k", k, k_cache));
 }
 
+/// Out of place, as apply_copy.
 template <Layout layout, class In, class Out, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_transpose_copy(In&& in, Out&& out, const CosSinRows<T>& cache,
                                           PositionsArgument&& positions = {}, Executor&& executor = {}) {
@@ -152,51 +162,44 @@ ROPE_ABI inline void apply_transpose_copy(In&& in, Out&& out, const CosSinRows<T
 //      apply_transpose alike, and check_copy for the _copy forms; check<Layout::half_split>(...) also for a table that
 //      is made for one layout. (xPos has no apply_inverse, even where the answer is ok.) Never throws; see Status. ----
 
+/// Of a call on x.
 template <Layout... layout, class X, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                              Executor&& = {}) noexcept {
-    return detail::check_tensors(positions, detail::capabilities_of_any<layout...>(), detail::in_place("x", x, cache));
+    return detail::check_tensors<layout...>(positions, detail::in_place("x", x, cache));
 }
 
+/// Of a call on q and k with one table.
 template <Layout... layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                              Executor&& = {}) noexcept {
-    return detail::check_tensors(positions, detail::capabilities_of_any<layout...>(), detail::in_place("q", q, cache),
-                                 detail::in_place("k", k, cache));
+    return detail::check_tensors<layout...>(positions, detail::in_place("q", q, cache),
+                                            detail::in_place("k", k, cache));
 }
 
+/// Of a call on q and k with a table each.
 template <Layout... layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
                              PositionsArgument&& positions = {}, Executor&& = {}) noexcept {
-    return detail::check_tensors(positions, detail::capabilities_of_any<layout...>(), detail::in_place("q", q, q_cache),
-                                 detail::in_place("k", k, k_cache));
+    return detail::check_tensors<layout...>(positions, detail::in_place("q", q, q_cache),
+                                            detail::in_place("k", k, k_cache));
 }
 
+/// Of a call out of place.
 template <Layout... layout, class In, class Out, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check_copy(In&& in, Out&& out, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                   Executor&& = {}) noexcept {
-    return detail::check_tensors(positions, detail::capabilities_of_any<layout...>(),
-                                 detail::out_of_place(in, out, cache));
+    return detail::check_tensors<layout...>(positions, detail::out_of_place(in, out, cache));
 }
 
 // ---- The layout as a first argument, when it is known only at run time. ----
 
-#define ROPE_WITH_RUN_TIME_LAYOUT(name)                                 \
-    template <class... Args>                                            \
-    ROPE_ABI inline void name(Layout layout, Args&&... args) {          \
-        if (!detail::ok_or_raise(detail::check_layout(layout))) return; \
-        if (layout == Layout::interleaved)                              \
-            name<Layout::interleaved>(std::forward<Args>(args)...);     \
-        else                                                            \
-            name<Layout::half_split>(std::forward<Args>(args)...);      \
-    }
 ROPE_WITH_RUN_TIME_LAYOUT(apply)
 ROPE_WITH_RUN_TIME_LAYOUT(apply_copy)
 ROPE_WITH_RUN_TIME_LAYOUT(apply_inverse)
 ROPE_WITH_RUN_TIME_LAYOUT(apply_inverse_copy)
 ROPE_WITH_RUN_TIME_LAYOUT(apply_transpose)
 ROPE_WITH_RUN_TIME_LAYOUT(apply_transpose_copy)
-#undef ROPE_WITH_RUN_TIME_LAYOUT
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

@@ -38,6 +38,7 @@ class AxisPositions {
     template <class List, std::enable_if_t<detail::is_container<List> && !detail::is_span<List>, int> = 0>
     ROPE_ABI AxisPositions(const List& list ROPE_LIFETIMEBOUND, Index axes)
         : AxisPositions(detail::NumberList(list.data(), 1), axes, detail::tokens_per_axis(list, axes)) {}
+    /// The same for a span, whose numbers must outlive this.
     template <class Span, std::enable_if_t<detail::is_container<Span> && detail::is_span<Span>, int> = 0>
     ROPE_ABI AxisPositions(Span span, Index axes)
         : AxisPositions(detail::NumberList(span.data(), 1), axes, detail::tokens_per_axis(span, axes)) {}

@@ -70,7 +70,7 @@ class CosSinCache : public detail::PositionTable<T> {
                                               Index seq_len = 0) {
         static_assert(std::is_same_v<T, float>, "The float32 chain makes a float table.");
         CosSinCache cache;
-        cache.build_chain(detail::float32_source(config, seq_len), max_positions, first_position);
+        cache.build(detail::float32_source(config, seq_len), max_positions, first_position, true);
         return cache;
     }
 
@@ -93,6 +93,7 @@ class CosSinCache : public detail::PositionTable<T> {
     /// pairs() is a multiple of 16. Valid as long as a copy of the cache lives. Throws std::out_of_range when the
     /// table does not hold the position.
     ROPE_ABI const T* cos_row(Index position) const ROPE_LIFETIMEBOUND { return this->find(position, 0); }
+    /// The sines of the same position, pairs() of them.
     ROPE_ABI const T* sin_row(Index position) const ROPE_LIFETIMEBOUND { return this->find(position, this->pairs_); }
 
     /// The whole table: max_positions() rows of pairs() cosines and pairs() sines, the row of first_position() first.

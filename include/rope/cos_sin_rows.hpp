@@ -20,9 +20,13 @@ inline namespace ROPE_VERSION_NAMESPACE {
 template <class T>
 class CosSinRows {
  public:
+    /// Pairs that rotate: half of rotary_dim().
     ROPE_ABI Index pairs() const noexcept { return pairs_; }
+    /// Features that a head of every call must have.
     ROPE_ABI Index head_dim() const noexcept { return head_dim_; }
+    /// Features of a head that rotate.
     ROPE_ABI Index rotary_dim() const noexcept { return 2 * pairs_; }
+    /// The first feature of a head that rotates.
     ROPE_ABI Index rotary_offset() const noexcept { return rotary_offset_; }
     /// The magnitude m that the entries contain.
     ROPE_ABI double attention_factor() const noexcept { return attention_factor_; }

@@ -12,8 +12,6 @@
 #include "detail/paths/places.hpp"
 #include "detail/views/buffers.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -41,14 +39,7 @@ struct Paged {
         return with_slots(list.data(), static_cast<Index>(list.size()), detail::inner_stride(list));
     }
     template <class Slot>
-    ROPE_ABI Paged with_slots(const Slot* first, Index count, Index stride = 1) const noexcept {
-        static_assert(detail::is_position_number<Slot> && std::is_integral_v<Slot>,
-                      "Slots are integers of up to 64 bits (not bool or characters).");
-        Paged p = *this;
-        p.slot_list = detail::NumberList(first, stride);
-        p.slot_count = count;
-        return p;
-    }
+    ROPE_ABI Paged with_slots(const Slot* first, Index count, Index stride = 1) const noexcept;
     /// Features first .. first + count - 1 of every head: rows of a latent and a rotated part are two destinations.
     /// Throws std::invalid_argument if there are no such features.
     ROPE_ABI Paged slice_features(Index first, Index count) const {
@@ -59,44 +50,21 @@ struct Paged {
 /// A contiguous [pages, page_size, heads, head_dim] cache ("NHD"), and a contiguous container of slots.
 template <class T, class Slots>
 ROPE_ABI inline Paged<T> paged(T* data, Index pages, Index page_size, Index heads, Index head_dim,
-                               const Slots& slot_list ROPE_LIFETIMEBOUND) noexcept {
-    const Index place = detail::clamped_product(heads, head_dim);
-    return {data,
-            pages,
-            page_size,
-            heads,
-            head_dim,
-            detail::clamped_product(page_size, place),
-            place,
-            head_dim,
-            1,
-            detail::slots_of(slot_list),
-            static_cast<Index>(slot_list.size())};
-}
+                               const Slots& slot_list ROPE_LIFETIMEBOUND) noexcept;
 /// A contiguous [pages, heads, page_size, head_dim] cache ("HND").
 template <class T, class Slots>
 ROPE_ABI inline Paged<T> paged_heads_first(T* data, Index pages, Index heads, Index page_size, Index head_dim,
-                                           const Slots& slot_list ROPE_LIFETIMEBOUND) noexcept {
-    Paged<T> result = rope::paged(data, pages, page_size, heads, head_dim, slot_list);
-    result.place_stride = head_dim;
-    result.head_stride = detail::clamped_product(page_size, head_dim);
-    return result;
-}
+                                           const Slots& slot_list ROPE_LIFETIMEBOUND) noexcept;
 
 /// The same with a contiguous container in place of the pointer, which must have the cache's size, or they throw
 /// std::invalid_argument.
 template <class C, class Slots, detail::IfOwner<C> = 0>
 ROPE_ABI inline auto paged(C& container ROPE_LIFETIMEBOUND, Index pages, Index page_size, Index heads, Index head_dim,
-                           const Slots& slot_list ROPE_LIFETIMEBOUND) {
-    return rope::paged(detail::elements_of(container, pages, page_size, heads, head_dim), pages, page_size, heads,
-                       head_dim, slot_list);
-}
+                           const Slots& slot_list ROPE_LIFETIMEBOUND);
+/// The same for [pages, heads, page_size, head_dim].
 template <class C, class Slots, detail::IfOwner<C> = 0>
 ROPE_ABI inline auto paged_heads_first(C& container ROPE_LIFETIMEBOUND, Index pages, Index heads, Index page_size,
-                                       Index head_dim, const Slots& slot_list ROPE_LIFETIMEBOUND) {
-    return rope::paged_heads_first(detail::elements_of(container, pages, heads, page_size, head_dim), pages, heads,
-                                   page_size, head_dim, slot_list);
-}
+                                       Index head_dim, const Slots& slot_list ROPE_LIFETIMEBOUND);
 
 /// Where heads go, and in which format: Path::to writes it, dequantise reads it. A view or pages of float, half,
 /// bfloat16 or double convert to one; the functions below make other formats. The codes of a head must be contiguous.
@@ -108,14 +76,7 @@ class Destination {
         check_elements<T>();
     }
     template <class T>
-    ROPE_ABI Destination(const Paged<T>& p) noexcept  // NOLINT(google-explicit-constructor)
-        : codes_(detail::in_memory(TensorView<T>{p.data, p.pages, p.page_size, p.heads, p.head_dim, p.page_stride,
-                                                 p.place_stride, p.head_stride, p.feature_stride})) {
-        check_elements<T>();
-        codes_.is_paged = true;
-        codes_.slot_list = p.slot_list;
-        codes_.slot_count = p.slot_count;
-    }
+    ROPE_ABI Destination(const Paged<T>& p) noexcept;  // NOLINT(google-explicit-constructor)
     /// A tensor of another library, for which ViewTraits makes a view.
     template <class Tensor, std::enable_if_t<detail::has_view_traits<ViewTraits<Tensor>>, int> = 0>
     ROPE_ABI Destination(Tensor& x)  // NOLINT(google-explicit-constructor)
@@ -125,12 +86,7 @@ class Destination {
  private:
     friend struct detail::PathAccess;
     template <class T>
-    static void check_elements() noexcept {
-        using Element = std::remove_const_t<T>;
-        static_assert(!std::is_void_v<typename ElementTraits<Element>::storage> || detail::is_code<Element>,
-                      "Elements of a destination are float, double, rope::half or rope::bfloat16, or, for the codes of "
-                      "a format such as rope::int8, signed char or unsigned char.");
-    }
+    static void check_elements() noexcept;
 
     /// The destination of a path that works in place.
     ROPE_ABI Destination() noexcept { codes_.type = detail::kNoElements; }
@@ -165,6 +121,7 @@ ROPE_ABI inline Destination uint4(const Destination& codes, const Destination& s
 /// (largest 57344). To nearest, ties to even; larger numbers and infinities become the largest code, NaN stays.
 ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, float scale = 1.0f,
                                      ScaleUse use = ScaleUse::multiplies) noexcept;
+/// The same in E5M2.
 ROPE_ABI inline Destination fp8_e5m2(const Destination& codes, float scale = 1.0f,
                                      ScaleUse use = ScaleUse::multiplies) noexcept;
 /// E4M3 of x / scale, with a scale for each head, beside the codes as above: max |x| / 448 in float, or, if scales are
@@ -180,6 +137,7 @@ ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, const Destination
 /// have head_dim / 32 * 34 or 18 unsigned chars in place of head_dim. Blocks so small that ggml's reciprocal overflows,
 /// where its result is undefined, are read as zeros.
 ROPE_ABI inline Destination q8_0(const Destination& blocks) noexcept;
+/// Its blocks of 18 bytes: a scale in half and 32 codes of 4 bits.
 ROPE_ABI inline Destination q4_0(const Destination& blocks) noexcept;
 
 /// Reads back what a path has written: the numbers that the codes stand for, as float. Tokens whose slot is -1 are left
@@ -189,7 +147,5 @@ ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
 
 #include "detail/paths/destinations.hpp"

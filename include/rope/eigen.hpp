@@ -43,6 +43,7 @@ template <class T>
 ROPE_ABI inline TableMap<T> cos_table(const CosSinCache<T>& cache ROPE_LIFETIMEBOUND) {
     return TableMap<T>(cache.data(), cache.max_positions(), cache.pairs(), Eigen::OuterStride<>(cache.rotary_dim()));
 }
+/// The sines that stand beside these cosines.
 template <class T>
 ROPE_ABI inline TableMap<T> sin_table(const CosSinCache<T>& cache ROPE_LIFETIMEBOUND) {
     return TableMap<T>(cache.data() + cache.pairs(), cache.max_positions(), cache.pairs(),

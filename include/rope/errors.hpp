@@ -44,7 +44,9 @@ class Status {
     ROPE_ABI ROPE_COLD Status(StatusCode code, const char* sentence, detail::Pieces pieces) noexcept
         : message_(sentence, pieces), code_(code) {}
 
+    /// Whether the call would be accepted.
     ROPE_ABI bool ok() const noexcept { return code_ == StatusCode::ok; }
+    /// Why it would be refused, as a number.
     ROPE_ABI StatusCode code() const noexcept { return code_; }
     /// A whole sentence, zero-terminated; empty when ok().
     ROPE_ABI const char* message() const noexcept ROPE_LIFETIMEBOUND { return message_.text(); }

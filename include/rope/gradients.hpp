@@ -2,8 +2,6 @@
 // Gradients beyond apply_transpose: of frequencies, positions and factors, and of a norm before the rotation.
 #pragma once
 
-#include <utility>
-
 #include "axis_map.hpp"
 #include "axis_positions.hpp"
 #include "cos_sin_rows.hpp"
@@ -15,9 +13,6 @@
 #include "types.hpp"
 
 #include "detail/base/executor.hpp"
-#include "detail/gradients/angles.hpp"
-#include "detail/gradients/backward.hpp"
-#include "detail/gradients/parameters.hpp"
 
 #include "detail/base/hide_macros.hpp"
 
@@ -83,30 +78,16 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Stack        8 KiB.
 template <Layout layout, class Y, class G, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void add_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles,
-                                         const TensorView<double>& magnitudes = {}, Executor&& executor = {}) {
-    const detail::AngleCall call =
-        detail::angle_call(detail::tensor_of<false, T>(y), detail::tensor_of<false, T>(g), angles, magnitudes);
-    detail::run_angles<layout>(executor, call, rows);
-}
+                                         const TensorView<double>& magnitudes = {}, Executor&& executor = {});
 
 /// The layout as a first argument, when it is known only at run time. ({} needs it in angle brackets.)
 template <class... Args>
-ROPE_ABI inline void add_angle_gradients(Layout layout, Args&&... args) {
-    if (!detail::ok_or_raise(detail::check_layout(layout))) return;
-    if (layout == Layout::interleaved)
-        add_angle_gradients<Layout::interleaved>(std::forward<Args>(args)...);
-    else
-        add_angle_gradients<Layout::half_split>(std::forward<Args>(args)...);
-}
+ROPE_ABI inline void add_angle_gradients(Layout layout, Args&&... args);
 
 /// Whether add_angle_gradients would accept these arguments. Never throws; see Status.
 template <Layout layout, class Y, class G, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles,
-                                             const TensorView<double>& magnitudes = {}, Executor&& = {}) noexcept {
-    const detail::AngleCall call =
-        detail::angle_call(detail::tensor_of<false, T>(y), detail::tensor_of<false, T>(g), angles, magnitudes);
-    return detail::check_angle_call<layout>(call, rows);
-}
+                                             const TensorView<double>& magnitudes = {}, Executor&& = {}) noexcept;
 
 // ---- Parameters, from angles [batch, seq, n, pairs]. Sums are over all n heads: angles.slice_heads(h, 1) has one. They
 //      are made in double, in an order that depends on nothing but the shape, every product rounded: the bits are the
@@ -118,30 +99,16 @@ ROPE_ABI inline Status check_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& 
 /// changed by a factor (interpolation) are the changed ones here.
 template <class Executor = detail::CallingThread>
 ROPE_ABI inline void add_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
-                                             const TensorView<double>& out, Executor&& executor = {}) {
-    const Positions& given = positions;
-    const detail::AnyView rows = detail::erased("angles", angles), to = detail::erased("out", out);
-    const AxisMap map;
-    if (detail::ok_or_raise(detail::check_frequency_call(rows, given, map, to)))
-        detail::run_token_sums(executor, rows, given, map, to);
-}
+                                             const TensorView<double>& out, Executor&& executor = {});
 template <class Executor = detail::CallingThread>
 ROPE_ABI inline void add_frequency_gradients(const TensorView<const double>& angles, const AxisPositions& positions,
                                              const AxisMap& map, const TensorView<double>& out,
-                                             Executor&& executor = {}) {
-    const detail::AnyView rows = detail::erased("angles", angles), to = detail::erased("out", out);
-    if (detail::ok_or_raise(detail::check_frequency_call(rows, positions, map, to)))
-        detail::run_token_sums(executor, rows, positions, map, to);
-}
+                                             Executor&& executor = {});
+/// Whether add_frequency_gradients would accept these arguments. Never throws; see Status.
 ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
-                                                 const TensorView<double>& out) noexcept {
-    const Positions& given = positions;
-    return detail::check_frequency_call(detail::erased("angles", angles), given, AxisMap(), detail::erased("out", out));
-}
+                                                 const TensorView<double>& out) noexcept;
 ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>& angles, const AxisPositions& positions,
-                                                 const AxisMap& map, const TensorView<double>& out) noexcept {
-    return detail::check_frequency_call(detail::erased("angles", angles), positions, map, detail::erased("out", out));
-}
+                                                 const AxisMap& map, const TensorView<double>& out) noexcept;
 
 /// Adds dL/dposition = sum over the pairs of an axis of w_i * dL/dt to `out`, [axes, batch * seq, 1, 1], the shape of
 /// AxisPositions. Without a map there is one axis. Of the frequencies inv_freq counts; they
@@ -149,34 +116,21 @@ ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>&
 template <class Executor = detail::CallingThread>
 ROPE_ABI inline void add_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
                                             const AxisMap& map, const TensorView<double>& out,
-                                            Executor&& executor = {}) {
-    const detail::AnyView rows = detail::erased("angles", angles), to = detail::erased("out", out);
-    if (detail::ok_or_raise(detail::check_position_call(rows, frequencies, map, to)))
-        detail::run_positions(executor, rows, frequencies, map, to);
-}
+                                            Executor&& executor = {});
 template <class Executor = detail::CallingThread>
 ROPE_ABI inline void add_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
-                                            const TensorView<double>& out, Executor&& executor = {}) {
-    add_position_gradients(angles, frequencies, AxisMap(), out, executor);
-}
+                                            const TensorView<double>& out, Executor&& executor = {});
+/// Whether add_position_gradients would accept these arguments. Never throws; see Status.
 ROPE_ABI inline Status check_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
-                                                const AxisMap& map, const TensorView<double>& out) noexcept {
-    return detail::check_position_call(detail::erased("angles", angles), frequencies, map, detail::erased("out", out));
-}
+                                                const AxisMap& map, const TensorView<double>& out) noexcept;
 
 /// dL/dm = sum of dL/dln m / m of the attention factor m, which all magnitudes contain.
-ROPE_ABI inline double attention_factor_gradient(const TensorView<const double>& magnitudes, double attention_factor) {
-    const detail::AnyView all = detail::erased("magnitudes", magnitudes);
-    if (!detail::ok_or_raise(detail::check_factor_call(all, attention_factor))) return 0.0;
-    return detail::sum_of_all(all) / attention_factor;
-}
+ROPE_ABI inline double attention_factor_gradient(const TensorView<const double>& magnitudes, double attention_factor);
 
 // ---- A norm and the rotation ----
 
 /// Rows of dw for so many tokens: one for 16 tokens, so that each is made by one thread.
-ROPE_ABI inline Index weight_gradient_rows(Index batch, Index seq) noexcept {
-    return (detail::clamped_product(batch, seq) + detail::kTokensOfRow - 1) / detail::kTokensOfRow;
-}
+ROPE_ABI inline Index weight_gradient_rows(Index batch, Index seq) noexcept;
 
 /// The way back through  heads(x).rms_norm(w, eps).rotate(): from g, the gradient with respect to the result, those with
 /// respect to x and w, in one pass. With n = x r, r = 1 / sqrt(mean(x^2) + eps), and g' the gradient rotated back:
@@ -207,42 +161,27 @@ ROPE_ABI inline Index weight_gradient_rows(Index batch, Index seq) noexcept {
 /// Stack        40 KiB, 72 KiB in double.
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path, G&& g,
-                                   Dx&& dx, const TensorView<double>& dw = {}) {
-    detail::CallingThread here;
-    detail::run_backward<layout>(
-        here, rows, positions, path,
-        detail::backward_call(detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), dw));
-}
+                                   Dx&& dx, const TensorView<double>& dw = {});
+/// The same by an executor, or a part of it.
 template <Layout layout, class Executor, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
-                                   const Path& path, G&& g, Dx&& dx, const TensorView<double>& dw = {}) {
-    detail::run_backward<layout>(
-        executor, rows, positions, path,
-        detail::backward_call(detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), dw));
-}
+                                   const Path& path, G&& g, Dx&& dx, const TensorView<double>& dw = {});
 /// Whether pass_backward would accept these arguments. Never throws; see Status.
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline Status check_pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path,
-                                           G&& g, Dx&& dx, const TensorView<double>& dw = {}) noexcept {
-    return detail::check_backward(
-        path, positions, detail::backward_call(detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), dw),
-        detail::call_of<layout>(rows));
-}
+                                           G&& g, Dx&& dx, const TensorView<double>& dw = {}) noexcept;
 
 /// Adds the sum over batch, seq and groups of heads of `rows`, [batch, seq, heads, n], to `out`, [1, 1, groups, n]; the
 /// groups divide the heads. For the rows of pass_backward, and for anything else that is summed over tokens.
 template <class Executor = detail::CallingThread>
 ROPE_ABI inline void add_row_sums(const TensorView<const double>& rows, const TensorView<double>& out,
-                                  Executor&& executor = {}) {
-    const detail::AnyView from = detail::erased("rows", rows), to = detail::erased("out", out);
-    if (detail::ok_or_raise(detail::check_row_sums(from, to)))
-        detail::run_token_sums(executor, from, detail::NoPositions(), AxisMap(), to);
-}
-ROPE_ABI inline Status check_row_sums(const TensorView<const double>& rows, const TensorView<double>& out) noexcept {
-    return detail::check_row_sums(detail::erased("rows", rows), detail::erased("out", out));
-}
+                                  Executor&& executor = {});
+/// Whether add_row_sums would accept these arguments. Never throws; see Status.
+ROPE_ABI inline Status check_row_sums(const TensorView<const double>& rows, const TensorView<double>& out) noexcept;
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
 #include "detail/base/restore_macros.hpp"
+
+#include "detail/gradients/gradients.hpp"

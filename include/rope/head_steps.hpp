@@ -47,6 +47,7 @@ struct HeadNorm {
     NormWeight weight = NormWeight::head_dim;
     /// Whether 1 is added to the weight, which is then stored around 0. (Files in GGUF have it added already.)
     bool adds_one = false;
+    /// Whether a bias is added after the weight: b of NormKind::layer_norm.
     bool has_bias = false;
     /// Whether heads are rotated first.
     bool is_after_rotation = false;

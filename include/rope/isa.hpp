@@ -36,10 +36,14 @@ class IsaNames {
  public:
     ROPE_ABI IsaNames() = default;
     ROPE_CROSSES(IsaNames)
+    /// The names, zero-terminated, from the first to behind the last; they live as long as the program.
     ROPE_ABI const char* const* begin() const noexcept { return names_; }
     ROPE_ABI const char* const* end() const noexcept { return names_ + count_; }
+    /// How many there are.
     ROPE_ABI Index size() const noexcept { return count_; }
+    /// Name i, from 0 to size() - 1; not checked.
     ROPE_ABI const char* operator[](Index i) const noexcept { return names_[i]; }
+    /// Adds a name, which must live as long; beyond 16 it is left out.
     ROPE_ABI void push_back(const char* name) noexcept {
         if (count_ < kMost) names_[count_++] = name;
     }

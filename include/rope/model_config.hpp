@@ -88,6 +88,7 @@ struct ModelConfig {
     /// Sentences about keys that were not used, defaults that were taken, and parts that could not be checked.
     std::vector<std::string> warnings;
 
+    /// The number of layers, of all types.
     ROPE_ABI Index layers() const noexcept { return static_cast<Index>(config_of_layer.size()); }
 
     /// The rotary embedding of layer i, or null where it has none. Throws std::out_of_range when there is no layer i.

@@ -5,17 +5,15 @@
 #include <type_traits>
 #include <utility>
 
-#include "errors.hpp"
 #include "types.hpp"
 
 #include "detail/base/executor.hpp"
-
-#include "detail/base/hide_macros.hpp"
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 class Part;
+/// Part `number` of `count`, counted from 0. Throws std::invalid_argument unless 0 <= number < count <= 2^20.
 ROPE_ABI inline Part part(Index number, Index count);
 
 /// An executor that does one of `count` parts of every call, at every size: thread i of n makes the same call as the
@@ -28,6 +26,7 @@ ROPE_ABI inline Part part(Index number, Index count);
 /// Rows::build and Moves::build make all rows with any part, because there every thread builds an object of its own.
 class Part final {
  public:
+    /// Calls f(first, end) once, with the share of `items` work items that this part has.
     template <class F>
     ROPE_ABI void operator()(Index items, const F& f) const {
         f(begin(items, number_), begin(items, number_ + 1));
@@ -44,22 +43,11 @@ class Part final {
     Index number_, count_;
 };
 
-/// Part `number` of `count`, counted from 0. Throws std::invalid_argument unless 0 <= number < count <= 2^20.
-ROPE_ABI inline Part part(Index number, Index count) {
-    if (count < 1 || count > Index(1) << 20)
-        detail::ok_or_raise(detail::invalid("count of part is {}; it must be from 1 to 2^20.", {count}));
-    else if (number < 0 || number >= count)
-        detail::ok_or_raise(
-            detail::invalid("number of part is {}; of {} parts it must be from 0 to {}.", {number, count, count - 1}));
-    else
-        return {number, count};
-    return {0, 0};
-}
-
 /// An executor that is asked for calls of every size, where the others are asked for those that write at least 1 MiB.
 template <class Executor>
 class AtEverySize {
  public:
+    /// Keeps a copy of a temporary executor, and a reference to a named one.
     ROPE_ABI explicit AtEverySize(Executor&& executor) : executor_(std::forward<Executor>(executor)) {}
     template <class F>
     ROPE_ABI void operator()(Index items, const F& f) const {
@@ -71,25 +59,9 @@ class AtEverySize {
 };
 /// A named executor must live as long as the result.
 template <class Executor>
-ROPE_ABI inline AtEverySize<Executor> at_every_size(Executor&& executor) {
-    return AtEverySize<Executor>(std::forward<Executor>(executor));
-}
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
-template <>
-inline constexpr Cutting cutting_of<Part> = Cutting::by_heads;
-/// std::ref of one.
-template <class Reference>
-inline constexpr Cutting cutting_of<
-    Reference, std::enable_if_t<std::is_same_v<std::decay_t<decltype(std::declval<const Reference&>().get())>, Part>>> =
-    Cutting::by_heads;
-template <class Executor>
-inline constexpr Cutting cutting_of<AtEverySize<Executor>> = Cutting::always;
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_ABI inline AtEverySize<Executor> at_every_size(Executor&& executor);
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
-#include "detail/base/restore_macros.hpp"
+#include "detail/base/part.hpp"

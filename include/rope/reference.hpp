@@ -35,6 +35,7 @@ struct PairIndex {
     ROPE_CROSSES_AGGREGATE(PairIndex)
     Index a, b;
 };
+/// `pair` is from 0 to pairs - 1, which is not checked.
 ROPE_ABI inline PairIndex pair_index(Layout layout, Index pair, Index pairs) noexcept;
 
 /// The dense [head_dim, head_dim] matrix R with  apply(x) = R x:  for each pair
@@ -50,6 +51,7 @@ ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Frequencies
 
 /// The same with frequencies(config, seq_len), and throws as it does.
 ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Config& config, Index position, Index seq_len = 0);
+/// The same with the layout in angle brackets, as apply has it.
 template <Layout layout>
 ROPE_ABI inline Eigen::MatrixXd rotation_matrix(const Config& config, Index position, Index seq_len = 0) {
     return rotation_matrix(layout, config, position, seq_len);

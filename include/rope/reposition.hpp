@@ -3,7 +3,6 @@
 #pragma once
 
 #include <type_traits>
-#include <utility>
 
 #include "config.hpp"
 #include "moves.hpp"
@@ -11,7 +10,6 @@
 #include "types.hpp"
 
 #include "detail/base/executor.hpp"
-#include "detail/rotary/reposition.hpp"
 
 // Layout, tensors, executor, memory, threads and errors are as in apply.hpp. Keys may be any view: a slice of a fused
 // cache, heads first, with features that do not rotate on either side. Data in double takes Moves<double>, other data
@@ -51,49 +49,33 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Moves k, in place: token s by row s, or all by one delta, as `moves` was built. Throws std::invalid_argument, too,
 /// when rows were built for another number of tokens. (For part of them: apply with start_at or ids of rows.)
 template <Layout layout, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void reposition(K&& k, const Moves<T>& moves, Executor&& executor = {}) {
-    detail::move_keys<layout>(k, moves, executor);
-}
+ROPE_ABI inline void reposition(K&& k, const Moves<T>& moves, Executor&& executor = {});
 
 // ---- In one line, for one tensor: makes and builds the moves, which takes a millisecond or two and memory each time.
 //      For many layers, several axes, and schedules that ask for a sequence length, keep a Moves. ----
 
 /// By delta positions.
 template <Layout layout, class K, class Executor = detail::CallingThread>
-ROPE_ABI inline void reposition(K&& k, const Config& config, Index delta, Executor&& executor = {}) {
-    detail::move_keys_by<layout>(k, detail::MovesOf<K>(config), delta, executor);
-}
+ROPE_ABI inline void reposition(K&& k, const Config& config, Index delta, Executor&& executor = {});
 
 template <Layout layout, class K, class Number, std::enable_if_t<detail::is_no_delta<Number>, int> = 0>
-ROPE_ABI inline void reposition(K&&, const Config&, Number) {
-    detail::refuse_delta<Number>();
-}
+ROPE_ABI inline void reposition(K&&, const Config&, Number);
 
 /// From old positions to new ones, given as for apply.
 template <Layout layout, class K, class Executor = detail::CallingThread>
 ROPE_ABI inline void reposition(K&& k, const Config& config, PositionsArgument&& old_positions,
-                                PositionsArgument&& new_positions, Executor&& executor = {}) {
-    detail::move_keys_between<layout>(k, detail::MovesOf<K>(config), std::move(old_positions), std::move(new_positions),
-                                      executor);
-}
+                                PositionsArgument&& new_positions, Executor&& executor = {});
 
 /// From one schedule to another as well, neither of which depends on the length of the sequence.
 template <Layout layout, class K, class Executor = detail::CallingThread>
 ROPE_ABI inline void reposition(K&& k, const Config& old_config, PositionsArgument&& old_positions,
-                                const Config& new_config, PositionsArgument&& new_positions, Executor&& executor = {}) {
-    detail::move_keys_between<layout>(k, detail::MovesOf<K>(old_config, 0, new_config, 0), std::move(old_positions),
-                                      std::move(new_positions), executor);
-}
+                                const Config& new_config, PositionsArgument&& new_positions, Executor&& executor = {});
 
 /// The layout as a first argument, when it is known only at run time.
 template <class... Args>
-ROPE_ABI inline void reposition(Layout layout, Args&&... args) {
-    if (!detail::ok_or_raise(detail::check_layout(layout))) return;
-    if (layout == Layout::interleaved)
-        reposition<Layout::interleaved>(std::forward<Args>(args)...);
-    else
-        reposition<Layout::half_split>(std::forward<Args>(args)...);
-}
+ROPE_ABI inline void reposition(Layout layout, Args&&... args);
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
+
+#include "detail/rotary/reposition.hpp"

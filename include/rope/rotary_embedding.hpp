@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "config.hpp"
 #include "cos_sin_cache.hpp"
@@ -135,7 +136,7 @@ class RotaryStep {
  public:
     /// Throws as Rows does. Positions have the axes of model().axis_map; a text token has the same position on every
     /// axis. The model and frequencies of `rotary` are used, not its tables.
-    ROPE_ABI explicit RotaryStep(const RotaryEmbedding<T>& rotary) : state_(rotary.state_) {}
+    ROPE_ABI explicit RotaryStep(const RotaryEmbedding<T>& rotary);
     RotaryStep(const RotaryStep&) = delete;
     RotaryStep& operator=(const RotaryStep&) = delete;
     ROPE_ABI ~RotaryStep() = default;
@@ -143,32 +144,28 @@ class RotaryStep {
     /// Makes the rows of a step. Takes the arguments of Rows::build, and throws as it does; some tables may then have
     /// new rows and others old ones, so build again before applying. True if all are built, as for Rows::build.
     template <class Positions, class Executor = detail::CallingThread>
-    ROPE_ABI bool build(Positions&& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
-        return state_.build(std::forward<Positions>(positions), seq, batch, executor);
-    }
+    ROPE_ABI bool build(Positions&& positions, Index seq, Index batch = 1, Executor&& executor = {});
     /// Rotates q and k of a layer, as RotaryEmbedding::apply does, token s by the row of token s, of which there may be
     /// more than tokens. Throws as rope::apply does: before a build there are no rows, and so no positions.
     template <class Q, class K, class Executor = detail::CallingThread>
-    ROPE_ABI void apply(Index layer, Q&& q, K&& k, Executor&& executor = {}) const {
-        state_.apply(layer, std::forward<Q>(q), std::forward<K>(k), std::forward<Executor>(executor));
-    }
+    ROPE_ABI void apply(Index layer, Q&& q, K&& k, Executor&& executor = {}) const;
 
     /// Makes the moves of cached keys, by a delta, or from old positions to new ones. Takes the arguments of
     /// Moves::build, and throws as it does.
     template <class... Args>
-    ROPE_ABI bool build_moves(Args&&... args) {
-        return state_.build_moves(std::forward<Args>(args)...);
-    }
+    ROPE_ABI bool build_moves(Args&&... args);
     /// Moves the keys of a layer in place, as rope::reposition does; does nothing in a layer without RoPE. Throws
     /// std::invalid_argument if build_moves was not called before.
     template <class K, class Executor = detail::CallingThread>
-    ROPE_ABI void reposition(Index layer, K&& k, Executor&& executor = {}) const {
-        state_.reposition(layer, std::forward<K>(k), std::forward<Executor>(executor));
-    }
+    ROPE_ABI void reposition(Index layer, K&& k, Executor&& executor = {}) const;
 
  private:
-    struct ROPE_ABI State;
-    State state_;
+    struct ROPE_ABI Table {
+        std::unique_ptr<Rows<T>> q_rows = {}, k_rows = {};  // k_rows: null if keys have the rows of queries
+        std::unique_ptr<Moves<T>> moves = {};
+    };
+    std::shared_ptr<const typename RotaryEmbedding<T>::State> whole_;
+    std::vector<Table> tables_;
 };
 
 }  // namespace ROPE_VERSION_NAMESPACE

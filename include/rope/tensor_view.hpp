@@ -27,6 +27,7 @@ struct TensorView {
     Index batch = 0, seq = 0, heads = 0, head_dim = 0;
     Index batch_stride = 0, seq_stride = 0, head_stride = 0, feature_stride = 1;
 
+    /// Element i of head h of token s of batch entry b. Not checked.
     ROPE_ABI T& operator()(Index b, Index s, Index h, Index i) const noexcept {
         return data[b * batch_stride + s * seq_stride + h * head_stride + i * feature_stride];
     }
@@ -41,12 +42,15 @@ struct TensorView {
     ROPE_ABI TensorView slice_batch(Index first, Index count) const {
         return detail::slice(*this, "batch entries", &TensorView::batch, batch_stride, first, count);
     }
+    /// The same for tokens of every batch entry.
     ROPE_ABI TensorView slice_tokens(Index first, Index count) const {
         return detail::slice(*this, "tokens", &TensorView::seq, seq_stride, first, count);
     }
+    /// The same for heads of every token: key heads within fused rows of q, k and v, for example.
     ROPE_ABI TensorView slice_heads(Index first, Index count) const {
         return detail::slice(*this, "heads", &TensorView::heads, head_stride, first, count);
     }
+    /// The same for features of every head.
     ROPE_ABI TensorView slice_features(Index first, Index count) const {
         return detail::slice(*this, "features", &TensorView::head_dim, feature_stride, first, count);
     }
@@ -54,25 +58,16 @@ struct TensorView {
 
 /// A contiguous [batch, seq, heads, head_dim] buffer.
 template <class T, std::enable_if_t<!std::is_void_v<T>, int> = 0>
-ROPE_ABI constexpr TensorView<T> view(T* ptr, Index batch, Index seq, Index heads, Index head_dim) noexcept {
-    const Index token = detail::clamped_product(heads, head_dim);
-    return {ptr, batch, seq, heads, head_dim, detail::clamped_product(seq, token), token, head_dim, 1};
-}
+ROPE_ABI constexpr TensorView<T> view(T* ptr, Index batch, Index seq, Index heads, Index head_dim) noexcept;
 
 /// A contiguous [seq, heads, head_dim] buffer.
 template <class T, std::enable_if_t<!std::is_void_v<T>, int> = 0>
-ROPE_ABI constexpr TensorView<T> view(T* ptr, Index seq, Index heads, Index head_dim) noexcept {
-    return rope::view(ptr, 1, seq, heads, head_dim);
-}
+ROPE_ABI constexpr TensorView<T> view(T* ptr, Index seq, Index heads, Index head_dim) noexcept;
 
 /// A contiguous [batch, heads, seq, head_dim] buffer: the order in which many frameworks hold q, k and v after their
 /// transpose. The result is a [batch, seq, heads, head_dim] view of it.
 template <class T>
-ROPE_ABI constexpr TensorView<T> view_heads_first(T* ptr, Index batch, Index heads, Index seq,
-                                                  Index head_dim) noexcept {
-    const Index head = detail::clamped_product(seq, head_dim);
-    return {ptr, batch, seq, heads, head_dim, detail::clamped_product(heads, head), head_dim, head, 1};
-}
+ROPE_ABI constexpr TensorView<T> view_heads_first(T* ptr, Index batch, Index heads, Index seq, Index head_dim) noexcept;
 
 // ---- The same for a buffer that is a contiguous container (std::vector, std::array, std::span, ...) of the view's
 //      size: with another size they throw std::invalid_argument. A const container gives a view of const elements;
@@ -80,38 +75,18 @@ ROPE_ABI constexpr TensorView<T> view_heads_first(T* ptr, Index batch, Index hea
 
 template <class C, detail::IfOwner<C> = 0>
 ROPE_ABI inline detail::ViewOfBuffer<C> view(C& container ROPE_LIFETIMEBOUND, Index batch, Index seq, Index heads,
-                                             Index head_dim) {
-    return rope::view(detail::elements_of(container, batch, seq, heads, head_dim), batch, seq, heads, head_dim);
-}
+                                             Index head_dim);
 template <class C, detail::IfSpanOrTemporary<C> = 0>
-ROPE_ABI inline auto view(C&& container, Index batch, Index seq, Index heads, Index head_dim) {
-    static_assert(detail::is_span<detail::Plain<C>>,
-                  "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
-    return rope::view(detail::elements_of(container, batch, seq, heads, head_dim), batch, seq, heads, head_dim);
-}
+ROPE_ABI inline auto view(C&& container, Index batch, Index seq, Index heads, Index head_dim);
 template <class C, detail::IfOwner<C> = 0>
-ROPE_ABI inline detail::ViewOfBuffer<C> view(C& container ROPE_LIFETIMEBOUND, Index seq, Index heads, Index head_dim) {
-    return rope::view(container, 1, seq, heads, head_dim);
-}
+ROPE_ABI inline detail::ViewOfBuffer<C> view(C& container ROPE_LIFETIMEBOUND, Index seq, Index heads, Index head_dim);
 template <class C, detail::IfSpanOrTemporary<C> = 0>
-ROPE_ABI inline auto view(C&& container, Index seq, Index heads, Index head_dim) {
-    static_assert(detail::is_span<detail::Plain<C>>,
-                  "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
-    return rope::view(detail::elements_of(container, 1, seq, heads, head_dim), 1, seq, heads, head_dim);
-}
+ROPE_ABI inline auto view(C&& container, Index seq, Index heads, Index head_dim);
 template <class C, detail::IfOwner<C> = 0>
 ROPE_ABI inline detail::ViewOfBuffer<C> view_heads_first(C& container ROPE_LIFETIMEBOUND, Index batch, Index heads,
-                                                         Index seq, Index head_dim) {
-    return rope::view_heads_first(detail::elements_of(container, batch, seq, heads, head_dim), batch, heads, seq,
-                                  head_dim);
-}
+                                                         Index seq, Index head_dim);
 template <class C, detail::IfSpanOrTemporary<C> = 0>
-ROPE_ABI inline auto view_heads_first(C&& container, Index batch, Index heads, Index seq, Index head_dim) {
-    static_assert(detail::is_span<detail::Plain<C>>,
-                  "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
-    return rope::view_heads_first(detail::elements_of(container, batch, seq, heads, head_dim), batch, heads, seq,
-                                  head_dim);
-}
+ROPE_ABI inline auto view_heads_first(C&& container, Index batch, Index heads, Index seq, Index head_dim);
 
 /// How a tensor of another library is seen as a TensorView. Specialise it to make your own tensor type acceptable to
 /// every operation:
@@ -130,4 +105,5 @@ struct ViewTraits {
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
 
+#include "detail/views/tensor_view.hpp"
 #include "detail/views/view_arguments.hpp"

@@ -18,11 +18,13 @@ using Index = std::int64_t;
 namespace detail {
 inline namespace ROPE_DETAIL_NAMESPACE {
 
+/// No extent and no position is larger. (Not numeric_limits: windows.h has a macro max.)
+inline constexpr Index kMaxIndex = INT64_MAX;
 /// Whether an Index can be larger than any difference of pointers.
 inline constexpr bool kPointersAreShort = sizeof(std::ptrdiff_t) < sizeof(Index);
 /// No tensor and no table has more bytes: the largest difference of pointers, and at most half of the largest Index, so
 /// that the sum of two does not overflow. 2^62 - 1, or 2^31 - 1 where pointers have 32 bits.
-inline constexpr Index kMemoryBytes = kPointersAreShort ? PTRDIFF_MAX : INT64_MAX / 2;
+inline constexpr Index kMemoryBytes = kPointersAreShort ? PTRDIFF_MAX : kMaxIndex / 2;
 
 }  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
@@ -64,7 +66,9 @@ struct ElementTraits {
 /// 16-bit integers that hold the bits of half or bfloat16, as numbers: rope::view(rope::as_half(ptr), seq, heads,
 /// head_dim). The library reads and writes such elements as bytes, so the memory may be of either type.
 ROPE_ABI inline half* as_half(std::uint16_t* bits) noexcept { return reinterpret_cast<half*>(bits); }
+/// For memory that is only read.
 ROPE_ABI inline const half* as_half(const std::uint16_t* bits) noexcept { return reinterpret_cast<const half*>(bits); }
+/// The same for bits of bfloat16.
 ROPE_ABI inline bfloat16* as_bfloat16(std::uint16_t* bits) noexcept { return reinterpret_cast<bfloat16*>(bits); }
 ROPE_ABI inline const bfloat16* as_bfloat16(const std::uint16_t* bits) noexcept {
     return reinterpret_cast<const bfloat16*>(bits);

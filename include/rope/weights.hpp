@@ -31,23 +31,12 @@ struct HeadRows {
     Index stride_bytes = 0;  ///< from row to row; 0: row_bytes
 };
 
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
-inline constexpr Index kMaxBytes = kPointersAreShort ? kMemoryBytes : Index(1) << 48;
-inline constexpr const char* kMaxBytesText = kPointersAreShort ? "2^31 - 1" : "2^48";
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
-
 /// Rows of `columns` elements of type T (1 for a bias), one after the other, of heads as a model's Config has them. Not
 /// for latent attention, whose heads have more rows than its Config's head_dim: see the table above.
 ///
 ///     rope::permute_rows(w_k, rope::head_rows<float>(config, kv_heads, hidden_size), from, to);
 template <class T>
-ROPE_ABI inline HeadRows head_rows(const Config& config, Index heads, Index columns) noexcept {
-    constexpr Index size = static_cast<Index>(sizeof(T)), most = detail::kMaxBytes / size;
-    const Index row_bytes = columns < 0 ? -size : columns > most ? detail::kMaxBytes + size : columns * size;
-    return {heads, config.head_dim, config.rotary_dim, config.rotary_offset, row_bytes, 0};
-}
+ROPE_ABI inline HeadRows head_rows(const Config& config, Index heads, Index columns) noexcept;
 
 /// Whether permute_rows (with its data as in and as out) or permute_rows_copy can be called so. Never throws.
 ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRows& rows, Layout from,

@@ -45,13 +45,6 @@ struct CosSinView {
 template <class Number>
 ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept;
 
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
-template <class T>
-inline Status check_wrapped(const CosSinView<T>& view, const HeadSlice& slice, double attention_factor) noexcept;
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
-
 /// Rows of cos and sin in the caller's memory, which apply and the other operations read in place: nothing is copied,
 /// so the numbers may change between calls, and must live as long as calls are made.
 ///
@@ -78,19 +71,7 @@ class WrappedRows : public CosSinRows<T> {
     /// The slice says where in the head the rotated features lie; by default they are the head. Throws
     /// std::invalid_argument when check(view) is not ok, for a pair_stride other than 1, for a slice that does not fit
     /// 2 * pairs features, and for an attention_factor outside 2^-32 .. 2^32.
-    ROPE_ABI explicit WrappedRows(const CosSinView<T>& view, HeadSlice slice = {}, double attention_factor = 1.0) {
-        if (!detail::ok_or_raise(detail::check_wrapped(view, slice, attention_factor))) return;
-        const bool is_shared = view.batch == 1;
-        const Index stride = view.row_stride != 0 ? view.row_stride : view.pairs;
-        this->source_ = {view.cos, view.sin, stride, 0, is_shared ? 0 : view.rows, nullptr, 0};
-        this->count_ = view.rows;
-        this->batch_ = is_shared ? 0 : view.batch;
-        this->pairs_ = view.pairs;
-        this->head_dim_ = slice.head_dim != 0 ? slice.head_dim : 2 * view.pairs;
-        this->rotary_offset_ = slice.rotary_offset;
-        this->attention_factor_ = attention_factor;
-        this->name_ = "wrapped table";
-    }
+    ROPE_ABI explicit WrappedRows(const CosSinView<T>& view, HeadSlice slice = {}, double attention_factor = 1.0);
 };
 
 /// Copies cosines and sines of any form into rows of this library's own, cosines then sines, which WrappedRows takes:

@@ -11,8 +11,6 @@
 
 #include "detail/base/executor.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
@@ -49,7 +47,5 @@ ROPE_ABI inline CosSinView<T> write_rows(const CosSinRows<T>& table, const AxisP
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
 
 #include "detail/rotary/write_rows.hpp"

@@ -3,10 +3,10 @@
 # Budgets of reading: who raises one says why in the commit. Lines are all lines of a file.
 cmake_minimum_required(VERSION 3.25)
 set(include ${ROOT}/include/rope)
-set(core_lines 8791)         # of the files that core.hpp reaches, each counted once
-set(core_without_sets 7553)  # of these, without the folders of instruction sets and the machine's tag
-set(all_lines 22486)         # of include/rope, without the two tables of models
-set(prose_percent 40)        # of the lines of public headers that are not blank, at least
+set(core_lines 8291)         # of the files that core.hpp reaches, each counted once
+set(core_without_sets 7465)  # of these, without the folders of instruction sets and the machine's tag
+set(all_lines 21835)         # of include/rope, without the two tables of models
+set(prose_percent 45)        # of the lines of public headers that are not blank, at least
 set(file_lines 400)          # of any file
 
 function(count_lines file to)
@@ -68,6 +68,7 @@ file(GLOB files ${include}/*.hpp)
 foreach(file IN LISTS files)
   file(READ ${file} text)
   string(REGEX REPLACE "\n[ \n]*\n" "\n" text "\n${text}")  # no blank lines
+  string(REGEX REPLACE "\n$" "" text "${text}")              # as many lines as line breaks
   string(REGEX REPLACE "\n *//[^\n]*" "" code_text "${text}")
   string(REGEX REPLACE "[^\n]" "" text "${text}")
   string(REGEX REPLACE "[^\n]" "" code_text "${code_text}")

@@ -17,7 +17,7 @@ export RC_PARAMS=seed=20261121
 
 # sets_for FILE NAME: faults in what is for AVX-512 show in the emulated set, on machines that have none.
 sets_for() {
-    case $1:$2 in detail/simd/avx512/* | detail/simd/emulated/* | *:wide_*) echo -DROPE_EMULATED ;; *) echo -UROPE_EMULATED ;; esac
+    case $1:$2 in detail/simd/avx512/* | *:wide_*) echo '-DROPE_EMULATED="support/emulated_registers.hpp"' ;; *) echo -UROPE_EMULATED ;; esac
 }
 
 # build_and_run INCLUDE TEST PROGRAM SETS: 0 when the test passes, 1 when it fails, 2 when it does not compile.

@@ -36,7 +36,7 @@ ROPE_TEST_ROTATE_FROM(bfloat16)
 ROPE_TEST_ROTATE(double, double, double)
 
 #define ROPE_TEST_ADD(isa, X, T) ROPE_TEST_TEMPLATE void isa::add<X, T>(const AddTask<X, T>&, Index, Index) noexcept;
-#define ROPE_ISA_ENTRY(isa)             \
+#define ROPE_ISA_ENTRY(isa, ...)        \
     ROPE_TEST_ADD(isa, float, float)    \
     ROPE_TEST_ADD(isa, half, float)     \
     ROPE_TEST_ADD(isa, bfloat16, float) \

@@ -12,11 +12,7 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 constexpr Index kMaxHeadDim = Index(1) << 20;
 
@@ -67,8 +63,10 @@ inline Status check_layout(Layout layout) noexcept {
                    {static_cast<int>(layout)});
 }
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_DETAIL_END
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
 
 ROPE_ABI inline Status check(const Config& config) noexcept {
     const Status slice = detail::check_slice(config.head_dim, detail::rotary_dim(config), config.rotary_offset);

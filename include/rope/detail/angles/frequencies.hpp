@@ -17,11 +17,7 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 constexpr double kMaxInvFreq = 4294967296.0;  // 2^32 radians: hundreds of millions of revolutions per position
 
@@ -39,41 +35,6 @@ inline Status check_growth(const char* name, const List<double>& values) noexcep
             return invalid("{}[{}] is {}; it must be from -1 to 1.", {name, i, values[i]});
     return Status();
 }
-
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
-
-ROPE_ABI inline Status check(const Frequencies& f) noexcept {
-    const std::size_t pairs = f.inv_freq.size();
-    if (pairs < 1 || pairs > static_cast<std::size_t>(detail::kMaxHeadDim / 2))
-        return detail::invalid("inv_freq has {} entries; it must have one per pair, from 1 to {}.",
-                               {pairs, detail::kMaxHeadDim / 2});
-    if (!f.inv_freq_low.empty() && f.inv_freq_low.size() != pairs)
-        return detail::invalid("inv_freq_low has {} entries; it must be empty or have as many as inv_freq ({}).",
-                               {f.inv_freq_low.size(), pairs});
-    if (const Status s = detail::check_attention_factor(f.attention_factor); !s.ok()) return s;
-    if (const Status s = detail::check_inv_freq("inv_freq", f.inv_freq.data(), pairs); !s.ok()) return s;
-    if (const Status s = detail::check_inv_freq("inv_freq_low", f.inv_freq_low.data(), f.inv_freq_low.size()); !s.ok())
-        return s;
-    if (!f.log_growth.empty() && f.log_growth.size() != pairs)
-        return detail::invalid("log_growth has {} entries; it must be empty or have as many as inv_freq ({}).",
-                               {f.log_growth.size(), pairs});
-    if (!f.log_growth_low.empty() && f.log_growth_low.size() != f.log_growth.size())
-        return detail::invalid("log_growth_low has {} entries; it must be empty or have as many as log_growth ({}).",
-                               {f.log_growth_low.size(), f.log_growth.size()});
-    if (const Status s = detail::check_growth("log_growth", f.log_growth); !s.ok()) return s;
-    if (const Status s = detail::check_growth("log_growth_low", f.log_growth_low); !s.ok()) return s;
-    if (!detail::is_finite(f.centre) || std::fabs(f.centre) > detail::kMaxFactor)
-        return detail::invalid("centre is {}; it must be from -2^32 to 2^32.", {f.centre});
-    if (f.lacks_log_scale)
-        return detail::invalid(
-            "log_scale is empty; this model learned a factor for each of its {} frequencies, which its weights hold.",
-            {pairs});
-    return Status();
-}
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
 
 inline Status check_seq_len(Index seq_len) noexcept {
     if (seq_len >= 0 && seq_len <= kMaxLength) return Status();
@@ -107,8 +68,39 @@ inline Status make_frequencies(const Config& config, Index seq_len, Frequencies&
     return check(result);
 }
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_DETAIL_END
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+ROPE_ABI inline Status check(const Frequencies& f) noexcept {
+    const std::size_t pairs = f.inv_freq.size();
+    if (pairs < 1 || pairs > static_cast<std::size_t>(detail::kMaxHeadDim / 2))
+        return detail::invalid("inv_freq has {} entries; it must have one per pair, from 1 to {}.",
+                               {pairs, detail::kMaxHeadDim / 2});
+    if (!f.inv_freq_low.empty() && f.inv_freq_low.size() != pairs)
+        return detail::invalid("inv_freq_low has {} entries; it must be empty or have as many as inv_freq ({}).",
+                               {f.inv_freq_low.size(), pairs});
+    if (const Status s = detail::check_attention_factor(f.attention_factor); !s.ok()) return s;
+    if (const Status s = detail::check_inv_freq("inv_freq", f.inv_freq.data(), pairs); !s.ok()) return s;
+    if (const Status s = detail::check_inv_freq("inv_freq_low", f.inv_freq_low.data(), f.inv_freq_low.size()); !s.ok())
+        return s;
+    if (!f.log_growth.empty() && f.log_growth.size() != pairs)
+        return detail::invalid("log_growth has {} entries; it must be empty or have as many as inv_freq ({}).",
+                               {f.log_growth.size(), pairs});
+    if (!f.log_growth_low.empty() && f.log_growth_low.size() != f.log_growth.size())
+        return detail::invalid("log_growth_low has {} entries; it must be empty or have as many as log_growth ({}).",
+                               {f.log_growth_low.size(), f.log_growth.size()});
+    if (const Status s = detail::check_growth("log_growth", f.log_growth); !s.ok()) return s;
+    if (const Status s = detail::check_growth("log_growth_low", f.log_growth_low); !s.ok()) return s;
+    if (!detail::is_finite(f.centre) || std::fabs(f.centre) > detail::kMaxFactor)
+        return detail::invalid("centre is {}; it must be from -2^32 to 2^32.", {f.centre});
+    if (f.lacks_log_scale)
+        return detail::invalid(
+            "log_scale is empty; this model learned a factor for each of its {} frequencies, which its weights hold.",
+            {pairs});
+    return Status();
+}
 
 ROPE_ABI inline Frequencies frequencies(const Config& config, Index seq_len) {
     Frequencies result;

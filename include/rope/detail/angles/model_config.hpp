@@ -8,11 +8,26 @@
 #include "../../config.hpp"
 #include "../../errors.hpp"
 #include "../../model_config.hpp"
+#include "../../schedule.hpp"
 #include "../../types.hpp"
 #include "../base/bits.hpp"
-#include "schedules.hpp"
 
 #include "../base/hide_macros.hpp"
+
+ROPE_DETAIL_BEGIN
+
+/// The context that a schedule names, times its factor; 0: it names none.
+ROPE_COLD double scaled_length(const Schedule& s) noexcept {
+    const auto length = [](const auto& of, double factor) {
+        return static_cast<double>(of.original_max_position_embeddings) * factor;
+    };
+    if (const auto* const yarn = std::get_if<schedule::Yarn>(&s)) return length(*yarn, yarn->factor.value_or(1.0));
+    if (const auto* const llama3 = std::get_if<schedule::Llama3>(&s)) return length(*llama3, llama3->factor);
+    const auto* const longrope = std::get_if<schedule::LongRope>(&s);
+    return longrope != nullptr ? length(*longrope, longrope->factor.value_or(1.0)) : 0.0;
+}
+
+ROPE_DETAIL_END
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -22,68 +21,50 @@ ROPE_DETAIL_BEGIN
 inline constexpr double kMaxFactor = 0x1p32;
 inline constexpr Index kMaxLength = Index(1) << 40;
 
-ROPE_COLD Status check_factor(const char* name, double value) noexcept {
-    if (is_finite(value) && value >= 1.0 / kMaxFactor && value <= kMaxFactor) return Status();
-    return invalid("schedule.{} is {}; it must be from 2^-32 to 2^32.", {name, value});
-}
-ROPE_COLD Status check_number(const char* name, double value) noexcept {
-    if (is_finite(value) && value >= -kMaxFactor && value <= kMaxFactor) return Status();
-    return invalid("schedule.{} is {}; it must be from -2^32 to 2^32.", {name, value});
-}
-ROPE_COLD Status check_length(const char* name, Index value, Index least) noexcept {
-    if (value >= least && value <= kMaxLength) return Status();
-    return invalid("schedule.{} is {}; it must be from {} to 2^40.", {name, value, least});
-}
-ROPE_COLD Status check_divisors(const char* name, const List<double>& values, Index pairs) noexcept {
-    if (values.size() != static_cast<std::size_t>(pairs))
-        return invalid("schedule.{} has {} entries; it must have one per pair ({}).", {name, values.size(), pairs});
-    for (std::size_t i = 0; i < values.size(); ++i)
-        if (!is_finite(values[i]) || values[i] < 1.0 / kMaxFactor || values[i] > 1e300)
-            return invalid("schedule.{}[{}] is {}; it must be from 2^-32 to 1e300.", {name, i, values[i]});
-    return Status();
-}
-ROPE_COLD Status check_numbers(const char* name, const List<double>& values) noexcept {
-    for (std::size_t i = 0; i < values.size(); ++i)
-        if (!is_finite(values[i]) || values[i] < -kMaxFactor || values[i] > kMaxFactor)
-            return invalid("schedule.{}[{}] is {}; it must be from -2^32 to 2^32.", {name, i, values[i]});
-    return Status();
-}
-
 /// Runs the checks of one schedule and keeps the first error.
 class FirstError {
  public:
     ROPE_COLD FirstError& factor(const char* name, double value) noexcept {
-        return status_.ok() ? set(check_factor(name, value)) : *this;
+        return unless(is_finite(value) && value >= 1.0 / kMaxFactor && value <= kMaxFactor,
+                      "schedule.{} is {}; it must be from 2^-32 to 2^32.", {name, value});
     }
     ROPE_COLD FirstError& factor(const char* name, const std::optional<double>& value) noexcept {
         return value ? factor(name, *value) : *this;
     }
     ROPE_COLD FirstError& number(const char* name, const std::optional<double>& value) noexcept {
-        return status_.ok() && value ? set(check_number(name, *value)) : *this;
+        return unless(!value || is_number(*value), "schedule.{} is {}; it must be from -2^32 to 2^32.",
+                      {name, value.value_or(0.0)});
     }
     ROPE_COLD FirstError& length(const char* name, Index value, Index least = 1) noexcept {
-        return status_.ok() ? set(check_length(name, value, least)) : *this;
+        return unless(value >= least && value <= kMaxLength, "schedule.{} is {}; it must be from {} to 2^40.",
+                      {name, value, least});
     }
     ROPE_COLD FirstError& divisors(const char* name, const List<double>& values, Index pairs) noexcept {
-        return status_.ok() ? set(check_divisors(name, values, pairs)) : *this;
+        unless(values.size() == static_cast<std::size_t>(pairs),
+               "schedule.{} has {} entries; it must have one per pair ({}).", {name, values.size(), pairs});
+        for (std::size_t i = 0; i < values.size(); ++i)
+            unless(is_finite(values[i]) && values[i] >= 1.0 / kMaxFactor && values[i] <= 1e300,
+                   "schedule.{}[{}] is {}; it must be from 2^-32 to 1e300.", {name, i, values[i]});
+        return *this;
     }
     ROPE_COLD FirstError& numbers(const char* name, const List<double>& values) noexcept {
-        return status_.ok() ? set(check_numbers(name, values)) : *this;
+        for (std::size_t i = 0; i < values.size(); ++i)
+            unless(is_number(values[i]), "schedule.{}[{}] is {}; it must be from -2^32 to 2^32.", {name, i, values[i]});
+        return *this;
     }
     ROPE_COLD FirstError& source(schedule::FactorSource s) noexcept {
         return unless(s == schedule::FactorSource::factor || s == schedule::FactorSource::lengths,
                       "schedule.factor_source is {}; it must be factor (0) or lengths (1).", {static_cast<int>(s)});
     }
     ROPE_COLD FirstError& unless(bool condition, const char* sentence, Pieces pieces = {}) noexcept {
-        return status_.ok() && !condition ? set(invalid(sentence, pieces)) : *this;
+        if (status_.ok() && !condition) status_ = invalid(sentence, pieces);
+        return *this;
     }
     ROPE_COLD operator Status() const noexcept { return status_; }  // NOLINT(google-explicit-constructor)
 
  private:
-    ROPE_COLD FirstError& set(const Status& s) noexcept {
-        status_ = s;
-        return *this;
-    }
+    static bool is_number(double x) noexcept { return is_finite(x) && x >= -kMaxFactor && x <= kMaxFactor; }
+
     Status status_;
 };
 

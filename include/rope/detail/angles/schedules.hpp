@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -16,76 +15,49 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
-/// A schedule whose frequencies do not depend on the length of the sequence, and that names no context.
-struct AnySchedule {
-    /// The longest sequence for which the frequencies of seq_len are valid.
-    template <class S>
-    static Index longest_sequence(const S&, Index) noexcept {
-        return std::numeric_limits<Index>::max();
-    }
-    /// The context that a schedule names, times its factor; 0: it names none.
-    template <class S>
-    static double scaled_length(const S&) noexcept {
-        return 0.0;
-    }
-};
-/// The scaled length of one with an original context.
+// A schedule has three functions: `name_of`; `check_parameters`, which refuses parameters; and `scheduled`, its formula,
+// which must be given parameters that have passed. One that lacks any of them does not compile.
+
+/// The longest sequence for which the frequencies of seq_len are valid; of most schedules, any.
 template <class S>
-inline double length_times(const S& s, double factor) noexcept {
-    return static_cast<double>(s.original_max_position_embeddings) * factor;
+inline Index longest_of(const S&, Index) noexcept {
+    return kMaxIndex;
 }
 
-/// A schedule: its name; `check`, which refuses parameters; `make`, which must be given parameters that have passed; and
-/// the lengths of AnySchedule. A schedule that has none does not compile.
-template <class S>
-struct ScheduleOf;
-
-template <>
-struct ScheduleOf<schedule::Default> : AnySchedule {
-    static constexpr const char* name = "default";
-    ROPE_COLD static Status check(const schedule::Default&, Index, double) noexcept { return Status(); }
-    static Scheduled make(const schedule::Default&, const Powers& powers, Index) { return {powers.all()}; }
-};
+inline const char* name_of(const schedule::Default&) noexcept { return "default"; }
+ROPE_COLD Status check_parameters(const schedule::Default&, Index, double) noexcept { return Status(); }
+inline Scheduled scheduled(const schedule::Default&, const Powers& powers, Index) { return {powers.all()}; }
 
 inline constexpr const char* kNeedsFour =
     "rotary_dim is {}; this schedule needs at least 4, because it divides by rotary_dim - 2.";
 
-template <>
-struct ScheduleOf<schedule::Ntk> : AnySchedule {
-    static constexpr const char* name = "ntk";
-    ROPE_COLD static Status check(const schedule::Ntk& s, Index d, double) noexcept {
-        return FirstError().factor("factor", s.factor).unless(d > 2, kNeedsFour, {d});
-    }
-    static Scheduled make(const schedule::Ntk& s, const Powers& powers, Index) {
-        return {powers.with_base_times(exact(s.factor))};
-    }
-};
+inline const char* name_of(const schedule::Ntk&) noexcept { return "ntk"; }
+ROPE_COLD Status check_parameters(const schedule::Ntk& s, Index d, double) noexcept {
+    return FirstError().factor("factor", s.factor).unless(d > 2, kNeedsFour, {d});
+}
+inline Scheduled scheduled(const schedule::Ntk& s, const Powers& powers, Index) {
+    return {powers.with_base_times(exact(s.factor))};
+}
 
-template <>
-struct ScheduleOf<schedule::DynamicNtk> : AnySchedule {
-    static constexpr const char* name = "dynamic";
-    ROPE_COLD static Status check(const schedule::DynamicNtk& s, Index d, double) noexcept {
-        return FirstError()
-            .factor("factor", s.factor)
-            .unless(s.factor >= 1.0, "schedule.factor is {}; dynamic NTK needs at least 1.", {s.factor})
-            .length("max_position_embeddings", s.max_position_embeddings)
-            .unless(d > 2, kNeedsFour, {d});
-    }
-    static Index longest_sequence(const schedule::DynamicNtk& s, Index seq_len) noexcept {
-        return seq_len > s.max_position_embeddings ? seq_len : s.max_position_embeddings;
-    }
-    static Scheduled make(const schedule::DynamicNtk& s, const Powers& powers, Index seq_len) {
-        // factor * L / max - (factor - 1), and exactly 1 for L = max
-        const Index beyond = longest_sequence(s, seq_len) - s.max_position_embeddings;
-        const DoubleDouble growth = exact(s.factor) * (exact(beyond) / exact(s.max_position_embeddings));
-        return {powers.with_base_times(exact(1.0) + growth)};
-    }
-};
+inline const char* name_of(const schedule::DynamicNtk&) noexcept { return "dynamic"; }
+ROPE_COLD Status check_parameters(const schedule::DynamicNtk& s, Index d, double) noexcept {
+    return FirstError()
+        .factor("factor", s.factor)
+        .unless(s.factor >= 1.0, "schedule.factor is {}; dynamic NTK needs at least 1.", {s.factor})
+        .length("max_position_embeddings", s.max_position_embeddings)
+        .unless(d > 2, kNeedsFour, {d});
+}
+inline Index longest_of(const schedule::DynamicNtk& s, Index seq_len) noexcept {
+    return seq_len > s.max_position_embeddings ? seq_len : s.max_position_embeddings;
+}
+inline Scheduled scheduled(const schedule::DynamicNtk& s, const Powers& powers, Index seq_len) {
+    // factor * L / max - (factor - 1), and exactly 1 for L = max
+    const Index beyond = longest_of(s, seq_len) - s.max_position_embeddings;
+    const DoubleDouble growth = exact(s.factor) * (exact(beyond) / exact(s.max_position_embeddings));
+    return {powers.with_base_times(exact(1.0) + growth)};
+}
 
 /// The largest whole number that is not above x.
 inline DoubleDouble floor(DoubleDouble x) noexcept {
@@ -126,233 +98,198 @@ inline DoubleDouble yarn_pair(const schedule::Yarn& s, const Powers& powers, dou
     return exact(powers.d) * log(revolutions) / (exact(2.0) * log(exact(powers.base)));
 }
 
-template <>
-struct ScheduleOf<schedule::Yarn> : AnySchedule {
-    static constexpr const char* name = "yarn";
-    ROPE_COLD static Status check(const schedule::Yarn& s, Index, double base) noexcept {
-        return FirstError()
-            .source(s.factor_source)
-            .unless(s.magnitude == schedule::YarnMagnitude::standard ||
-                        s.magnitude == schedule::YarnMagnitude::deepseek ||
-                        s.magnitude == schedule::YarnMagnitude::none,
-                    "schedule.magnitude is {}; it must be standard (0), deepseek (1) or none (2).",
-                    {static_cast<int>(s.magnitude)})
-            .factor("factor", s.factor)
-            .length("original_max_position_embeddings", s.original_max_position_embeddings)
-            .length("max_position_embeddings", uses_lengths(s) ? s.max_position_embeddings : 1)
-            .factor("beta_fast", s.beta_fast)
-            .factor("beta_slow", s.beta_slow)
-            .unless(s.beta_fast >= s.beta_slow, "schedule.beta_fast is {}; it must be at least beta_slow ({}).",
-                    {s.beta_fast, s.beta_slow})
-            .unless(s.extrapolation_factor >= 0.0 && s.extrapolation_factor <= 1.0,
-                    "schedule.extrapolation_factor is {}; it must be from 0 to 1.", {s.extrapolation_factor})
-            .factor("attention_factor", s.attention_factor)
-            .number("mscale", s.mscale)
-            .number("mscale_all_dim", s.mscale_all_dim)
-            .factor("attn_factor", s.attn_factor)
-            .number("log_coefficient", s.log_coefficient)
-            .unless(base > 1.0, "base is {}; YaRN needs a base above 1, because it divides by its logarithm.", {base});
+inline const char* name_of(const schedule::Yarn&) noexcept { return "yarn"; }
+ROPE_COLD Status check_parameters(const schedule::Yarn& s, Index, double base) noexcept {
+    return FirstError()
+        .source(s.factor_source)
+        .unless(s.magnitude == schedule::YarnMagnitude::standard || s.magnitude == schedule::YarnMagnitude::deepseek ||
+                    s.magnitude == schedule::YarnMagnitude::none,
+                "schedule.magnitude is {}; it must be standard (0), deepseek (1) or none (2).",
+                {static_cast<int>(s.magnitude)})
+        .factor("factor", s.factor)
+        .length("original_max_position_embeddings", s.original_max_position_embeddings)
+        .length("max_position_embeddings", uses_lengths(s) ? s.max_position_embeddings : 1)
+        .factor("beta_fast", s.beta_fast)
+        .factor("beta_slow", s.beta_slow)
+        .unless(s.beta_fast >= s.beta_slow, "schedule.beta_fast is {}; it must be at least beta_slow ({}).",
+                {s.beta_fast, s.beta_slow})
+        .unless(s.extrapolation_factor >= 0.0 && s.extrapolation_factor <= 1.0,
+                "schedule.extrapolation_factor is {}; it must be from 0 to 1.", {s.extrapolation_factor})
+        .factor("attention_factor", s.attention_factor)
+        .number("mscale", s.mscale)
+        .number("mscale_all_dim", s.mscale_all_dim)
+        .factor("attn_factor", s.attn_factor)
+        .number("log_coefficient", s.log_coefficient)
+        .unless(base > 1.0, "base is {}; YaRN needs a base above 1, because it divides by its logarithm.", {base});
+}
+inline Scheduled scheduled(const schedule::Yarn& s, const Powers& powers, Index) {
+    Scheduled result = {powers.all()};
+    const DoubleDouble f = factor_of(s);
+    DoubleDouble low = yarn_pair(s, powers, s.beta_fast), high = yarn_pair(s, powers, s.beta_slow);
+    if (s.truncate) {
+        low = floor(low);
+        high = -floor(-high);
     }
-    static double scaled_length(const schedule::Yarn& s) noexcept { return length_times(s, s.factor.value_or(1.0)); }
-    static Scheduled make(const schedule::Yarn& s, const Powers& powers, Index) {
-        Scheduled result = {powers.all()};
-        const DoubleDouble f = factor_of(s);
-        DoubleDouble low = yarn_pair(s, powers, s.beta_fast), high = yarn_pair(s, powers, s.beta_slow);
-        if (s.truncate) {
-            low = floor(low);
-            high = -floor(-high);
+    if (low.hi < 0.0) low = exact(0.0);
+    if ((exact(powers.d - 1) - high).hi < 0.0) high = exact(powers.d - 1);
+    if ((high - low).hi == 0.0) high = high + exact(1.0) / exact(1000.0);  // as published: no division by zero
+    for (std::size_t i = 0; i < result.inv_freq.size(); ++i) {
+        DoubleDouble& w = result.inv_freq[i];
+        DoubleDouble ramp = (exact(static_cast<double>(i)) - low) / (high - low);
+        if (ramp.hi < 0.0) ramp = exact(0.0);
+        if (ramp.hi > 1.0) ramp = exact(1.0);
+        const DoubleDouble keep = exact(s.extrapolation_factor) * (exact(1.0) - ramp);
+        w = w / f * (exact(1.0) - keep) + w * keep;
+    }
+    result.attention_factor = yarn_attention_factor(s, f);
+    return result;
+}
+
+inline const char* name_of(const schedule::Llama3&) noexcept { return "llama3"; }
+ROPE_COLD Status check_parameters(const schedule::Llama3& s, Index, double) noexcept {
+    return FirstError()
+        .factor("factor", s.factor)
+        .factor("low_freq_factor", s.low_freq_factor)
+        .factor("high_freq_factor", s.high_freq_factor)
+        .unless(s.high_freq_factor >= s.low_freq_factor,
+                "schedule.high_freq_factor is {}; it must be at least low_freq_factor ({}).",
+                {s.high_freq_factor, s.low_freq_factor})
+        .length("original_max_position_embeddings", s.original_max_position_embeddings);
+}
+inline Scheduled scheduled(const schedule::Llama3& s, const Powers& powers, Index) {
+    Scheduled result = {powers.all()};
+    const DoubleDouble original = exact(s.original_max_position_embeddings);
+    const DoubleDouble low = exact(s.low_freq_factor), high = exact(s.high_freq_factor);
+    for (DoubleDouble& w : result.inv_freq) {
+        const DoubleDouble revolutions = original * w / kTwoPi;  // revolutions within the original context
+        const double above_low = (revolutions - low).hi, above_high = (revolutions - high).hi;
+        if (above_high > 0.0) continue;
+        const DoubleDouble slow = w / exact(s.factor);
+        if (above_low < 0.0) {
+            w = slow;
+        } else if (s.high_freq_factor > s.low_freq_factor) {
+            const DoubleDouble smooth = (revolutions - low) / (high - low);
+            w = (exact(1.0) - smooth) * slow + smooth * w;
         }
-        if (low.hi < 0.0) low = exact(0.0);
-        if ((exact(powers.d - 1) - high).hi < 0.0) high = exact(powers.d - 1);
-        if ((high - low).hi == 0.0) high = high + exact(1.0) / exact(1000.0);  // as published: no division by zero
-        for (std::size_t i = 0; i < result.inv_freq.size(); ++i) {
-            DoubleDouble& w = result.inv_freq[i];
-            DoubleDouble ramp = (exact(static_cast<double>(i)) - low) / (high - low);
-            if (ramp.hi < 0.0) ramp = exact(0.0);
-            if (ramp.hi > 1.0) ramp = exact(1.0);
-            const DoubleDouble keep = exact(s.extrapolation_factor) * (exact(1.0) - ramp);
-            w = w / f * (exact(1.0) - keep) + w * keep;
-        }
-        result.attention_factor = yarn_attention_factor(s, f);
-        return result;
     }
-};
+    return result;
+}
 
-template <>
-struct ScheduleOf<schedule::Llama3> : AnySchedule {
-    static constexpr const char* name = "llama3";
-    ROPE_COLD static Status check(const schedule::Llama3& s, Index, double) noexcept {
-        return FirstError()
-            .factor("factor", s.factor)
-            .factor("low_freq_factor", s.low_freq_factor)
-            .factor("high_freq_factor", s.high_freq_factor)
-            .unless(s.high_freq_factor >= s.low_freq_factor,
-                    "schedule.high_freq_factor is {}; it must be at least low_freq_factor ({}).",
-                    {s.high_freq_factor, s.low_freq_factor})
-            .length("original_max_position_embeddings", s.original_max_position_embeddings);
+inline const char* name_of(const schedule::LongRope&) noexcept { return "longrope"; }
+ROPE_COLD Status check_parameters(const schedule::LongRope& s, Index d, double) noexcept {
+    const bool has_magnitude = s.attention_factor || (s.short_mscale && s.long_mscale);
+    return FirstError()
+        .source(s.factor_source)
+        .divisors("short_factor", s.short_factor, d / 2)
+        .divisors("long_factor", s.long_factor, d / 2)
+        .length("original_max_position_embeddings", s.original_max_position_embeddings, 2)
+        .length("max_position_embeddings", uses_lengths(s) && !has_magnitude ? s.max_position_embeddings : 1)
+        .factor("factor", s.factor)
+        .factor("attention_factor", s.attention_factor)
+        .factor("short_mscale", s.short_mscale)
+        .factor("long_mscale", s.long_mscale);
+}
+inline Index longest_of(const schedule::LongRope& s, Index seq_len) noexcept {
+    const Index original = s.original_max_position_embeddings;
+    return seq_len <= original ? original : kMaxIndex;
+}
+inline Scheduled scheduled(const schedule::LongRope& s, const Powers& powers, Index seq_len) {
+    const bool is_long = seq_len > s.original_max_position_embeddings;
+    const std::optional<double>& own = is_long ? s.long_mscale : s.short_mscale;
+    Scheduled result = {powers.divided_by(is_long ? s.long_factor : s.short_factor)};
+    if (s.attention_factor || own) {
+        result.attention_factor = exact(s.attention_factor ? *s.attention_factor : *own);
+    } else if (const DoubleDouble f = factor_of(s); f.hi > 1.0) {
+        const DoubleDouble square = exact(1.0) + log(f) / log(exact(s.original_max_position_embeddings));
+        result.attention_factor = exp(exact(0.5) * log(square));
     }
-    static double scaled_length(const schedule::Llama3& s) noexcept { return length_times(s, s.factor); }
-    static Scheduled make(const schedule::Llama3& s, const Powers& powers, Index) {
-        Scheduled result = {powers.all()};
-        const DoubleDouble original = exact(s.original_max_position_embeddings);
-        const DoubleDouble low = exact(s.low_freq_factor), high = exact(s.high_freq_factor);
-        for (DoubleDouble& w : result.inv_freq) {
-            const DoubleDouble revolutions = original * w / kTwoPi;  // revolutions within the original context
-            const double above_low = (revolutions - low).hi, above_high = (revolutions - high).hi;
-            if (above_high > 0.0) continue;
-            const DoubleDouble slow = w / exact(s.factor);
-            if (above_low < 0.0) {
-                w = slow;
-            } else if (s.high_freq_factor > s.low_freq_factor) {
-                const DoubleDouble smooth = (revolutions - low) / (high - low);
-                w = (exact(1.0) - smooth) * slow + smooth * w;
-            }
-        }
-        return result;
-    }
-};
+    return result;
+}
 
-template <>
-struct ScheduleOf<schedule::LongRope> : AnySchedule {
-    static constexpr const char* name = "longrope";
-    ROPE_COLD static Status check(const schedule::LongRope& s, Index d, double) noexcept {
-        const bool has_magnitude = s.attention_factor || (s.short_mscale && s.long_mscale);
-        return FirstError()
-            .source(s.factor_source)
-            .divisors("short_factor", s.short_factor, d / 2)
-            .divisors("long_factor", s.long_factor, d / 2)
-            .length("original_max_position_embeddings", s.original_max_position_embeddings, 2)
-            .length("max_position_embeddings", uses_lengths(s) && !has_magnitude ? s.max_position_embeddings : 1)
-            .factor("factor", s.factor)
-            .factor("attention_factor", s.attention_factor)
-            .factor("short_mscale", s.short_mscale)
-            .factor("long_mscale", s.long_mscale);
-    }
-    static Index longest_sequence(const schedule::LongRope& s, Index seq_len) noexcept {
-        const Index original = s.original_max_position_embeddings;
-        return seq_len <= original ? original : std::numeric_limits<Index>::max();
-    }
-    static double scaled_length(const schedule::LongRope& s) noexcept {
-        return length_times(s, s.factor.value_or(1.0));
-    }
-    static Scheduled make(const schedule::LongRope& s, const Powers& powers, Index seq_len) {
-        const bool is_long = seq_len > s.original_max_position_embeddings;
-        const std::optional<double>& own = is_long ? s.long_mscale : s.short_mscale;
-        Scheduled result = {powers.divided_by(is_long ? s.long_factor : s.short_factor)};
-        if (s.attention_factor || own) {
-            result.attention_factor = exact(s.attention_factor ? *s.attention_factor : *own);
-        } else if (const DoubleDouble f = factor_of(s); f.hi > 1.0) {
-            const DoubleDouble square = exact(1.0) + log(f) / log(exact(s.original_max_position_embeddings));
-            result.attention_factor = exp(exact(0.5) * log(square));
-        }
-        return result;
-    }
-};
+inline const char* name_of(const schedule::Proportional&) noexcept { return "proportional"; }
+ROPE_COLD Status check_parameters(const schedule::Proportional& s, Index d, double) noexcept {
+    return FirstError()
+        .unless(is_positive(s.partial_rotary_factor) && s.partial_rotary_factor <= 1.0,
+                "schedule.partial_rotary_factor is {}; it must be above 0 and at most 1.", {s.partial_rotary_factor})
+        .unless(s.partial_rotary_factor * static_cast<double>(d) >= 2.0,
+                "schedule.partial_rotary_factor is {}; it must leave at least one of the {} pairs to turn.",
+                {s.partial_rotary_factor, d / 2})
+        .factor("factor", s.factor);
+}
+inline Scheduled scheduled(const schedule::Proportional& s, const Powers& powers, Index) {
+    Scheduled result = {powers.all()};
+    const double rotated = std::floor(s.partial_rotary_factor * static_cast<double>(powers.d) / 2.0);
+    for (std::size_t i = 0; i < result.inv_freq.size(); ++i)
+        result.inv_freq[i] = static_cast<double>(i) < rotated ? result.inv_freq[i] / exact(s.factor) : DoubleDouble();
+    return result;
+}
 
-template <>
-struct ScheduleOf<schedule::Proportional> : AnySchedule {
-    static constexpr const char* name = "proportional";
-    ROPE_COLD static Status check(const schedule::Proportional& s, Index d, double) noexcept {
-        return FirstError()
-            .unless(is_positive(s.partial_rotary_factor) && s.partial_rotary_factor <= 1.0,
-                    "schedule.partial_rotary_factor is {}; it must be above 0 and at most 1.",
-                    {s.partial_rotary_factor})
-            .unless(s.partial_rotary_factor * static_cast<double>(d) >= 2.0,
-                    "schedule.partial_rotary_factor is {}; it must leave at least one of the {} pairs to turn.",
-                    {s.partial_rotary_factor, d / 2})
-            .factor("factor", s.factor);
-    }
-    static Scheduled make(const schedule::Proportional& s, const Powers& powers, Index) {
-        Scheduled result = {powers.all()};
-        const double rotated = std::floor(s.partial_rotary_factor * static_cast<double>(powers.d) / 2.0);
-        for (std::size_t i = 0; i < result.inv_freq.size(); ++i)
-            result.inv_freq[i] =
-                static_cast<double>(i) < rotated ? result.inv_freq[i] / exact(s.factor) : DoubleDouble();
-        return result;
-    }
-};
+inline const char* name_of(const schedule::Axial&) noexcept { return "axial"; }
+ROPE_COLD Status check_parameters(const schedule::Axial& s, Index d, double) noexcept {
+    if (s.axes >= 1 && s.axes <= d / 2 && d / 2 % s.axes == 0) return Status();
+    return invalid("schedule.axes is {}; it must divide the number of pairs ({}).", {s.axes, d / 2});
+}
+inline Scheduled scheduled(const schedule::Axial& s, const Powers& powers, Index) {
+    const std::vector<DoubleDouble> axis = Powers::of(log(exact(powers.base)), powers.d / s.axes);
+    Scheduled result;
+    for (Index i = 0; i < s.axes; ++i)
+        for (const DoubleDouble& w : axis) result.inv_freq.push_back(w);
+    return result;
+}
 
-template <>
-struct ScheduleOf<schedule::Axial> : AnySchedule {
-    static constexpr const char* name = "axial";
-    ROPE_COLD static Status check(const schedule::Axial& s, Index d, double) noexcept {
-        if (s.axes >= 1 && s.axes <= d / 2 && d / 2 % s.axes == 0) return Status();
-        return invalid("schedule.axes is {}; it must divide the number of pairs ({}).", {s.axes, d / 2});
+inline const char* name_of(const schedule::Xpos&) noexcept { return "xpos"; }
+ROPE_COLD Status check_parameters(const schedule::Xpos& s, Index, double) noexcept {
+    return FirstError()
+        .unless(is_finite(s.scale_base) && s.scale_base >= 2.0 && s.scale_base <= kMaxFactor,
+                "schedule.scale_base is {}; it must be from 2 to 2^32.", {s.scale_base})
+        .number("centre", s.centre)
+        .unless(s.side == schedule::Xpos::Side::query || s.side == schedule::Xpos::Side::key,
+                "schedule.side is {}; it must be query (0) or key (1).", {static_cast<int>(s.side)});
+}
+inline Scheduled scheduled(const schedule::Xpos& s, const Powers& powers, Index) {
+    Scheduled result = {powers.all()};
+    result.centre = s.centre;
+    const double side = s.side == schedule::Xpos::Side::query ? 1.0 : -1.0;
+    for (Index i = 0; i < powers.d / 2; ++i) {
+        // (2i + 0.4 d) / (1.4 d), without the rounding of 0.4 and 1.4
+        const DoubleDouble zeta = exact(10 * i + 2 * powers.d) / exact(7 * powers.d);
+        result.log_growth.push_back(log(zeta) / exact(side * s.scale_base));
     }
-    static Scheduled make(const schedule::Axial& s, const Powers& powers, Index) {
-        const std::vector<DoubleDouble> axis = Powers::of(log(exact(powers.base)), powers.d / s.axes);
-        Scheduled result;
-        for (Index i = 0; i < s.axes; ++i)
-            for (const DoubleDouble& w : axis) result.inv_freq.push_back(w);
-        return result;
-    }
-};
+    return result;
+}
 
-template <>
-struct ScheduleOf<schedule::Xpos> : AnySchedule {
-    static constexpr const char* name = "xpos";
-    ROPE_COLD static Status check(const schedule::Xpos& s, Index, double) noexcept {
-        return FirstError()
-            .unless(is_finite(s.scale_base) && s.scale_base >= 2.0 && s.scale_base <= kMaxFactor,
-                    "schedule.scale_base is {}; it must be from 2 to 2^32.", {s.scale_base})
-            .number("centre", s.centre)
-            .unless(s.side == schedule::Xpos::Side::query || s.side == schedule::Xpos::Side::key,
-                    "schedule.side is {}; it must be query (0) or key (1).", {static_cast<int>(s.side)});
-    }
-    static Scheduled make(const schedule::Xpos& s, const Powers& powers, Index) {
-        Scheduled result = {powers.all()};
-        result.centre = s.centre;
-        const double side = s.side == schedule::Xpos::Side::query ? 1.0 : -1.0;
-        for (Index i = 0; i < powers.d / 2; ++i) {
-            // (2i + 0.4 d) / (1.4 d), without the rounding of 0.4 and 1.4
-            const DoubleDouble zeta = exact(10 * i + 2 * powers.d) / exact(7 * powers.d);
-            result.log_growth.push_back(log(zeta) / exact(side * s.scale_base));
-        }
-        return result;
-    }
-};
+inline const char* name_of(const schedule::FreqFactors&) noexcept { return "freq_factors"; }
+ROPE_COLD Status check_parameters(const schedule::FreqFactors& s, Index d, double) noexcept {
+    return FirstError().divisors("freq_factors", s.freq_factors, d / 2);
+}
+inline Scheduled scheduled(const schedule::FreqFactors& s, const Powers& powers, Index) {
+    return {powers.divided_by(s.freq_factors)};
+}
 
-template <>
-struct ScheduleOf<schedule::FreqFactors> : AnySchedule {
-    static constexpr const char* name = "freq_factors";
-    ROPE_COLD static Status check(const schedule::FreqFactors& s, Index d, double) noexcept {
-        return check_divisors("freq_factors", s.freq_factors, d / 2);
-    }
-    static Scheduled make(const schedule::FreqFactors& s, const Powers& powers, Index) {
-        return {powers.divided_by(s.freq_factors)};
-    }
-};
+inline const char* name_of(const schedule::Custom&) noexcept { return "custom"; }
+ROPE_COLD Status check_parameters(const schedule::Custom& s, Index d, double) noexcept {
+    return FirstError()
+        .unless(s.inv_freq.size() == static_cast<std::size_t>(d / 2),
+                "schedule.inv_freq has {} entries; it must have one per pair ({}).", {s.inv_freq.size(), d / 2})
+        .unless(s.inv_freq_low.empty() || s.inv_freq_low.size() == s.inv_freq.size(),
+                "schedule.inv_freq_low has {} entries; it must be empty or have as many as inv_freq ({}).",
+                {s.inv_freq_low.size(), s.inv_freq.size()})
+        .numbers("inv_freq", s.inv_freq)
+        .numbers("inv_freq_low", s.inv_freq_low);
+}
+inline Scheduled scheduled(const schedule::Custom& s, const Powers&, Index) {
+    Scheduled result;
+    for (std::size_t i = 0; i < s.inv_freq.size(); ++i)
+        result.inv_freq.push_back(two_sum(s.inv_freq[i], s.inv_freq_low.empty() ? 0.0 : s.inv_freq_low[i]));
+    return result;
+}
 
-template <>
-struct ScheduleOf<schedule::Custom> : AnySchedule {
-    static constexpr const char* name = "custom";
-    ROPE_COLD static Status check(const schedule::Custom& s, Index d, double) noexcept {
-        return FirstError()
-            .unless(s.inv_freq.size() == static_cast<std::size_t>(d / 2),
-                    "schedule.inv_freq has {} entries; it must have one per pair ({}).", {s.inv_freq.size(), d / 2})
-            .unless(s.inv_freq_low.empty() || s.inv_freq_low.size() == s.inv_freq.size(),
-                    "schedule.inv_freq_low has {} entries; it must be empty or have as many as inv_freq ({}).",
-                    {s.inv_freq_low.size(), s.inv_freq.size()})
-            .numbers("inv_freq", s.inv_freq)
-            .numbers("inv_freq_low", s.inv_freq_low);
-    }
-    static Scheduled make(const schedule::Custom& s, const Powers&, Index) {
-        Scheduled result;
-        for (std::size_t i = 0; i < s.inv_freq.size(); ++i)
-            result.inv_freq.push_back(two_sum(s.inv_freq[i], s.inv_freq_low.empty() ? 0.0 : s.inv_freq_low[i]));
-        return result;
-    }
-};
-
-/// Calls f(s, ScheduleOf<S>()) with the alternative s that a Schedule holds, and returns its result; R() if it holds
-/// none. Replaces std::visit, which costs g++ 5 ms more per use.
+/// Calls f with the alternative that a Schedule holds, and returns its result; R() if it holds none. Replaces std::visit,
+/// which costs g++ 5 ms more per use.
 template <class R, class F, std::size_t... i>
 inline R with_schedule(const F& f, const Schedule::variant& s, std::index_sequence<i...>) {
     R result = R();
-    (void)((s.index() == i &&
-            ((void)(result = f(*std::get_if<i>(&s), ScheduleOf<std::variant_alternative_t<i, Schedule::variant>>())),
-             true)) ||
-           ...);
+    (void)((s.index() == i && ((void)(result = f(*std::get_if<i>(&s))), true)) || ...);
     return result;
 }
 template <class R, class F>
@@ -362,26 +299,22 @@ inline R with_schedule(const F& f, const Schedule& s) {
 
 ROPE_COLD Status check_schedule(const Schedule& s, Index d, double base) noexcept {
     if (s.valueless_by_exception()) return invalid("schedule holds no value: assigning it has thrown.");
-    return with_schedule<Status>([&](const auto& it, auto schedule) { return schedule.check(it, d, base); }, s);
+    return with_schedule<Status>([&](const auto& it) { return check_parameters(it, d, base); }, s);
 }
 inline Scheduled make_schedule(const Schedule& s, const Powers& powers, Index seq_len) {
-    return with_schedule<Scheduled>([&](const auto& it, auto schedule) { return schedule.make(it, powers, seq_len); },
-                                    s);
-}
-ROPE_COLD double scaled_length(const Schedule& s) noexcept {
-    return with_schedule<double>([](const auto& it, auto schedule) { return schedule.scaled_length(it); }, s);
+    return with_schedule<Scheduled>([&](const auto& it) { return scheduled(it, powers, seq_len); }, s);
 }
 ROPE_COLD Index longest_sequence(const Schedule& s, Index seq_len) noexcept {
-    return with_schedule<Index>([&](const auto& it, auto schedule) { return schedule.longest_sequence(it, seq_len); },
-                                s);
+    return with_schedule<Index>([&](const auto& it) { return longest_of(it, seq_len); }, s);
 }
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_DETAIL_END
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
 
 ROPE_ABI inline const char* schedule_name(const Schedule& s) noexcept {
-    const char* const name =
-        detail::with_schedule<const char*>([](const auto&, auto schedule) { return schedule.name; }, s);
+    const char* const name = detail::with_schedule<const char*>([](const auto& it) { return detail::name_of(it); }, s);
     return name != nullptr ? name : "";
 }
 

@@ -38,6 +38,17 @@
     }                   \
     }
 
+// name(layout, ...) for a function name<layout>(...), where the layout is known only at run time.
+#define ROPE_WITH_RUN_TIME_LAYOUT(name)                                   \
+    template <class... Args>                                              \
+    ROPE_ABI inline void name(Layout layout, Args&&... args) {            \
+        if (!detail::ok_or_raise(detail::check_layout(layout))) return;   \
+        if (layout == Layout::interleaved)                                \
+            rope::name<Layout::interleaved>(std::forward<Args>(args)...); \
+        else                                                              \
+            rope::name<Layout::half_split>(std::forward<Args>(args)...);  \
+    }
+
 #define ROPE_STRING_(x) #x
 #define ROPE_STRING(x) ROPE_STRING_(x)
 #define ROPE_CROSSES(Class)                                \

@@ -59,15 +59,6 @@
 #    define ROPE_WIDE_VECTORS_ON_STACK 1
 #endif
 
-// ROPE_UNROLL: the next loop has a small constant number of iterations, and becomes as many statements.
-#if defined(__clang__)
-#    define ROPE_UNROLL _Pragma("clang loop unroll(full)")
-#elif defined(__GNUC__)
-#    define ROPE_UNROLL _Pragma("GCC unroll 16")
-#else
-#    define ROPE_UNROLL
-#endif
-
 ROPE_DETAIL_BEGIN
 
 /// Returns x, and hides from the compiler how it was computed. -ffast-math simplifies error-free transformations such

@@ -12,12 +12,8 @@ ROPE_DETAIL_BEGIN
 /// A natural number of at most 1216 bits. A double's numerator and denominator, times 10, have some 1140.
 class BigNatural {
  public:
-    ROPE_COLD void add(std::uint64_t x) noexcept {
-        for (int i = 0; i < kWords; ++i, x >>= 32) {
-            x += words_[i];
-            words_[i] = static_cast<std::uint32_t>(x);
-        }
-    }
+    explicit BigNatural(std::uint64_t x) noexcept
+        : words_{static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(x >> 32)} {}
     ROPE_COLD void multiply(std::uint32_t by) noexcept {
         std::uint64_t carry = 0;
         for (std::uint32_t& word : words_) {
@@ -54,7 +50,7 @@ class BigNatural {
 
  private:
     static constexpr int kWords = 38;
-    std::uint32_t words_[kWords] = {};
+    std::uint32_t words_[kWords];
 };
 
 /// 0.d1 d2 d3 ... * 10^point. The last digit is not 0.
@@ -74,11 +70,8 @@ ROPE_COLD Digits digits_of(double x, int most) noexcept {
     const int exponent = (biased == 0 ? 1 : biased) - 1075;  // x is mantissa * 2^exponent
     // x = rest / whole. The half distances to the next doubles are above / whole and below / whole.
     const bool is_power = fraction == 0 && biased > 1;  // the double below it is nearer than the one above
-    BigNatural rest, whole, above, below, nothing;
-    rest.add(mantissa);
-    above.add(1);
-    below.add(1);
-    whole.add(1);
+    BigNatural rest(mantissa), whole(1), above(1), below(1);
+    const BigNatural nothing(0);
     rest.double_times((exponent > 0 ? exponent : 0) + (is_power ? 2 : 1));
     above.double_times((exponent > 0 ? exponent : 0) + (is_power ? 1 : 0));
     below.double_times(exponent > 0 ? exponent : 0);

@@ -22,7 +22,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 #if !ROPE_EXCEPTIONS
-/// Shared by all translation units; null: print_and_abort.
+/// Shared by all translation units; null: the default.
 inline ErrorHandler error_handler = nullptr;
 #endif
 
@@ -38,13 +38,6 @@ class OutOfMemory : public std::bad_alloc {
  private:
     Status status_;
 };
-#else
-inline void print_and_abort(const Status& status) {
-    std::fputs("rope: ", stderr);
-    std::fputs(status.message(), stderr);
-    std::fputs("\n", stderr);
-    std::abort();
-}
 #endif
 
 /// Throws std::invalid_argument, std::out_of_range or std::bad_alloc, or, without exceptions, calls the handler and
@@ -55,11 +48,11 @@ ROPE_COLD bool refuse(const Status& status) {
     if (status.code() == StatusCode::out_of_memory) throw OutOfMemory(status);
     throw std::invalid_argument(status.message());
 #else
-    if (error_handler != nullptr) {
-        error_handler(status);
-    } else {
-        print_and_abort(status);
+    if (error_handler == nullptr) {
+        std::fprintf(stderr, "rope: %s\n", status.message());
+        std::abort();
     }
+    error_handler(status);
     return false;
 #endif
 }

@@ -9,8 +9,6 @@
 #include "../../types.hpp"
 #include "../views/any_view.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 template <class View>
@@ -25,7 +23,6 @@ struct InPlace {
 
     using In = StorageOf<View>;
     using Out = In;
-    using Table = T;
     static constexpr bool kIsOutOfPlace = false;
 };
 template <class InView, class OutView, class T>
@@ -36,7 +33,6 @@ struct OutOfPlace {
 
     using In = StorageOf<InView>;
     using Out = StorageOf<OutView>;
-    using Table = T;
     static constexpr bool kIsOutOfPlace = true;
 };
 
@@ -131,5 +127,3 @@ ROPE_INLINE auto out_of_place(X& in, Y& out, const CosSinRows<T>& rows) noexcept
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <type_traits>
-#include <utility>
 
 #include "../../cos_sin_rows.hpp"
 #include "../../errors.hpp"
@@ -26,12 +25,6 @@ template <Layout layout>
 ROPE_INLINE constexpr Capabilities capabilities_of(Direction direction) noexcept {
     const int of_layout = layout == Layout::interleaved ? kInterleaved : kHalfSplit;
     return static_cast<Capabilities>(of_layout | (direction == Direction::inverse ? kInverse : 0));
-}
-
-/// Capabilities that apply needs with these layouts; none, if the layout is not known.
-template <Layout... layout>
-ROPE_INLINE constexpr Capabilities capabilities_of_any() noexcept {
-    return static_cast<Capabilities>((0 | ... | capabilities_of<layout>(Direction::forward)));
 }
 
 // ---- Accepted calls ----
@@ -128,14 +121,15 @@ ROPE_NOINLINE void check_and_rotate(Direction direction, const Positions& positi
     rotate(erased(arguments)...);
 }
 
-/// Whether a call with these arguments would be accepted.
-template <class... A>
-ROPE_INLINE Status check_tensors(const Positions& positions, Capabilities uses, const A&... arguments) noexcept {
+/// Whether a call with these arguments would be accepted; with any layout if none is named.
+template <Layout... layout, class... A>
+ROPE_INLINE Status check_tensors(const Positions& positions, const A&... arguments) noexcept {
     if constexpr ((is_refused<A> || ...)) {
         return Status();
     } else {
+        constexpr int uses = (0 | ... | capabilities_of<layout>(Direction::forward));
         return [&](const auto&... views) {
-            return explain(positions, uses, {checked(arguments, views)...});
+            return explain(positions, static_cast<Capabilities>(uses), {checked(arguments, views)...});
         }(erased(arguments)...);
     }
 }

@@ -2,8 +2,6 @@
 // What the loops of gradients share: tensors without their types, outputs, and the cut into work items.
 #pragma once
 
-#include <type_traits>
-
 #include "../../cos_sin_rows.hpp"
 #include "../../errors.hpp"
 #include "../../tensor_view.hpp"

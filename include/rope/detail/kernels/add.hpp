@@ -6,7 +6,6 @@
 #include "../../positions.hpp"
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
-#include "../simd/tail_mask.hpp"
 #include "../views/any_view.hpp"
 #include "../views/loop_order.hpp"
 #include "interface.hpp"
@@ -35,7 +34,7 @@ ROPE_DETAIL_BEGIN
 
 template <class X, class T>
 ROPE_INLINE Kernel<AddTask<X, T>> add_kernel(IsaId isa) noexcept {
-#define ROPE_ISA_ENTRY(name) \
+#define ROPE_ISA_ENTRY(name, ...) \
     if (isa == name::kIsaId) return &name::add<X, T>;
 #include "../simd/isa_list.hpp"
     return &portable::add<X, T>;

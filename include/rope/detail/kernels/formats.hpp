@@ -10,7 +10,6 @@
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
 #include "../base/bits.hpp"
-#include "../simd/tail_mask.hpp"
 
 ROPE_LOOPS_BEGIN
 
@@ -125,7 +124,7 @@ ROPE_DETAIL_BEGIN
 
 ROPE_INLINE WriteFormat* write_format(IsaId isa, CacheFormat format) noexcept {
     const int i = static_cast<int>(format);
-#define ROPE_ISA_ENTRY(name) \
+#define ROPE_ISA_ENTRY(name, ...) \
     if (isa == name::kIsaId) return name::kWriteFormat[i];
 #include "../simd/isa_list.hpp"
     return portable::kWriteFormat[i];

@@ -5,7 +5,6 @@
 #include "../../isa.hpp"
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
-#include "../simd/tail_mask.hpp"
 
 ROPE_DETAIL_BEGIN
 
@@ -27,7 +26,7 @@ ROPE_DETAIL_BEGIN
 
 template <class T>
 ROPE_INLINE const GradientKernels<T>& gradient_kernels(IsaId isa) noexcept {
-#define ROPE_ISA_ENTRY(name) \
+#define ROPE_ISA_ENTRY(name, ...) \
     if (isa == name::kIsaId) return name::kGradientKernels<T>;
 #include "../simd/isa_list.hpp"
     return portable::kGradientKernels<T>;

@@ -52,10 +52,6 @@ struct HeadsShape {
     Index pairs;  // rotated
 };
 
-template <class In, class Out, class T>
-using RotateHeads = void(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
-                         Index heads) noexcept;
-
 /// Tokens of one head each at a constant stride, whose rows are at a constant stride, too.
 template <class In, class Out, class T>
 struct TokenRun {
@@ -77,25 +73,20 @@ struct Tile {
     T sin[kTilePairs][kLanes];
 };
 
-template <class In, class Out, class T>
-using RotateOneHeadPerToken = void(const TokenRun<In, Out, T>& run) noexcept;
-template <class In, class Out>
-using CopyFeatures = void(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept;
-
 /// The kernels of an instruction set: all code of a call that computes or converts.
 template <class In, class Out, class T>
 struct RotateKernels {
     /// Rotates heads of one token, the first at x and y, by its cosines and sines.
-    RotateHeads<In, Out, T>* rotate;
+    void (*rotate)(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape, Index heads) noexcept;
     /// Rotates tokens of one head, whose rows may be split; null if `rotate` serves them.
-    RotateOneHeadPerToken<In, Out, T>* rotate_one_head_per_token;
+    void (*rotate_one_head_per_token)(const TokenRun<In, Out, T>& run) noexcept;
     /// Rotates `heads` heads, or groups of heads, of `lanes` contiguous elements: tokens, heads, or both.
     void (*rotate_columns)(const In* x, Out* y, const Tile<T>& tile, const HeadsShape& shape, Index heads,
                            Index lanes) noexcept;
     /// Writes the first `count` pairs of a row, combined if split, times cos_scale and sin_scale.
     void (*write_row)(const Row<T>& row, Index count, T cos_scale, T sin_scale, T* cos, T* sin) noexcept;
     /// Converts `count` features that are not rotated; null for equal types, which copy_bits copies.
-    CopyFeatures<In, Out>* copy;
+    void (*copy)(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept;
 };
 
 ROPE_DETAIL_END

@@ -2,15 +2,11 @@
 // Kernels of the rotation, for every instruction set of this translation unit, and the choice by number.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 #include "../../isa.hpp"
 #include "../base/arithmetic.hpp"
 #include "../simd/prefetch.hpp"
-#include "../simd/tail_mask.hpp"
 #include "interface.hpp"
 
 ROPE_LOOPS_BEGIN
@@ -18,7 +14,7 @@ ROPE_LOOPS_BEGIN
 ROPE_DETAIL_BEGIN
 
 // Kernels for heads of `pairs` pairs. Declared first, because one instruction set may use kernels of another.
-#define ROPE_ISA_ENTRY(name)                                                                             \
+#define ROPE_ISA_ENTRY(name, ...)                                                                        \
     namespace name {                                                                                     \
     template <Layout layout, class In, class Out, class T>                                               \
     constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept; \
@@ -43,7 +39,7 @@ ROPE_DETAIL_BEGIN
 /// Kernels of the instruction set with this number.
 template <Layout layout, class In, class Out, class T>
 ROPE_INLINE const RotateKernels<In, Out, T>& choose_kernels(IsaId isa, Index pairs, bool is_contiguous) noexcept {
-#define ROPE_ISA_ENTRY(name) \
+#define ROPE_ISA_ENTRY(name, ...) \
     if (isa == name::kIsaId) return name::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
 #include "../simd/isa_list.hpp"
     return portable::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);

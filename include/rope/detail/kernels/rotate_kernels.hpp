@@ -8,6 +8,16 @@ namespace ROPE_ISA {
 
 // Inner loops use copies, because a compiler must assume that the store of a vector changes the originals.
 
+/// Converts elements of one type to another, by way of T.
+template <class T, class X, class Y>
+ROPE_NOINLINE void convert(const X* x, Index x_stride, Y* y, Index y_stride, Index count) noexcept {
+    Index i = 0;
+    if constexpr (Vector<T>::kWidth > 1)
+        if (x_stride == 1 && y_stride == 1)
+            for (; i + Vector<T>::kWidth <= count; i += Vector<T>::kWidth) Vector<T>::load(x + i).store(y + i);
+    for (; i < count; ++i) Element<T, Y>::store(y + i * y_stride, Element<T, X>::load(x + i * x_stride));
+}
+
 // ---- Contiguous features, at least one block of pairs ----
 
 /// Rotates heads of one token, which share a row.
@@ -90,7 +100,7 @@ ROPE_KERNEL void rotate_one_head_per_token(const TokenRun<In, Out, T>& run) noex
 
 /// Instruction sets without fma, on old machines, have none, so that translation units compile sooner.
 template <class Block, class In, class Out, class T>
-constexpr RotateOneHeadPerToken<In, Out, T>* single_heads() noexcept {
+constexpr auto single_heads() noexcept {
     if constexpr (kHasFma)
         return &rotate_one_head_per_token<Block, In, Out, T>;
     else
@@ -225,21 +235,12 @@ void write_row(const Row<T>& row, Index count, T cos_scale, T sin_scale, T* cos,
     }
 }
 
-/// Converts features to the type of the output.
 template <class In, class Out, class T>
-void convert_features(const In* x, Index x_stride, Out* y, Index y_stride, Index count) noexcept {
-    Index i = 0;
-    if constexpr (Vector<T>::kWidth > 1)
-        if (x_stride == 1 && y_stride == 1)
-            for (; i + Vector<T>::kWidth <= count; i += Vector<T>::kWidth) Vector<T>::load(x + i).store(y + i);
-    for (; i < count; ++i) Element<T, Out>::store(y + i * y_stride, Element<T, In>::load(x + i * x_stride));
-}
-template <class In, class Out, class T>
-constexpr CopyFeatures<In, Out>* copy_features() noexcept {
+constexpr auto copy_features() noexcept {
     if constexpr (std::is_same_v<In, Out>)
         return nullptr;
     else
-        return &convert_features<In, Out, T>;
+        return &convert<T, In, Out>;
 }
 
 // ---- The kernels of this instruction set ----

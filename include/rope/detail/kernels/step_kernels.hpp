@@ -9,15 +9,6 @@ namespace ROPE_ISA {
 
 // ---- Between memory and the type of the computation ----
 
-template <class T, class X, class Y>
-ROPE_NOINLINE void convert(const X* x, Index x_stride, Y* y, Index y_stride, Index count) noexcept {
-    Index i = 0;
-    if constexpr (Vector<T>::kWidth > 1)
-        if (x_stride == 1 && y_stride == 1)
-            for (; i + Vector<T>::kWidth <= count; i += Vector<T>::kWidth) Vector<T>::load(x + i).store(y + i);
-    for (; i < count; ++i) Element<T, Y>::store(y + i * y_stride, Element<T, X>::load(x + i * x_stride));
-}
-
 template <class T>
 void load_elements(const void* x, ElementType type, Index stride, T* y, Index count) noexcept {
     if constexpr (sizeof(T) == 8) {

@@ -6,14 +6,18 @@
 #include "../../isa.hpp"
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
-#include "../simd/tail_mask.hpp"
+#include "rotate.hpp"
 
-// ROPE_UNROLL_4: four iterations of the next loop become one.
+// ROPE_UNROLL: the next loop has a small constant number of iterations, and becomes as many statements. ROPE_UNROLL_4:
+// four iterations of the next loop become one.
 #if defined(__clang__)
+#    define ROPE_UNROLL _Pragma("clang loop unroll(full)")
 #    define ROPE_UNROLL_4 _Pragma("clang loop unroll_count(4)")
 #elif defined(__GNUC__)
+#    define ROPE_UNROLL _Pragma("GCC unroll 16")
 #    define ROPE_UNROLL_4 _Pragma("GCC unroll 4")
 #else
+#    define ROPE_UNROLL
 #    define ROPE_UNROLL_4
 #endif
 
@@ -63,7 +67,7 @@ ROPE_DETAIL_BEGIN
 
 template <class T>
 ROPE_INLINE const StepKernels<T>& step_kernels(IsaId isa) noexcept {
-#define ROPE_ISA_ENTRY(name) \
+#define ROPE_ISA_ENTRY(name, ...) \
     if (isa == name::kIsaId) return name::kStepKernels<T>;
 #include "../simd/isa_list.hpp"
     return portable::kStepKernels<T>;

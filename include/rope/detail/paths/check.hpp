@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "../../errors.hpp"
 #include "../../heads.hpp"
@@ -162,7 +161,7 @@ class Extents {
  public:
     void add(const AnyView& v, bool is_written) noexcept {
         if (is_empty(v)) return;
-        const Span span = span_below(v, std::numeric_limits<Index>::max());
+        const Span span = span_below(v, kMaxIndex);
         const std::uint64_t data = reinterpret_cast<std::uintptr_t>(v.data);
         const Extent extent = {data + static_cast<std::uint64_t>(span.begin),
                                data + static_cast<std::uint64_t>(span.end), is_written};

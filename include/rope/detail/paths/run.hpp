@@ -160,14 +160,7 @@ ROPE_ABI inline Status check_pass(Executor&&, const CosSinRows<T>& rows, Positio
                                   const Paths&... paths) noexcept {
     return detail::check_pass_of<layout>(rows, positions, paths...);
 }
-template <class... Args>
-ROPE_ABI inline void pass(Layout layout, Args&&... args) {
-    if (!detail::ok_or_raise(detail::check_layout(layout))) return;
-    if (layout == Layout::interleaved)
-        rope::pass<Layout::interleaved>(std::forward<Args>(args)...);
-    else
-        rope::pass<Layout::half_split>(std::forward<Args>(args)...);
-}
+ROPE_WITH_RUN_TIME_LAYOUT(pass)
 template <class... Args>
 ROPE_ABI inline Status check_pass(Layout layout, Args&&... args) noexcept {
     if (const Status s = detail::check_layout(layout); !s.ok()) return s;

@@ -11,8 +11,6 @@
 #include "stages/rotate.hpp"
 #include "stages/round.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 template <class... S>
@@ -47,5 +45,3 @@ ROPE_NOINLINE void run_step(const StepCall<T>& c, Group<T>& g) noexcept {
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -46,18 +46,6 @@ inline Status check_sections(const List<Index>& sections, std::size_t least, std
     return sum > 0 ? Status() : invalid("sections are all 0; there must be at least one pair.");
 }
 
-/// Entry order[0], order[1], ... of frequencies that are checked.
-inline Frequencies in_order(const Frequencies& f, const List<Index>& order) {
-    const auto picked = [&order](const List<double>& from) {
-        List<double> to;
-        if (!from.empty())
-            for (const Index i : order) to.push_back(from[static_cast<std::size_t>(i)]);
-        return to;
-    };
-    return {picked(f.inv_freq),   picked(f.inv_freq_low),   f.attention_factor,
-            picked(f.log_growth), picked(f.log_growth_low), f.centre};
-}
-
 /// Pairs in the order of their axes, so that the pairs of one axis are contiguous for vectors.
 struct AxisOrder {
     /// Places begin .. end - 1 follow the same axis.
@@ -72,6 +60,21 @@ struct AxisOrder {
         return pair_at.empty() ? place : pair_at[static_cast<std::size_t>(place)];
     }
 };
+
+/// Writes frequencies in an order over others, whose lists keep their memory.
+inline void put_in_order(const Frequencies& from, const AxisOrder& order, Frequencies& to) {
+    const auto put = [&order](const List<double>& list, List<double>& in) {
+        in.resize(list.size());
+        for (std::size_t i = 0; i < list.size(); ++i)
+            in[i] = list[static_cast<std::size_t>(order.pair(static_cast<Index>(i)))];
+    };
+    put(from.inv_freq, to.inv_freq);
+    put(from.inv_freq_low, to.inv_freq_low);
+    put(from.log_growth, to.log_growth);
+    put(from.log_growth_low, to.log_growth_low);
+    to.attention_factor = from.attention_factor;
+    to.centre = from.centre;
+}
 
 /// For a map that is checked and not mixed.
 inline AxisOrder axis_order(const AxisMap& map, Index pairs) {
@@ -175,10 +178,12 @@ ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept {
 ROPE_ABI inline Frequencies dealt_out(const Frequencies& frequencies, Index axes) {
     if (!detail::ok_or_raise(check(frequencies)) || !detail::ok_or_raise(detail::check_axis_count(axes)))
         return Frequencies();
-    List<Index> order;
+    detail::AxisOrder order;
     for (Index axis = 0; axis < axes; ++axis)
-        for (Index i = axis; i < static_cast<Index>(frequencies.inv_freq.size()); i += axes) order.push_back(i);
-    return detail::in_order(frequencies, order);
+        for (Index i = axis; i < static_cast<Index>(frequencies.inv_freq.size()); i += axes) order.pair_at.push_back(i);
+    Frequencies dealt;
+    detail::put_in_order(frequencies, order, dealt);
+    return dealt;
 }
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -5,23 +5,15 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "../../errors.hpp"
+#include "../../fwd.hpp"
 #include "../../types.hpp"
 #include "../base/bits.hpp"
 #include "../base/containers.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-class Positions;
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 /// Characters are text, and no positions.
 template <class T>
@@ -119,9 +111,8 @@ inline Result positions_from(const Source& source) noexcept {
 /// An integer as a position. Unsigned ones above the largest Index become the largest Index, which no table holds.
 template <class Integer>
 constexpr Index clamped_position(Integer x) noexcept {
-    constexpr Index most = std::numeric_limits<Index>::max();
     if constexpr (std::is_unsigned_v<Integer> && sizeof(Integer) >= sizeof(Index))
-        return x < static_cast<Integer>(most) ? static_cast<Index>(x) : most;
+        return x < static_cast<Integer>(kMaxIndex) ? static_cast<Index>(x) : kMaxIndex;
     else
         return static_cast<Index>(x);
 }
@@ -239,9 +230,4 @@ inline Index tokens_per_axis(const List& list, Index axes) {
     return 0;
 }
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_DETAIL_END

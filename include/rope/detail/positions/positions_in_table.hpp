@@ -2,8 +2,6 @@
 // Checks that a call has as many positions as tokens, each of them in the table.
 #pragma once
 
-#include <limits>
-
 #include "../../errors.hpp"
 #include "../../positions.hpp"
 #include "../../tensor_view.hpp"
@@ -26,9 +24,7 @@ struct TableShape {
 };
 
 /// Marks a clamped position in a message: unsigned positions beyond the largest Index become the largest Index.
-inline const char* or_more(Index position) noexcept {
-    return position == std::numeric_limits<Index>::max() ? " or more" : "";
-}
+inline const char* or_more(Index position) noexcept { return position == kMaxIndex ? " or more" : ""; }
 
 /// Requires a number of positions that fits the call, and each of them in the table.
 ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, const TableShape& table) noexcept {

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <utility>
 
 #include "../../config.hpp"
 #include "../../errors.hpp"
@@ -169,6 +168,14 @@ class AdditiveTable {
         else if (allocate(max_positions, d_model))
             std::memcpy(table(), weights,
                         static_cast<std::size_t>(max_positions) * static_cast<std::size_t>(d_model) * sizeof(T));
+    }
+
+    /// Copies the weights of another table, which is empty if an error handler has returned.
+    void copy_table(const AdditiveTable& other) {
+        if (this == &other) return;
+        AdditiveTable copy;
+        if (other.table() != nullptr) copy.copy_weights(other.table(), other.max_positions_, other.d_model_);
+        *this = copy;
     }
 
     Index max_positions_ = 0;

@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "../../apply.hpp"
+#include "../../config.hpp"
 #include "../../cos_sin_rows.hpp"
 #include "../../errors.hpp"
 #include "../../moves.hpp"
 #include "../../positions.hpp"
+#include "../../reposition.hpp"
 #include "../../tensor_view.hpp"
 #include "../../types.hpp"
 #include "../call/run.hpp"
@@ -34,29 +36,52 @@ inline Status check_count(Index seq, Index batch, const Moves<T>& moves) noexcep
     return invalid("k.seq is {}; these moves were built for {} tokens.", {seq, count});
 }
 
-template <Layout layout, class K, class T, class Executor>
-inline void move_keys(K& k, const Moves<T>& moves, Executor& executor) {
-    const auto argument = in_place("k", k, moves);
-    if constexpr (!is_refused<decltype(argument)>)
-        if (ok_or_raise(check_count(argument.x.seq, argument.x.batch, moves)))
-            run<layout>(Direction::forward, Positions(), executor, argument);
-}
-
 /// With moves that are built for this call.
-template <Layout layout, class K, class T, class Executor>
-inline void move_keys_by(K& k, Moves<T>&& moves, Index delta, Executor& executor) {
-    if (moves.pairs() > 0 && moves.build(delta)) move_keys<layout>(k, moves, executor);
-}
 template <Layout layout, class K, class T, class Executor>
 inline void move_keys_between(K& k, Moves<T>&& moves, PositionsArgument&& old_positions,
                               PositionsArgument&& new_positions, Executor& executor) {
     const auto v = as_view(k);
     if (moves.pairs() > 0 && moves.build(std::move(old_positions), std::move(new_positions), v.seq, v.batch, executor))
-        move_keys<layout>(k, moves, executor);
+        rope::reposition<layout>(k, moves, executor);
 }
 
 }  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
+
+template <Layout layout, class K, class T, class Executor>
+ROPE_ABI inline void reposition(K&& k, const Moves<T>& moves, Executor&& executor) {
+    const auto argument = detail::in_place("k", k, moves);
+    if constexpr (!detail::is_refused<decltype(argument)>)
+        if (detail::ok_or_raise(detail::check_count(argument.x.seq, argument.x.batch, moves)))
+            detail::run<layout>(detail::Direction::forward, Positions(), executor, argument);
+}
+
+template <Layout layout, class K, class Executor>
+ROPE_ABI inline void reposition(K&& k, const Config& config, Index delta, Executor&& executor) {
+    detail::MovesOf<K> moves(config);
+    if (moves.pairs() > 0 && moves.build(delta)) rope::reposition<layout>(k, moves, executor);
+}
+
+template <Layout layout, class K, class Number, std::enable_if_t<detail::is_no_delta<Number>, int>>
+ROPE_ABI inline void reposition(K&&, const Config&, Number) {
+    detail::refuse_delta<Number>();
+}
+
+template <Layout layout, class K, class Executor>
+ROPE_ABI inline void reposition(K&& k, const Config& config, PositionsArgument&& old_positions,
+                                PositionsArgument&& new_positions, Executor&& executor) {
+    detail::move_keys_between<layout>(k, detail::MovesOf<K>(config), std::move(old_positions), std::move(new_positions),
+                                      executor);
+}
+
+template <Layout layout, class K, class Executor>
+ROPE_ABI inline void reposition(K&& k, const Config& old_config, PositionsArgument&& old_positions,
+                                const Config& new_config, PositionsArgument&& new_positions, Executor&& executor) {
+    detail::move_keys_between<layout>(k, detail::MovesOf<K>(old_config, 0, new_config, 0), std::move(old_positions),
+                                      std::move(new_positions), executor);
+}
+
+ROPE_WITH_RUN_TIME_LAYOUT(reposition)
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

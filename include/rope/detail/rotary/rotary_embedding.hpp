@@ -222,66 +222,59 @@ struct RotaryEmbedding<T>::State {
 };
 
 template <class T>
-struct RotaryStep<T>::State {
-    using Whole = typename RotaryEmbedding<T>::State;
-    struct ROPE_ABI Table {
-        std::unique_ptr<Rows<T>> q_rows = {}, k_rows = {};  // k_rows: null if keys have the rows of queries
-        std::unique_ptr<Moves<T>> moves = {};
+ROPE_ABI RotaryStep<T>::RotaryStep(const RotaryEmbedding<T>& rotary)
+    : whole_(rotary.state_), tables_(whole_->sources.size()) {
+    const auto rows_of = [this](const detail::TableSource& s) {
+        return std::make_unique<Rows<T>>(s.f, whole_->model.axis_map, s.slice);
     };
-    std::shared_ptr<const Whole> whole;
-    std::vector<Table> tables;
-
-    ROPE_ABI explicit State(std::shared_ptr<const Whole> given)
-        : whole(std::move(given)), tables(whole->sources.size()) {
-        const auto rows_of = [this](const detail::TableSource& s) {
-            return std::make_unique<Rows<T>>(s.f, whole->model.axis_map, s.slice);
-        };
-        for (std::size_t i = 0; i < tables.size(); ++i) {
-            const detail::BothSources& both = whole->sources[i];
-            tables[i].q_rows = rows_of(both.q);
-            if (!both.is_one()) tables[i].k_rows = rows_of(both.k);
-        }
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+        const detail::BothSources& both = whole_->sources[i];
+        tables_[i].q_rows = rows_of(both.q);
+        if (!both.is_one()) tables_[i].k_rows = rows_of(both.k);
     }
+}
 
-    template <class Positions, class Executor>
-    ROPE_ABI bool build(Positions&& positions, Index seq, Index batch, Executor& executor) {
-        for (Table& t : tables)
-            if (!t.q_rows->build(std::forward<Positions>(positions), seq, batch, executor) ||
-                (t.k_rows && !t.k_rows->build(std::forward<Positions>(positions), seq, batch, executor)))
-                return false;
-        return true;
-    }
+template <class T>
+template <class Positions, class Executor>
+ROPE_ABI bool RotaryStep<T>::build(Positions&& positions, Index seq, Index batch, Executor&& executor) {
+    for (Table& t : tables_)
+        if (!t.q_rows->build(std::forward<Positions>(positions), seq, batch, executor) ||
+            (t.k_rows && !t.k_rows->build(std::forward<Positions>(positions), seq, batch, executor)))
+            return false;
+    return true;
+}
 
-    template <class Q, class K, class Executor>
-    ROPE_ABI void apply(Index layer, Q&& q, K&& k, Executor&& executor) const {
-        const Config* const config = whole->model.layer(layer);
-        if (config == nullptr) return;
-        const Table& t = tables[whole->table_of(config)];
-        rope::apply(*config->layout, std::forward<Q>(q), std::forward<K>(k), *t.q_rows,
-                    t.k_rows ? *t.k_rows : *t.q_rows, Positions(), std::forward<Executor>(executor));
-    }
+template <class T>
+template <class Q, class K, class Executor>
+ROPE_ABI void RotaryStep<T>::apply(Index layer, Q&& q, K&& k, Executor&& executor) const {
+    const Config* const config = whole_->model.layer(layer);
+    if (config == nullptr) return;
+    const Table& t = tables_[whole_->table_of(config)];
+    rope::apply(*config->layout, std::forward<Q>(q), std::forward<K>(k), *t.q_rows, t.k_rows ? *t.k_rows : *t.q_rows,
+                Positions(), std::forward<Executor>(executor));
+}
 
-    template <class... Args>
-    ROPE_ABI bool build_moves(Args&&... args) {
-        for (std::size_t i = 0; i < tables.size(); ++i) {
-            auto& moves = tables[i].moves;
-            const detail::TableSource& s = whole->sources[i].k;
-            if (!moves) moves = std::make_unique<Moves<T>>(s.f, whole->model.axis_map, s.slice);
-            if (!moves->build(std::forward<Args>(args)...)) return false;
-        }
-        return true;
+template <class T>
+template <class... Args>
+ROPE_ABI bool RotaryStep<T>::build_moves(Args&&... args) {
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+        auto& moves = tables_[i].moves;
+        const detail::TableSource& s = whole_->sources[i].k;
+        if (!moves) moves = std::make_unique<Moves<T>>(s.f, whole_->model.axis_map, s.slice);
+        if (!moves->build(std::forward<Args>(args)...)) return false;
     }
+    return true;
+}
 
-    template <class K, class Executor>
-    ROPE_ABI void reposition(Index layer, K&& k, Executor&& executor) const {
-        const Config* const config = whole->model.layer(layer);
-        if (config == nullptr) return;
-        const auto& moves = tables[whole->table_of(config)].moves;
-        if (moves)
-            return rope::reposition(*config->layout, std::forward<K>(k), *moves, std::forward<Executor>(executor));
-        detail::ok_or_raise(detail::invalid("moves are missing; build_moves must come before reposition."));
-    }
-};
+template <class T>
+template <class K, class Executor>
+ROPE_ABI void RotaryStep<T>::reposition(Index layer, K&& k, Executor&& executor) const {
+    const Config* const config = whole_->model.layer(layer);
+    if (config == nullptr) return;
+    const auto& moves = tables_[whole_->table_of(config)].moves;
+    if (moves) return rope::reposition(*config->layout, std::forward<K>(k), *moves, std::forward<Executor>(executor));
+    detail::ok_or_raise(detail::invalid("moves are missing; build_moves must come before reposition."));
+}
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

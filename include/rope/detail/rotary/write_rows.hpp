@@ -3,8 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <utility>
 
 #include "../../axis_map.hpp"
 #include "../../axis_positions.hpp"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -11,7 +12,8 @@
 #include "../../isa.hpp"
 #include "../../types.hpp"
 #include "../base/message.hpp"
-#include "isa_list.hpp"
+#include "tail_mask.hpp"
+#include "x86.hpp"
 
 #include "../base/hide_macros.hpp"
 
@@ -32,18 +34,19 @@ constexpr IsaId isa_id(const char* name) noexcept {
     while (*name != '\0') id = id << 8 | static_cast<unsigned char>(*name++);
     return id;
 }
-#define ROPE_ISA_ENTRY(name)                                                               \
+#define ROPE_ISA_ENTRY(name, has_fma, is_available)                                        \
     static_assert(sizeof(#name) <= sizeof(IsaId) + 1, "An IsaId has room for 8 letters."); \
     namespace name {                                                                       \
     inline constexpr IsaId kIsaId = isa_id(#name);                                         \
+    inline constexpr bool kHasFma = has_fma;                                               \
     }
 #include "isa_list.hpp"
 
 /// The instruction sets of this translation unit that this machine runs.
 ROPE_COLD IsaNames find_available_isas() noexcept {
     IsaNames names;
-#define ROPE_ISA_ENTRY(name) \
-    if (name::is_available()) names.push_back(#name);
+#define ROPE_ISA_ENTRY(name, has_fma, is_available) \
+    if (is_available) names.push_back(#name);
 #include "isa_list.hpp"
     return names;
 }
@@ -89,7 +92,7 @@ ROPE_INLINE bool isa_is_chosen() noexcept { return chosen_isa.load(std::memory_o
 /// Whether the instruction set in use has fma.
 inline bool active_isa_has_fma() noexcept {
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-#define ROPE_ISA_ENTRY(name) \
+#define ROPE_ISA_ENTRY(name, ...) \
     if (isa == name::kIsaId) return name::kHasFma;
 #include "isa_list.hpp"
     return portable::kHasFma;
@@ -103,7 +106,7 @@ ROPE_ABI inline IsaNames available_isas() noexcept { return detail::find_availab
 ROPE_ABI inline const char* active_isa() {
     if (!detail::isa_is_chosen() && !detail::ok_or_raise(detail::choose_isa())) return "";
     const detail::IsaId isa = detail::chosen_isa.load(std::memory_order_relaxed);
-#define ROPE_ISA_ENTRY(name) \
+#define ROPE_ISA_ENTRY(name, ...) \
     if (isa == detail::name::kIsaId) return #name;
 #include "isa_list.hpp"
     return "portable";

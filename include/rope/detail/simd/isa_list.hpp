@@ -8,10 +8,8 @@
 //     #include "isa_list.hpp"               includes that file once per instruction set, compiled for it, with ROPE_ISA
 //                                           defined as its name and namespace
 //
-//     #define ROPE_ISA_ENTRY(name) ...
+//     #define ROPE_ISA_ENTRY(name, has_fma, is_available) ...
 //     #include "isa_list.hpp"               expands this macro once per instruction set
-//
-//     #include "isa_list.hpp"               includes each cpu.hpp, which tells whether this machine has the set
 //
 // Both macros are undefined at the end. Each isa.hpp leaves its set out where this translation unit cannot be compiled for
 // it (the macros of ../base/arithmetic.hpp say where), and a set without fma where the flags allow fma: the compiler would

@@ -5,6 +5,18 @@
 ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
+#if defined(ROPE_IN_REGISTER)  // the constraint of an asm; a set without has functions of its own
+template <class R>
+ROPE_INLINE R in_register(R x) noexcept {
+    __asm__("" : ROPE_IN_REGISTER(x));
+    return x;
+}
+template <class R>
+ROPE_INLINE void in_registers(R& a, R& b) noexcept {
+    __asm__("" : ROPE_IN_REGISTER(a), ROPE_IN_REGISTER(b));
+}
+#endif
+
 /// a * b, rounded to double: no compiler fuses it with a following sum.
 ROPE_INLINE double product(double a, double b) noexcept { return hide_from_optimizer(a * b); }
 
@@ -15,7 +27,7 @@ ROPE_INLINE double product(double a, double b) noexcept { return hide_from_optim
 /// Rounds the upper 16 bits of each float to the nearest bfloat16, ties to even. The lower 16 bits are then undefined.
 template <class W>
 ROPE_INLINE Words round_upper_half(W bits) noexcept {
-    const Words last = bit_and(shift_right_16(bits), all_words(1));
+    const Words last = shift_right_16(bits) & all_words(1);
     return add(bits, add(last, all_words(0x7fff)));
 }
 /// Rounds both as round_upper_half does, and interleaves the upper halves: `even` in the lower half of each word.
@@ -26,8 +38,8 @@ ROPE_INLINE Words round_and_interleave(W even, W odd) noexcept {
 /// A NaN becomes a quiet one with zeros below.
 ROPE_INLINE Floats truncate_nans(Floats x) noexcept {
     const Words bits = words(x);
-    const auto is_nan = is_greater(bit_and(bits, all_words(0x7fffffff)), all_words(0x7f800000));
-    const Words quiet = bit_and(bit_or(bits, all_words(0x00400000)), all_words(0xffff0000));
+    const auto is_nan = is_greater(bits & all_words(0x7fffffff), all_words(0x7f800000));
+    const Words quiet = (bits | all_words(0x00400000)) & all_words(0xffff0000);
     return floats(blend(is_nan, bits, quiet));
 }
 
@@ -108,11 +120,11 @@ ROPE_INLINE void in_registers(Vector<T>& a, Vector<T>& b) noexcept {
 }
 template <class T>
 ROPE_INLINE Vector<T> operator+(Vector<T> a, Vector<T> b) noexcept {
-    return {add(a.v, b.v)};
+    return {a.v + b.v};
 }
 template <class T>
 ROPE_INLINE Vector<T> operator*(Vector<T> a, Vector<T> b) noexcept {
-    return {multiply(a.v, b.v)};
+    return {a.v * b.v};
 }
 template <class T>
 ROPE_INLINE Vector<T> fma(Vector<T> a, Vector<T> b, Vector<T> c) noexcept {
@@ -127,11 +139,9 @@ template <class T>
 ROPE_INLINE Vector<T> fmaddsub(Vector<T> a, Vector<T> b, Vector<T> c) noexcept {
     return {fmaddsub(a.v, b.v, c.v)};
 }
-ROPE_INLINE Vector<double> operator-(Vector<double> a, Vector<double> b) noexcept { return {subtract(a.v, b.v)}; }
+ROPE_INLINE Vector<double> operator-(Vector<double> a, Vector<double> b) noexcept { return {a.v - b.v}; }
 /// a * b, rounded to double: no compiler fuses it with a following sum.
-ROPE_INLINE Vector<double> product(Vector<double> a, Vector<double> b) noexcept {
-    return {in_register(multiply(a.v, b.v))};
-}
+ROPE_INLINE Vector<double> product(Vector<double> a, Vector<double> b) noexcept { return {in_register(a.v * b.v)}; }
 
 /// Numbers as those at even and those at odd places. A bfloat16 is the upper half of a float, so a register of them
 /// becomes two vectors by one shift and one mask.
@@ -143,7 +153,7 @@ struct EvenOdd<bfloat16> {
     ROPE_INLINE EvenOdd in_register() const noexcept { return *this; }  // both loads shuffle or convert
     ROPE_INLINE static EvenOdd load(const bfloat16* p) noexcept {
         const Words both = ROPE_ISA::in_register(load_words(p));  // read once
-        return {{floats(shift_left_16(both))}, {floats(bit_and(both, all_words(0xffff0000)))}};
+        return {{floats(shift_left_16(both))}, {floats(both & all_words(0xffff0000))}};
     }
     ROPE_INLINE static EvenOdd load(const float* p) noexcept {
         Floats first = load_floats(p), second = load_floats(p + Vector<float>::kWidth);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 #include "../../frequencies.hpp"
 #include "../../isa.hpp"
@@ -15,23 +16,16 @@
 
 ROPE_DETAIL_BEGIN
 
-/// WorkingType<T>::type computes entries of type T, before their one rounding to T. ExactTypes are the same for every
-/// T; their names depend on T so that a translation unit that makes no table does not compile their containers.
-struct ExactTypes {
+/// `type` computes entries of type T, before their one rounding to T. The other two are the same for every T; their names
+/// depend on T so that a translation unit that makes no table does not compile their containers.
+template <class T>
+struct WorkingType {
+    using type = std::conditional_t<std::is_same_v<T, float>, double, DoubleDouble>;
     using Angle = CosSin<DoubleDouble>;
     using Fraction = Phase;
 };
-template <class T>
-struct WorkingType;
-template <>
-struct WorkingType<float> : ExactTypes {
-    using type = double;
-};
-template <>
-struct WorkingType<double> : ExactTypes {
-    using type = DoubleDouble;
-};
 
+inline void assign(float& to, DoubleDouble x) noexcept { to = round_to_float(x); }
 inline void assign(double& to, DoubleDouble x) noexcept { to = x.hi; }
 inline void assign(DoubleDouble& to, DoubleDouble x) noexcept { to = x; }
 
@@ -46,13 +40,14 @@ struct WorkingRow {
 template <class T, class Work>
 using WriteRow = void (*)(const WorkingRow<Work>& coarse, const WorkingRow<Work>& fine, Index pairs, T* cos, T* sin);
 
-inline void add_angles(const WorkingRow<DoubleDouble>& a, const WorkingRow<DoubleDouble>& b, Index pairs, double* cos,
-                       double* sin) noexcept {
+template <class T>
+void add_exact_angles(const WorkingRow<DoubleDouble>& a, const WorkingRow<DoubleDouble>& b, Index pairs, T* cos,
+                      T* sin) noexcept {
     for (Index i = 0; i < pairs; ++i) {
         const CosSin<DoubleDouble> sum =
             CosSin<DoubleDouble>{a.cos[i], a.sin[i]} * CosSin<DoubleDouble>{b.cos[i], b.sin[i]};
-        cos[i] = sum.cos.hi;
-        sin[i] = sum.sin.hi;
+        assign(cos[i], sum.cos);
+        assign(sin[i], sum.sin);
     }
 }
 
@@ -63,16 +58,21 @@ ROPE_DETAIL_END
 
 ROPE_DETAIL_BEGIN
 
-inline WriteRow<float, double> write_row(float) noexcept {
-    // The first call that rotates reports a ROPE_ISA that names no instruction set; all of them write the same bits.
-    if (!isa_is_chosen() && !choose_isa().ok()) return &portable::add_angles<float, double>;
-    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-#define ROPE_ISA_ENTRY(name) \
-    if (isa == name::kIsaId) return &name::add_angles<float, double>;
+/// With T = Work, sums stay in working precision.
+template <class T, class Work>
+WriteRow<T, Work> write_row() noexcept {
+    if constexpr (std::is_same_v<Work, DoubleDouble>) {
+        return &add_exact_angles<T>;
+    } else {
+        // The first call that rotates reports a ROPE_ISA that names no instruction set; all of them write the same bits.
+        if (!isa_is_chosen() && !choose_isa().ok()) return &portable::add_angles<T, Work>;
+        const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+#define ROPE_ISA_ENTRY(name, ...) \
+    if (isa == name::kIsaId) return &name::add_angles<T, Work>;
 #include "../simd/isa_list.hpp"
-    return &portable::add_angles<float, double>;
+        return &portable::add_angles<T, Work>;
+    }
 }
-inline WriteRow<double, DoubleDouble> write_row(double) noexcept { return &add_angles; }
 
 /// n / d rounded towards minus infinity, for d > 0.
 inline Index floor_divide(Index n, Index d) noexcept { return n / d - (n % d < 0 ? 1 : 0); }
@@ -125,18 +125,17 @@ class AngleRows {
         for (Index i = 0; i < pairs_; ++i) put(f, i, anchor_[size(i)] * between[i], f.attention_factor, growing, to);
     }
 
-    /// The angle by which pair i rotates over `whole` + `part` positions.
-    Phase phase(const Frequencies& f, Index i, Index whole, double part) const noexcept {
-        const Phase at_whole = phase_[size(i)] * whole;
-        return part == 0.0 ? at_whole : at_whole + phase_from_radians(frequency(f, i) * DoubleDouble{part, 0.0});
+    /// The angle of pair i per position.
+    Phase per_position(Index i) const noexcept { return phase_[size(i)]; }
+    static DoubleDouble frequency(const Frequencies& f, Index i) noexcept {
+        return {f.inv_freq[size(i)], f.inv_freq_low.empty() ? 0.0 : f.inv_freq_low[size(i)]};
     }
-
-    /// cos and sin of an angle, times the magnitude of pair i at that position.
-    CosSin<DoubleDouble> grown(const Frequencies& f, Index i, Phase angle, Index whole, double part) const noexcept {
-        const DoubleDouble m =
-            magnitude(f, i, f.attention_factor, exact(whole) + DoubleDouble{part, 0.0} - exact(f.centre));
-        const CosSin<DoubleDouble> unit = cos_sin(angle);
-        return {unit.cos * m, unit.sin * m};
+    /// The magnitude m, times the growth (xPos) of pair i over `growing` positions. The growth is computed afresh for
+    /// each row: at an anchor, thousands of positions before the table, it might not be finite.
+    static DoubleDouble magnitude(const Frequencies& f, Index i, double m, DoubleDouble growing) noexcept {
+        if (f.log_growth.empty()) return exact(m);
+        const double low = f.log_growth_low.empty() ? 0.0 : f.log_growth_low[size(i)];
+        return exact(m) * exp(two_sum(f.log_growth[size(i)], low) * growing);
     }
 
  private:
@@ -147,9 +146,6 @@ class AngleRows {
     static std::size_t size(Index n) noexcept { return static_cast<std::size_t>(n); }
     Work* cos_of(Index row) const noexcept { return &fine_[size(2 * pairs_ * row)]; }
     Work* sin_of(Index row) const noexcept { return &fine_[size(2 * pairs_ * row + pairs_)]; }
-    static DoubleDouble frequency(const Frequencies& f, Index i) noexcept {
-        return {f.inv_freq[size(i)], f.inv_freq_low.empty() ? 0.0 : f.inv_freq_low[size(i)]};
-    }
 
     /// Calls take(row, i, angle) for every pair i at positions 0, step, 2 * step, ..., by repeated angle addition.
     template <class Take>
@@ -161,13 +157,6 @@ class AngleRows {
         }
     }
 
-    /// The magnitude m, times the growth (xPos) of pair i over `growing` positions. The growth is computed afresh for
-    /// each row: at an anchor, thousands of positions before the table, it might not be finite.
-    static DoubleDouble magnitude(const Frequencies& f, Index i, double m, DoubleDouble growing) noexcept {
-        if (f.log_growth.empty()) return exact(m);
-        const double low = f.log_growth_low.empty() ? 0.0 : f.log_growth_low[size(i)];
-        return exact(m) * exp(two_sum(f.log_growth[size(i)], low) * growing);
-    }
     // The angle is passed by value: with -flto, g++ 12 takes the target of a forwarded reference for unread.
     static void put(const Frequencies& f, Index i, Angle angle, double m, DoubleDouble growing,
                     WorkingRow<Work> to) noexcept {

@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <new>
 
 #include "../../types.hpp"
 #include "angle_addition.hpp"
-
-#include "../base/hide_macros.hpp"
 
 ROPE_DETAIL_BEGIN
 
@@ -67,7 +64,7 @@ class CoarseRows {
 
  private:
     struct Place {
-        Index block = std::numeric_limits<Index>::max();  // none
+        Index block = kMaxIndex;  // none
         std::uint64_t user = 0;
     };
 
@@ -86,5 +83,3 @@ class CoarseRows {
 };
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -19,11 +18,7 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 /// The base of CompactCosSinCache. A row is combined from a coarse one, of every 2^n-th position, and a fine one.
 template <class T>
@@ -94,10 +89,6 @@ class CompactTable : public SourcedRows<T> {
     std::shared_ptr<T[]> table_;  // fine rows, then coarse ones
 };
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
-
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

@@ -28,7 +28,7 @@ bool fill_cos_sin_table(const Frequencies& f, Index first, Index count, T* out) 
     using Angles = AngleRows<T>;
     using Work = typename Angles::Work;
     constexpr Index kRows = Angles::kFineRows, kBlocks = Angles::kAnchorBlocks;
-    const WriteRow<T, Work> write = write_row(T());
+    const WriteRow<T, Work> write = write_row<T, Work>();
     const Index pairs = static_cast<Index>(f.inv_freq.size());
     const Index end = first + count;
     const Index first_block = floor_divide(first, kRows);

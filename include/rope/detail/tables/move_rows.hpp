@@ -21,11 +21,7 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 /// As the number of rows: one row serves every token.
 inline constexpr Index kEveryToken = Index(1) << 62;
@@ -134,10 +130,6 @@ class MoveRows : public TokenRows<T> {
     }
 };
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
-
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

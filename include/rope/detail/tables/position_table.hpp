@@ -20,11 +20,7 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 /// Requires a magnitude that stays a number.
 inline Status check_growth(const Frequencies& f, Index count, Index first_position) noexcept {
@@ -50,9 +46,19 @@ inline Status check_position(Index position, Index first, Index count) noexcept 
 template <class T>
 class PositionTable : public SourcedRows<T> {
  protected:
-    void build(const TableSource& s, Index count, Index first) { make(s, count, first, false); }
-    /// From a float32_source.
-    void build_chain(const TableSource& s, Index count, Index first) { make(s, count, first, true); }
+    /// is_chain: from a float32_source.
+    void build(const TableSource& s, Index count, Index first, bool is_chain = false) {
+        const Index pairs = static_cast<Index>(s.f.inv_freq.size());
+        HeadSlice slice = s.slice;
+        if (!ok_or_raise(s.status) || !ok_or_raise(check_last_position(s, count, first)) ||
+            !ok_or_raise(check_growth(s.f, count, first)) || !ok_or_raise(check_slice(slice, pairs)))
+            return;
+        PositionTable made;
+        made.describe(s, slice, pairs);
+        made.longest_ = s.longest;
+        made.is_chain_ = is_chain;
+        if (made.allocate(count, first) && made.fill(s.f, 0)) *this = made;
+    }
 
     /// Adds rows up to `count` of them.
     void extend(const Frequencies& f, Index count) {
@@ -76,19 +82,6 @@ class PositionTable : public SourcedRows<T> {
  private:
     T* row(Index i) const noexcept { return table_.get() + i * 2 * this->pairs_; }
     std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(2 * this->pairs_) * sizeof(T); }
-
-    void make(const TableSource& s, Index count, Index first, bool is_chain) {
-        const Index pairs = static_cast<Index>(s.f.inv_freq.size());
-        HeadSlice slice = s.slice;
-        if (!ok_or_raise(s.status) || !ok_or_raise(check_last_position(s, count, first)) ||
-            !ok_or_raise(check_growth(s.f, count, first)) || !ok_or_raise(check_slice(slice, pairs)))
-            return;
-        PositionTable made;
-        made.describe(s, slice, pairs);
-        made.longest_ = s.longest;
-        made.is_chain_ = is_chain;
-        if (made.allocate(count, first) && made.fill(s.f, 0)) *this = made;
-    }
 
     /// Gets the memory of `count` rows; false after an error.
     bool allocate(Index count, Index first) {
@@ -147,10 +140,6 @@ class PositionTable : public SourcedRows<T> {
     bool is_chain_ = false;
 };
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
-
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_DETAIL_END
 
 #include "../base/restore_macros.hpp"

@@ -28,42 +28,6 @@ inline bool operator==(const Move& a, const Move& b) noexcept {
            a.to.part == b.to.part;
 }
 
-inline void add_angles(const WorkingRow<DoubleDouble>& a, const WorkingRow<DoubleDouble>& b, Index pairs,
-                       DoubleDouble* cos, DoubleDouble* sin) noexcept {
-    for (Index i = 0; i < pairs; ++i) {
-        const CosSin<DoubleDouble> sum =
-            CosSin<DoubleDouble>{a.cos[i], a.sin[i]} * CosSin<DoubleDouble>{b.cos[i], b.sin[i]};
-        cos[i] = sum.cos;
-        sin[i] = sum.sin;
-    }
-}
-
-/// Writes frequencies in the order of their axes over others, whose lists keep their memory.
-inline void put_in_order(const Frequencies& from, const AxisOrder& order, Frequencies& to) {
-    const auto put = [&order](const List<double>& list, List<double>& in) {
-        in.resize(list.size());
-        for (std::size_t i = 0; i < list.size(); ++i)
-            in[i] = list[static_cast<std::size_t>(order.pair(static_cast<Index>(i)))];
-    };
-    put(from.inv_freq, to.inv_freq);
-    put(from.inv_freq_low, to.inv_freq_low);
-    put(from.log_growth, to.log_growth);
-    put(from.log_growth_low, to.log_growth_low);
-    to.attention_factor = from.attention_factor;
-    to.centre = from.centre;
-}
-
-/// Chooses a function as write_row does, but its sums stay in working precision.
-inline WriteRow<double, double> add_working_rows(double) noexcept {
-    if (!isa_is_chosen() && !choose_isa().ok()) return &portable::add_angles<double, double>;
-    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-#define ROPE_ISA_ENTRY(name) \
-    if (isa == name::kIsaId) return &name::add_angles<double, double>;
-#include "../simd/isa_list.hpp"
-    return &portable::add_angles<double, double>;
-}
-inline WriteRow<DoubleDouble, DoubleDouble> add_working_rows(DoubleDouble) noexcept { return &add_angles; }
-
 inline Status check_is_not_mixed(const TableSource& s, const AxisMap& map) noexcept {
     if (!map.is_mixed || s.schedule == nullptr) return Status();
     return invalid("map is mixed; frequencies of mixed axes are numbers: give Frequencies.");
@@ -110,10 +74,17 @@ struct ScheduleRows {
         return from(angles.fine(position - block_of(position) * Angles::kFineRows), i);
     }
 
-    Phase phase(Index i, Place p) const noexcept { return angles.phase(f, i, p.whole, p.part); }
-    /// cos and sin of an angle, times the magnitude of pair i at a position.
+    /// The angle of pair i at a place.
+    Phase phase(Index i, Place p) const noexcept {
+        const Phase at_whole = angles.per_position(i) * p.whole;
+        return p.part == 0.0 ? at_whole : at_whole + phase_from_radians(Angles::frequency(f, i) * exact(p.part));
+    }
+    /// cos and sin of an angle, times the magnitude of pair i at a place.
     CosSin<DoubleDouble> grown(Index i, Phase angle, Place p) const noexcept {
-        return angles.grown(f, i, angle, p.whole, p.part);
+        const DoubleDouble growing = exact(p.whole) + exact(p.part) - exact(f.centre);
+        const DoubleDouble m = Angles::magnitude(f, i, f.attention_factor, growing);
+        const CosSin<DoubleDouble> unit = cos_sin(angle);
+        return {unit.cos * m, unit.sin * m};
     }
 
  private:

@@ -2,7 +2,6 @@
 // TableSource: the numbers that rows of cos and sin are made from, whoever gave them.
 #pragma once
 
-#include <limits>
 #include <optional>
 
 #include "../../config.hpp"
@@ -15,7 +14,7 @@
 
 ROPE_DETAIL_BEGIN
 
-inline constexpr Index kNoLongest = std::numeric_limits<Index>::max();
+inline constexpr Index kNoLongest = kMaxIndex;
 
 struct TableSource {
     Status status = {};  // why there are no frequencies; who makes a table raises it
@@ -42,7 +41,7 @@ inline TableSource table_source(const Frequencies& frequencies, HeadSlice slice)
 }
 
 /// Tables hold positions from -2^62 to 2^62.
-inline constexpr Index kLastPosition = std::numeric_limits<Index>::max() / 2 + 1;
+inline constexpr Index kLastPosition = kMaxIndex / 2 + 1;
 
 inline Status check_max_positions(Index max_positions) noexcept {
     if (max_positions >= 1) return Status();

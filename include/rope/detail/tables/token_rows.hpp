@@ -354,20 +354,15 @@ class TokenRows : public SourcedRows<T> {
     }
 
     static void put(CosSin<DoubleDouble> entry, T* cos, T* sin) noexcept {
-        if constexpr (std::is_same_v<T, float>) {
-            *cos = round_to_float(entry.cos);
-            *sin = round_to_float(entry.sin);
-        } else {
-            *cos = entry.cos.hi;
-            *sin = entry.sin.hi;
-        }
+        assign(*cos, entry.cos);
+        assign(*sin, entry.sin);
     }
 
     static constexpr Index kChunk = 64;
 
     AxisOrder order_;  // of the frequencies, if axes are not mixed
-    WriteRow<T, Work> write_ = write_row(T());
-    WriteRow<Work, Work> add_ = add_working_rows(Work());
+    WriteRow<T, Work> write_ = write_row<T, Work>();
+    WriteRow<Work, Work> add_ = write_row<Work, Work>();
     std::shared_ptr<T[]> own_;
     T* memory_ = nullptr;                  // the caller's, if any
     Index room_ = 0, rows_ = 0;            // capacity and number of rows

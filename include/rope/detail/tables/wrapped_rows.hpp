@@ -13,10 +13,7 @@
 
 #include "../base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 template <class Number>
 inline Index row_stride(const CosSinView<Number>& v) noexcept {
@@ -42,8 +39,37 @@ inline T converted(const Storage* x) noexcept {
     return static_cast<T>(Element<Compute, Storage>::load(x));
 }
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+/// The checks of WrappedRows, which set the default of the slice.
+template <class T>
+inline Status check_wrapped(const CosSinView<T>& view, HeadSlice& slice, double attention_factor) noexcept {
+    if (const Status s = check(view); !s.ok()) return s;
+    if (view.pair_stride != 1)
+        return invalid("pair_stride is {}; rows are wrapped where it is 1, and copied by copy_cos_sin elsewhere.",
+                       {view.pair_stride});
+    if (const Status s = check_slice(slice, view.pairs); !s.ok()) return s;
+    return check_attention_factor(attention_factor);
+}
+
+/// The checks of copy_cos_sin.
+template <class T, class Number>
+inline Status check_copy(const CosSinView<Number>& from, const T* to) noexcept {
+    if (const Status s = check(from); !s.ok() || from.batch * from.rows == 0) return s;
+    const Index count = from.batch * from.rows;
+    const Index bytes = count * 2 * from.pairs * static_cast<Index>(sizeof(T));
+    const Index read = ((count - 1) * row_stride(from) + row_reach(from)) * static_cast<Index>(sizeof(Number));
+    if (to == nullptr)
+        return invalid("to is a null pointer; it must have room for {} numbers.", {count * 2 * from.pairs});
+    const bool shares_cos = share_bytes(from.cos, read, to, bytes);
+    if (shares_cos || share_bytes(from.sin, read, to, bytes))
+        return invalid("to overlaps the {}; its {} bytes must lie apart from what is copied.",
+                       {shares_cos ? "cosines" : "sines", bytes});
+    return Status();
+}
+
+ROPE_DETAIL_END
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
 
 template <class Number>
 ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
@@ -72,39 +98,19 @@ ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
     return Status();
 }
 
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
-
-/// The checks of WrappedRows.
 template <class T>
-inline Status check_wrapped(const CosSinView<T>& view, const HeadSlice& slice, double attention_factor) noexcept {
-    if (const Status s = check(view); !s.ok()) return s;
-    if (view.pair_stride != 1)
-        return invalid("pair_stride is {}; rows are wrapped where it is 1, and copied by copy_cos_sin elsewhere.",
-                       {view.pair_stride});
-    const Index head_dim = slice.head_dim != 0 ? slice.head_dim : 2 * view.pairs;
-    if (const Status s = check_slice(head_dim, 2 * view.pairs, slice.rotary_offset); !s.ok()) return s;
-    return check_attention_factor(attention_factor);
+ROPE_ABI WrappedRows<T>::WrappedRows(const CosSinView<T>& view, HeadSlice slice, double attention_factor) {
+    if (!detail::ok_or_raise(detail::check_wrapped(view, slice, attention_factor))) return;
+    const bool is_shared = view.batch == 1;
+    this->source_ = {view.cos, view.sin, detail::row_stride(view), 0, is_shared ? 0 : view.rows, nullptr, 0};
+    this->count_ = view.rows;
+    this->batch_ = is_shared ? 0 : view.batch;
+    this->pairs_ = view.pairs;
+    this->head_dim_ = slice.head_dim;
+    this->rotary_offset_ = slice.rotary_offset;
+    this->attention_factor_ = attention_factor;
+    this->name_ = "wrapped table";
 }
-
-/// The checks of copy_cos_sin.
-template <class T, class Number>
-inline Status check_copy(const CosSinView<Number>& from, const T* to) noexcept {
-    if (const Status s = check(from); !s.ok() || from.batch * from.rows == 0) return s;
-    const Index count = from.batch * from.rows;
-    const Index bytes = count * 2 * from.pairs * static_cast<Index>(sizeof(T));
-    const Index read = ((count - 1) * row_stride(from) + row_reach(from)) * static_cast<Index>(sizeof(Number));
-    if (to == nullptr)
-        return invalid("to is a null pointer; it must have room for {} numbers.", {count * 2 * from.pairs});
-    const bool shares_cos = share_bytes(from.cos, read, to, bytes);
-    if (shares_cos || share_bytes(from.sin, read, to, bytes))
-        return invalid("to overlaps the {}; its {} bytes must lie apart from what is copied.",
-                       {shares_cos ? "cosines" : "sines", bytes});
-    return Status();
-}
-
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
 
 template <class T, class Number>
 ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to) {

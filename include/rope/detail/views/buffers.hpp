@@ -2,7 +2,6 @@
 // Buffers of views: their shapes, and the containers that they may be.
 #pragma once
 
-#include <limits>
 #include <type_traits>
 
 #include "../../errors.hpp"
@@ -10,29 +9,17 @@
 #include "../../types.hpp"
 #include "../base/containers.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// a * b, held at the largest Index when it does not fit, so that an absurd shape reaches its check unharmed.
 constexpr Index clamped_product(Index a, Index b) noexcept {
     if (a <= 0 || b <= 0) return 0;              // an empty or a refused axis: the stride is not used
     if ((a | b) < Index(1) << 31) return a * b;  // without a division
-    constexpr Index most = std::numeric_limits<Index>::max();
-    return a > most / b ? most : a * b;
+    return a > kMaxIndex / b ? kMaxIndex : a * b;
 }
 
 /// |x|, held at the largest Index for the smallest one, which only a stride that is never taken can be.
-constexpr Index magnitude(Index x) noexcept {
-    constexpr Index most = std::numeric_limits<Index>::max();
-    return x >= 0 ? x : x < -most ? most : -x;
-}
-
-/// The same for a stride, which may be negative.
-constexpr Index clamped_step(Index count, Index stride) noexcept {
-    const Index step = clamped_product(count, magnitude(stride));
-    return stride < 0 ? -step : step;
-}
+constexpr Index magnitude(Index x) noexcept { return x >= 0 ? x : x < -kMaxIndex ? kMaxIndex : -x; }
 
 /// Whether a container's elements can be the buffer of a view.
 template <class C>
@@ -67,6 +54,14 @@ inline auto elements_of(C& container, Index batch, Index seq, Index heads, Index
     return decltype(container.data())(nullptr);
 }
 
+/// The same for a span. A container that only a temporary owns is refused by the compiler.
+template <class C>
+inline auto elements_of_span(C& container, Index batch, Index seq, Index heads, Index head_dim) {
+    static_assert(is_span<Plain<C>>,
+                  "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
+    return elements_of(container, batch, seq, heads, head_dim);
+}
+
 /// Entries first .. first + count - 1 along an axis, which `name` calls by its plural.
 template <class View>
 inline View slice(const View& v, const char* name, Index View::*extent, Index stride, Index first, Index count) {
@@ -93,5 +88,3 @@ inline View slice(const View& v, const char* name, Index View::*extent, Index st
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

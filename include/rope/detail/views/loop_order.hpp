@@ -2,17 +2,13 @@
 // The order in which the heads of a tensor are visited.
 #pragma once
 
-#include <limits>
-
 #include "../../tensor_view.hpp"
 #include "../../types.hpp"
 #include "any_view.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
-inline constexpr Index kAllHeads = std::numeric_limits<Index>::max();
+inline constexpr Index kAllHeads = kMaxIndex;
 
 /// The axes from the outermost to the innermost.
 struct LoopOrder {
@@ -37,8 +33,7 @@ inline constexpr Index kStreamedGroupBytes = 512;
 /// Sorts axes by descending stride: batch entries and tokens always, heads, too, if the call streams.
 ROPE_NOINLINE void sort(LoopOrder& order, const AnyView& v, bool exceeds_cache) noexcept {
     // A batch or seq axis of extent 1 goes outermost, so that the other axes follow one another.
-    constexpr Index farthest = std::numeric_limits<Index>::max();
-    Index steps[3] = {farthest, farthest, 0};
+    Index steps[3] = {kMaxIndex, kMaxIndex, 0};
     for (int axis = 0; axis < 3; ++axis)
         if (v.extents[axis] > 1) steps[axis] = magnitude(v.strides[axis]);
     const auto put_larger_first = [&steps](Axis& a, Axis& b) {
@@ -131,5 +126,3 @@ class HeadIterator {
 };
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "../../errors.hpp"
 #include "../../types.hpp"
@@ -99,9 +98,8 @@ inline AnyView part_below(const AnyView& v, Index period) noexcept {
 
 /// is_disjoint, with the data of b `distance` bytes behind that of a.
 ROPE_COLD bool is_disjoint_at(const AnyView& a, const AnyView& b, Index distance) noexcept {
-    constexpr Index everything = std::numeric_limits<Index>::max();
-    const Span whole_a = span_below(a, everything);
-    const Span whole_b = span_below(b, everything);
+    const Span whole_a = span_below(a, kMaxIndex);
+    const Span whole_b = span_below(b, kMaxIndex);
     // Unsigned arithmetic wraps, so that a negative distance becomes a large one.
     const std::uint64_t from_a =
         static_cast<std::uint64_t>(distance) + static_cast<std::uint64_t>(whole_b.begin - whole_a.begin);

@@ -21,6 +21,9 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 inline namespace ROPE_DETAIL_NAMESPACE {
 
+inline constexpr Index kMaxBytes = kPointersAreShort ? kMemoryBytes : Index(1) << 48;
+inline constexpr const char* kMaxBytesText = kPointersAreShort ? "2^31 - 1" : "2^48";
+
 inline Index stride_of(const HeadRows& r) noexcept { return r.stride_bytes != 0 ? r.stride_bytes : r.row_bytes; }
 inline Index rotary_dim(const HeadRows& r) noexcept { return r.rotary_dim != 0 ? r.rotary_dim : r.head_dim; }
 
@@ -44,6 +47,13 @@ inline void swap_bytes(unsigned char* a, unsigned char* b, Index count) noexcept
 
 }  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
+
+template <class T>
+ROPE_ABI inline HeadRows head_rows(const Config& config, Index heads, Index columns) noexcept {
+    constexpr Index size = static_cast<Index>(sizeof(T)), most = detail::kMaxBytes / size;
+    const Index row_bytes = columns < 0 ? -size : columns > most ? detail::kMaxBytes + size : columns * size;
+    return {heads, config.head_dim, config.rotary_dim, config.rotary_offset, row_bytes, 0};
+}
 
 ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRows& rows, Layout from,
                                   Layout to) noexcept {

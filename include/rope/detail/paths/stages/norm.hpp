@@ -47,48 +47,6 @@ ROPE_INLINE void apply_norm(const StepKernels<T>& k, NormStep step, ElementType 
     k.round(y, type, n);
 }
 
-/// All sums first, then all roots, so that no head waits for its own.
-template <class T>
-ROPE_NOINLINE void norm_heads(const StepCall<T>& c, Group<T>& g) noexcept {
-    const StepKernels<T>& k = c.task.steps;
-    const PathStep& step = c.step;
-    const NormStep norm = options_of<NormStep>(step);
-    const Index n = c.head_dim();
-    const bool has_mean = norm.kind == NormKind::layer_norm;
-    T* const other = c.scratch.other;
-    double shifts[kMostHeads], squares[kMostHeads];
-    T roots[kMostHeads];
-    if (norm.over == NormSpan::token) {
-        for (Index h = 0; h < g.heads; ++h) {
-            shifts[h] = c.of_token.shift[c.number];
-            roots[h] = static_cast<T>(c.of_token.root[c.number]);
-        }
-    } else {
-        if (has_mean) k.sums(g.x, g.x_stride, g.heads, n, shifts);
-        for (Index h = 0; h < g.heads && has_mean; ++h) shifts[h] /= static_cast<double>(n);
-        k.sums_of_squares(g.x, g.x_stride, g.heads, n, has_mean ? shifts : nullptr, squares);
-        for (Index h = 0; h < g.heads; ++h) roots[h] = static_cast<T>(root_of(norm.kind, step.number, squares[h], n));
-    }
-    const bool has_weight = step.numbers.data != nullptr, is_shared = is_same_for_heads(step.numbers);
-    const T* w = nullptr;
-    if (has_weight && is_shared) w = numbers_of(c.task, step.numbers, norm.adds_one, g.b, g.s, g.first, other);
-    if (w != nullptr && !has_mean && norm.rounding == NormRounding::none) {  // the usual norm
-        k.multiply_twice(g.x, g.x_stride, g.y, g.y_stride, g.heads, n, roots, w);
-        g.x = g.y;
-        g.x_stride = g.y_stride;
-    } else {
-        for_each_head(g, [&](const T* from, T* to, Index h) {
-            if (has_weight && !is_shared) w = numbers_of(c.task, step.numbers, norm.adds_one, g.b, g.s, h, other);
-            const double shift = has_mean ? shifts[h - g.first] : 0.0;
-            apply_norm(k, norm, c.source().type, n, from, to, shift, roots[h - g.first], w);
-        });
-    }
-    if (step.bias.data != nullptr)  // for which the scratch memory is free now
-        for_each_head(g, [&](const T* from, T* to, Index h) {
-            k.add(from, to, T(0), numbers_of(c.task, step.bias, false, g.b, g.s, h, other), n);
-        });
-}
-
 struct NormStage : Stage {
     static constexpr StepKind kKind = StepKind(4);
     static constexpr const char* kName = "a norm";
@@ -154,9 +112,47 @@ struct NormStage : Stage {
         of_token.root[c.number] = root_of(norm.kind, c.step.number, sum, heads * n);
     }
 
+    /// All sums first, then all roots, so that no head waits for its own.
     template <class T>
-    static void run(const StepCall<T>& c, Group<T>& g) noexcept {
-        norm_heads(c, g);
+    ROPE_NOINLINE static void run(const StepCall<T>& c, Group<T>& g) noexcept {
+        const StepKernels<T>& k = c.task.steps;
+        const PathStep& step = c.step;
+        const NormStep norm = options_of<NormStep>(step);
+        const Index n = c.head_dim();
+        const bool has_mean = norm.kind == NormKind::layer_norm;
+        T* const other = c.scratch.other;
+        double shifts[kMostHeads], squares[kMostHeads];
+        T roots[kMostHeads];
+        if (norm.over == NormSpan::token) {
+            for (Index h = 0; h < g.heads; ++h) {
+                shifts[h] = c.of_token.shift[c.number];
+                roots[h] = static_cast<T>(c.of_token.root[c.number]);
+            }
+        } else {
+            if (has_mean) k.sums(g.x, g.x_stride, g.heads, n, shifts);
+            for (Index h = 0; h < g.heads && has_mean; ++h) shifts[h] /= static_cast<double>(n);
+            k.sums_of_squares(g.x, g.x_stride, g.heads, n, has_mean ? shifts : nullptr, squares);
+            for (Index h = 0; h < g.heads; ++h)
+                roots[h] = static_cast<T>(root_of(norm.kind, step.number, squares[h], n));
+        }
+        const bool has_weight = step.numbers.data != nullptr, is_shared = is_same_for_heads(step.numbers);
+        const T* w = nullptr;
+        if (has_weight && is_shared) w = numbers_of(c.task, step.numbers, norm.adds_one, g.b, g.s, g.first, other);
+        if (w != nullptr && !has_mean && norm.rounding == NormRounding::none) {  // the usual norm
+            k.multiply_twice(g.x, g.x_stride, g.y, g.y_stride, g.heads, n, roots, w);
+            g.x = g.y;
+            g.x_stride = g.y_stride;
+        } else {
+            for_each_head(g, [&](const T* from, T* to, Index h) {
+                if (has_weight && !is_shared) w = numbers_of(c.task, step.numbers, norm.adds_one, g.b, g.s, h, other);
+                const double shift = has_mean ? shifts[h - g.first] : 0.0;
+                apply_norm(k, norm, c.source().type, n, from, to, shift, roots[h - g.first], w);
+            });
+        }
+        if (step.bias.data != nullptr)  // for which the scratch memory is free now
+            for_each_head(g, [&](const T* from, T* to, Index h) {
+                k.add(from, to, T(0), numbers_of(c.task, step.bias, false, g.b, g.s, h, other), n);
+            });
     }
 
     template <class T>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstring>
-#include <optional>
 #include <vector>
 
 #include "../../../head_steps.hpp"
@@ -54,30 +53,6 @@ ROPE_COLD void rotate_rounded(const PathTask<T>& task, const T* x, T* y, const R
     }
 }
 
-template <class T>
-ROPE_NOINLINE void rotate_heads(const StepCall<T>& c, Group<T>& g) noexcept {
-    const PathTask<T>& task = c.task;
-    const RotateStep step = options_of<RotateStep>(c.step);
-    T* const other = c.scratch.other;
-    const Index head_dim = c.head_dim(), offset = task.rotation.before;
-    const Index pairs = (head_dim - offset - task.rotation.after) / 2;
-    const Row<T> row = row_of(c, step.rounding, g.b, g.s, pairs);
-    if (2 * pairs != head_dim) copy_to_y(g, head_dim);
-    if (step.has_other_layout && g.x == g.y) {  // pairs do not stay where they are
-        for (Index h = 0; h < g.heads; ++h)
-            std::memcpy(other + h * head_dim, g.x + h * g.x_stride, static_cast<std::size_t>(head_dim) * sizeof(T));
-        g.x = other;
-        g.x_stride = head_dim;
-    }
-    if (step.rounding == RotateRounding::all)
-        return for_each_head(
-            g, [&](const T* x, T* y, Index) { rotate_rounded(task, x + offset, y + offset, row, pairs); });
-    const HeadsShape shape = {g.x_stride, g.y_stride, task.from, task.to, pairs};
-    task.rotation.kernels.rotate(g.x + offset, g.y + offset, row.cos, row.sin, shape, g.heads);
-    g.x = g.y;
-    g.x_stride = g.y_stride;
-}
-
 struct RotateStage : Stage {
     static constexpr StepKind kKind = StepKind(5);
     static constexpr const char* kName = "a rotation";
@@ -105,8 +80,27 @@ struct RotateStage : Stage {
     }
 
     template <class T>
-    static void run(const StepCall<T>& c, Group<T>& g) noexcept {
-        rotate_heads(c, g);
+    ROPE_NOINLINE static void run(const StepCall<T>& c, Group<T>& g) noexcept {
+        const PathTask<T>& task = c.task;
+        const RotateStep step = options_of<RotateStep>(c.step);
+        T* const other = c.scratch.other;
+        const Index head_dim = c.head_dim(), offset = task.rotation.before;
+        const Index pairs = (head_dim - offset - task.rotation.after) / 2;
+        const Row<T> row = row_of(c, step.rounding, g.b, g.s, pairs);
+        if (2 * pairs != head_dim) copy_to_y(g, head_dim);
+        if (step.has_other_layout && g.x == g.y) {  // pairs do not stay where they are
+            for (Index h = 0; h < g.heads; ++h)
+                std::memcpy(other + h * head_dim, g.x + h * g.x_stride, static_cast<std::size_t>(head_dim) * sizeof(T));
+            g.x = other;
+            g.x_stride = head_dim;
+        }
+        if (step.rounding == RotateRounding::all)
+            return for_each_head(
+                g, [&](const T* x, T* y, Index) { rotate_rounded(task, x + offset, y + offset, row, pairs); });
+        const HeadsShape shape = {g.x_stride, g.y_stride, task.from, task.to, pairs};
+        task.rotation.kernels.rotate(g.x + offset, g.y + offset, row.cos, row.sin, shape, g.heads);
+        g.x = g.y;
+        g.x_stride = g.y_stride;
     }
 
     template <class T>

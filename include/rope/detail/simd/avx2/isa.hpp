@@ -2,9 +2,7 @@
 // AVX2 with FMA and F16C: x86-64 machines since 2013 (Haswell) and 2015 (Excavator). See ../isa_list.hpp.
 #if defined(__x86_64__) && defined(__GNUC__) && ROPE_WIDE_VECTORS_ON_STACK && !ROPE_FOR_DEVICE
 #    if defined(ROPE_ISA_ENTRY)
-ROPE_ISA_ENTRY(avx2)
-#    elif !defined(ROPE_FOR_EACH_ISA)
-#        include "cpu.hpp"
+ROPE_ISA_ENTRY(avx2, true, machine_has_avx2())
 #    else
 #        include <immintrin.h>
 #        define ROPE_ISA avx2

@@ -33,22 +33,10 @@ ROPE_INLINE void store_words(void* p, Words x) noexcept { _mm256_storeu_si256(st
 ROPE_INLINE void store_shorts(void* p, Shorts x) noexcept { _mm_storeu_si128(static_cast<__m128i*>(p), x); }
 ROPE_INLINE void store_as_floats(float* p, Doubles x) noexcept { _mm_storeu_ps(p, _mm256_cvtpd_ps(x)); }
 
-template <class R>
-ROPE_INLINE R in_register(R x) noexcept {
-    __asm__("" : "+x"(x));
-    return x;
-}
-template <class R>
-ROPE_INLINE void in_registers(R& a, R& b) noexcept {
-    __asm__("" : "+x"(a), "+x"(b));
-}
-
 // ---- floats ----
 
 ROPE_INLINE float fma(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
 ROPE_INLINE Floats all(float x) noexcept { return _mm256_set1_ps(x); }
-ROPE_INLINE Floats add(Floats a, Floats b) noexcept { return _mm256_add_ps(a, b); }
-ROPE_INLINE Floats multiply(Floats a, Floats b) noexcept { return _mm256_mul_ps(a, b); }
 ROPE_INLINE Floats fma(Floats a, Floats b, Floats c) noexcept { return _mm256_fmadd_ps(a, b, c); }
 ROPE_INLINE Floats fms(Floats a, Floats b, Floats c) noexcept { return _mm256_fmsub_ps(a, b, c); }
 ROPE_INLINE Floats fmaddsub(Floats a, Floats b, Floats c) noexcept { return _mm256_fmaddsub_ps(a, b, c); }
@@ -75,9 +63,6 @@ ROPE_INLINE Shorts to_half(Floats x) noexcept { return _mm256_cvtps_ph(x, _MM_FR
 
 ROPE_INLINE double fma(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
 ROPE_INLINE Doubles all(double x) noexcept { return _mm256_set1_pd(x); }
-ROPE_INLINE Doubles add(Doubles a, Doubles b) noexcept { return _mm256_add_pd(a, b); }
-ROPE_INLINE Doubles subtract(Doubles a, Doubles b) noexcept { return _mm256_sub_pd(a, b); }
-ROPE_INLINE Doubles multiply(Doubles a, Doubles b) noexcept { return _mm256_mul_pd(a, b); }
 ROPE_INLINE Doubles fma(Doubles a, Doubles b, Doubles c) noexcept { return _mm256_fmadd_pd(a, b, c); }
 ROPE_INLINE Doubles fms(Doubles a, Doubles b, Doubles c) noexcept { return _mm256_fmsub_pd(a, b, c); }
 ROPE_INLINE Doubles fmaddsub(Doubles a, Doubles b, Doubles c) noexcept { return _mm256_fmaddsub_pd(a, b, c); }
@@ -92,8 +77,6 @@ ROPE_INLINE Words words(Doubles x) noexcept { return _mm256_castpd_si256(x); }
 ROPE_INLINE Floats floats(Words x) noexcept { return _mm256_castsi256_ps(x); }
 ROPE_INLINE Words all_words(unsigned x) noexcept { return _mm256_set1_epi32(static_cast<int>(x)); }
 ROPE_INLINE Words add(Words a, Words b) noexcept { return _mm256_add_epi32(a, b); }
-ROPE_INLINE Words bit_and(Words a, Words b) noexcept { return _mm256_and_si256(a, b); }
-ROPE_INLINE Words bit_or(Words a, Words b) noexcept { return _mm256_or_si256(a, b); }
 ROPE_INLINE Words shift_left_16(Words x) noexcept { return _mm256_slli_epi32(x, 16); }
 ROPE_INLINE Words shift_right_16(Words x) noexcept { return _mm256_srli_epi32(x, 16); }
 ROPE_INLINE Words is_greater(Words a, Words b) noexcept { return _mm256_cmpgt_epi32(a, b); }
@@ -112,4 +95,6 @@ ROPE_INLINE Words interleave_upper_halves(Words even, Words odd) noexcept {
 ROPE_DETAIL_END
 
 #include "../tail_store.hpp"
+#define ROPE_IN_REGISTER "+x"
 #include "../vectors.hpp"
+#undef ROPE_IN_REGISTER

@@ -2,9 +2,7 @@
 // AVX-512 with F, BW, DQ and VL: x86-64 machines since 2017 (Skylake-SP) and 2022 (Zen 4). See ../isa_list.hpp.
 #if defined(__x86_64__) && defined(__GNUC__) && ROPE_WIDE_VECTORS_ON_STACK && !ROPE_FOR_DEVICE
 #    if defined(ROPE_ISA_ENTRY)
-ROPE_ISA_ENTRY(avx512)
-#    elif !defined(ROPE_FOR_EACH_ISA)
-#        include "cpu.hpp"
+ROPE_ISA_ENTRY(avx512, true, machine_has_avx512())
 #    else
 #        include <immintrin.h>
 #        define ROPE_ISA avx512

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The instructions of AVX-512, under the names that lanes.hpp and ../vectors.hpp use.
-// ../emulated/registers.hpp has the same in plain C++. Where an intrinsic without a mask begins from an undefined
+// tests/support/emulated_registers.hpp has the same in plain C++. Where an intrinsic without a mask begins from an undefined
 // register, g++ 12 warns; then it is the one with a mask of all lanes.
 //
 // bfloat16 is rounded by integers: the instruction for it (AVX512_BF16) makes subnormal numbers zero, and would give
@@ -45,22 +45,10 @@ ROPE_INLINE void store_shorts(void* p, Shorts x) noexcept { _mm256_storeu_si256(
 ROPE_INLINE void store_shorts(void* p, Shorts x, Mask16 m) noexcept { _mm256_mask_storeu_epi16(p, m, x); }
 ROPE_INLINE void store_as_floats(float* p, Doubles x) noexcept { _mm256_storeu_ps(p, _mm512_maskz_cvtpd_ps(kAll8, x)); }
 
-template <class R>
-ROPE_INLINE R in_register(R x) noexcept {
-    __asm__("" : "+v"(x));
-    return x;
-}
-template <class R>
-ROPE_INLINE void in_registers(R& a, R& b) noexcept {
-    __asm__("" : "+v"(a), "+v"(b));
-}
-
 // ---- floats ----
 
 ROPE_INLINE float fma(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
 ROPE_INLINE Floats all(float x) noexcept { return _mm512_set1_ps(x); }
-ROPE_INLINE Floats add(Floats a, Floats b) noexcept { return _mm512_add_ps(a, b); }
-ROPE_INLINE Floats multiply(Floats a, Floats b) noexcept { return _mm512_mul_ps(a, b); }
 ROPE_INLINE Floats fma(Floats a, Floats b, Floats c) noexcept { return _mm512_fmadd_ps(a, b, c); }
 ROPE_INLINE Floats fms(Floats a, Floats b, Floats c) noexcept { return _mm512_fmsub_ps(a, b, c); }
 ROPE_INLINE Floats fmaddsub(Floats a, Floats b, Floats c) noexcept { return _mm512_fmaddsub_ps(a, b, c); }
@@ -80,9 +68,6 @@ ROPE_INLINE Shorts to_half(Floats x) noexcept {
 
 ROPE_INLINE double fma(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
 ROPE_INLINE Doubles all(double x) noexcept { return _mm512_set1_pd(x); }
-ROPE_INLINE Doubles add(Doubles a, Doubles b) noexcept { return _mm512_add_pd(a, b); }
-ROPE_INLINE Doubles subtract(Doubles a, Doubles b) noexcept { return _mm512_sub_pd(a, b); }
-ROPE_INLINE Doubles multiply(Doubles a, Doubles b) noexcept { return _mm512_mul_pd(a, b); }
 ROPE_INLINE Doubles fma(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmadd_pd(a, b, c); }
 ROPE_INLINE Doubles fms(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmsub_pd(a, b, c); }
 ROPE_INLINE Doubles fmaddsub(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmaddsub_pd(a, b, c); }
@@ -99,8 +84,6 @@ ROPE_INLINE Floats floats(Words x) noexcept { return _mm512_castsi512_ps(x); }
 ROPE_INLINE Words all_words(unsigned x) noexcept { return _mm512_set1_epi32(static_cast<int>(x)); }
 ROPE_INLINE Words load_order(const int* p) noexcept { return _mm512_loadu_si512(p); }
 ROPE_INLINE Words add(Words a, Words b) noexcept { return _mm512_add_epi32(a, b); }
-ROPE_INLINE Words bit_and(Words a, Words b) noexcept { return _mm512_and_si512(a, b); }
-ROPE_INLINE Words bit_or(Words a, Words b) noexcept { return _mm512_or_si512(a, b); }
 ROPE_INLINE Words shift_left_16(Words x) noexcept { return _mm512_maskz_slli_epi32(kAll16, x, 16); }
 ROPE_INLINE Words shift_right_16(Words x) noexcept { return _mm512_maskz_srli_epi32(kAll16, x, 16); }
 /// As signed numbers.
@@ -117,4 +100,6 @@ ROPE_DETAIL_END
 
 #include "lanes.hpp"
 
+#define ROPE_IN_REGISTER "+v"
 #include "../vectors.hpp"
+#undef ROPE_IN_REGISTER

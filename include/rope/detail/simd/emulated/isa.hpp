@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // AVX-512's vectors in plain C++, slow on every machine, so that machines without AVX-512 test their logic. Exists only
-// where ROPE_EMULATED is defined, in all translation units of a program. See ../isa_list.hpp.
+// where ROPE_EMULATED is defined, in all translation units of a program, as the quoted path of the registers' file. See
+// ../isa_list.hpp.
 #if defined(ROPE_EMULATED) && defined(__x86_64__) && defined(__GNUC__) && ROPE_WIDE_VECTORS_ON_STACK
 #    if defined(ROPE_ISA_ENTRY)
-ROPE_ISA_ENTRY(emulated)
-#    elif !defined(ROPE_FOR_EACH_ISA)
-#        include "cpu.hpp"
+ROPE_ISA_ENTRY(emulated, true, machine_has_avx2())
 #    else
 #        define ROPE_ISA emulated
 #        define ROPE_FALLBACK_ISA avx2
-#        include "registers.hpp"
+#        include ROPE_EMULATED
 #        include ROPE_FOR_EACH_ISA
 #        undef ROPE_FALLBACK_ISA
 #        undef ROPE_ISA

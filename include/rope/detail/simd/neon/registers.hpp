@@ -40,22 +40,10 @@ ROPE_INLINE void store_as_floats(float* p, Doubles x) noexcept {
     store_8_bytes(p, vreinterpret_u8_f32(vcvt_f32_f64(x)));
 }
 
-template <class R>
-ROPE_INLINE R in_register(R x) noexcept {
-    __asm__("" : "+w"(x));
-    return x;
-}
-template <class R>
-ROPE_INLINE void in_registers(R& a, R& b) noexcept {
-    __asm__("" : "+w"(a), "+w"(b));
-}
-
 // ---- floats ----
 
 ROPE_INLINE float fma(float a, float b, float c) noexcept { return __builtin_fmaf(a, b, c); }
 ROPE_INLINE Floats all(float x) noexcept { return vdupq_n_f32(x); }
-ROPE_INLINE Floats add(Floats a, Floats b) noexcept { return vaddq_f32(a, b); }
-ROPE_INLINE Floats multiply(Floats a, Floats b) noexcept { return vmulq_f32(a, b); }
 ROPE_INLINE Floats fma(Floats a, Floats b, Floats c) noexcept { return vfmaq_f32(c, a, b); }
 /// NEON's own subtraction is c - a * b, whose zeros have the other sign when it is turned.
 ROPE_INLINE Floats fms(Floats a, Floats b, Floats c) noexcept { return vfmaq_f32(vnegq_f32(c), a, b); }
@@ -79,9 +67,6 @@ ROPE_INLINE Shorts to_half(Floats x) noexcept { return vreinterpret_u16_f16(vcvt
 
 ROPE_INLINE double fma(double a, double b, double c) noexcept { return __builtin_fma(a, b, c); }
 ROPE_INLINE Doubles all(double x) noexcept { return vdupq_n_f64(x); }
-ROPE_INLINE Doubles add(Doubles a, Doubles b) noexcept { return vaddq_f64(a, b); }
-ROPE_INLINE Doubles subtract(Doubles a, Doubles b) noexcept { return vsubq_f64(a, b); }
-ROPE_INLINE Doubles multiply(Doubles a, Doubles b) noexcept { return vmulq_f64(a, b); }
 ROPE_INLINE Doubles fma(Doubles a, Doubles b, Doubles c) noexcept { return vfmaq_f64(c, a, b); }
 ROPE_INLINE Doubles fms(Doubles a, Doubles b, Doubles c) noexcept { return vfmaq_f64(vnegq_f64(c), a, b); }
 ROPE_INLINE Doubles fmaddsub(Doubles a, Doubles b, Doubles c) noexcept {
@@ -99,8 +84,6 @@ ROPE_INLINE Words words(Doubles x) noexcept { return vreinterpretq_u32_f64(x); }
 ROPE_INLINE Floats floats(Words x) noexcept { return vreinterpretq_f32_u32(x); }
 ROPE_INLINE Words all_words(unsigned x) noexcept { return vdupq_n_u32(x); }
 ROPE_INLINE Words add(Words a, Words b) noexcept { return vaddq_u32(a, b); }
-ROPE_INLINE Words bit_and(Words a, Words b) noexcept { return vandq_u32(a, b); }
-ROPE_INLINE Words bit_or(Words a, Words b) noexcept { return vorrq_u32(a, b); }
 ROPE_INLINE Words shift_left_16(Words x) noexcept { return vshlq_n_u32(x, 16); }
 ROPE_INLINE Words is_greater(Words a, Words b) noexcept { return vcgtq_u32(a, b); }
 ROPE_INLINE Words blend(Words mask, Words a, Words b) noexcept { return vbslq_u32(mask, b, a); }
@@ -121,4 +104,6 @@ ROPE_INLINE Words round_and_interleave(Words even, Words odd) noexcept {
 ROPE_DETAIL_END
 
 #include "../tail_store.hpp"
+#define ROPE_IN_REGISTER "+w"
 #include "../vectors.hpp"
+#undef ROPE_IN_REGISTER

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Plain loops: every machine and compiler. See ../isa_list.hpp.
 #if defined(ROPE_ISA_ENTRY)
-ROPE_ISA_ENTRY(portable)
-#elif !defined(ROPE_FOR_EACH_ISA)
-#    include "cpu.hpp"
+ROPE_ISA_ENTRY(portable, ROPE_HAS_FMA != 0, true)
 #else
 #    define ROPE_ISA portable
 #    include "vectors.hpp"

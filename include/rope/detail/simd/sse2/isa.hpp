@@ -3,9 +3,7 @@
 // of bits. See ../isa_list.hpp.
 #if defined(__x86_64__) && defined(__GNUC__) && !ROPE_HAS_FMA && !ROPE_FOR_DEVICE
 #    if defined(ROPE_ISA_ENTRY)
-ROPE_ISA_ENTRY(sse2)
-#    elif !defined(ROPE_FOR_EACH_ISA)
-#        include "cpu.hpp"
+ROPE_ISA_ENTRY(sse2, false, true)
 #    else
 #        include <emmintrin.h>
 #        define ROPE_ISA sse2

@@ -32,22 +32,10 @@ ROPE_INLINE void store_words(void* p, Words x) noexcept { _mm_storeu_si128(stati
 ROPE_INLINE void store_shorts(void* p, Shorts x) noexcept { _mm_storel_epi64(static_cast<__m128i*>(p), x); }
 ROPE_INLINE void store_as_floats(float* p, Doubles x) noexcept { store_shorts(p, _mm_castps_si128(_mm_cvtpd_ps(x))); }
 
-template <class R>
-ROPE_INLINE R in_register(R x) noexcept {
-    __asm__("" : "+x"(x));
-    return x;
-}
-template <class R>
-ROPE_INLINE void in_registers(R& a, R& b) noexcept {
-    __asm__("" : "+x"(a), "+x"(b));
-}
-
 // ---- floats ----
 
 ROPE_INLINE float fma(float a, float b, float c) noexcept { return a * b + c; }
 ROPE_INLINE Floats all(float x) noexcept { return _mm_set1_ps(x); }
-ROPE_INLINE Floats add(Floats a, Floats b) noexcept { return _mm_add_ps(a, b); }
-ROPE_INLINE Floats multiply(Floats a, Floats b) noexcept { return _mm_mul_ps(a, b); }
 ROPE_INLINE Floats fma(Floats a, Floats b, Floats c) noexcept { return _mm_add_ps(_mm_mul_ps(a, b), c); }
 ROPE_INLINE Floats fms(Floats a, Floats b, Floats c) noexcept { return _mm_sub_ps(_mm_mul_ps(a, b), c); }
 /// SSE2 has no such sum, so the sign of c is changed.
@@ -67,9 +55,6 @@ ROPE_INLINE void split_even_odd(Floats& a, Floats& b) noexcept {
 
 ROPE_INLINE double fma(double a, double b, double c) noexcept { return a * b + c; }
 ROPE_INLINE Doubles all(double x) noexcept { return _mm_set1_pd(x); }
-ROPE_INLINE Doubles add(Doubles a, Doubles b) noexcept { return _mm_add_pd(a, b); }
-ROPE_INLINE Doubles subtract(Doubles a, Doubles b) noexcept { return _mm_sub_pd(a, b); }
-ROPE_INLINE Doubles multiply(Doubles a, Doubles b) noexcept { return _mm_mul_pd(a, b); }
 ROPE_INLINE Doubles fma(Doubles a, Doubles b, Doubles c) noexcept { return _mm_add_pd(_mm_mul_pd(a, b), c); }
 ROPE_INLINE Doubles fms(Doubles a, Doubles b, Doubles c) noexcept { return _mm_sub_pd(_mm_mul_pd(a, b), c); }
 ROPE_INLINE Doubles fmaddsub(Doubles a, Doubles b, Doubles c) noexcept {
@@ -86,8 +71,6 @@ ROPE_INLINE Words words(Doubles x) noexcept { return _mm_castpd_si128(x); }
 ROPE_INLINE Floats floats(Words x) noexcept { return _mm_castsi128_ps(x); }
 ROPE_INLINE Words all_words(unsigned x) noexcept { return _mm_set1_epi32(static_cast<int>(x)); }
 ROPE_INLINE Words add(Words a, Words b) noexcept { return _mm_add_epi32(a, b); }
-ROPE_INLINE Words bit_and(Words a, Words b) noexcept { return _mm_and_si128(a, b); }
-ROPE_INLINE Words bit_or(Words a, Words b) noexcept { return _mm_or_si128(a, b); }
 ROPE_INLINE Words shift_left_16(Words x) noexcept { return _mm_slli_epi32(x, 16); }
 ROPE_INLINE Words shift_right_16(Words x) noexcept { return _mm_srli_epi32(x, 16); }
 ROPE_INLINE Words is_greater(Words a, Words b) noexcept { return _mm_cmpgt_epi32(a, b); }
@@ -99,42 +82,44 @@ ROPE_INLINE Words as_upper_halves(Shorts x) noexcept { return _mm_unpacklo_epi16
 ROPE_INLINE Shorts pack(Words x) noexcept { return _mm_packs_epi32(x, x); }
 ROPE_INLINE Shorts upper_halves(Words x) noexcept { return pack(_mm_srai_epi32(x, 16)); }
 ROPE_INLINE Words interleave_upper_halves(Words even, Words odd) noexcept {
-    return bit_or(shift_right_16(even), bit_and(odd, all_words(0xffff0000)));
+    return shift_right_16(even) | (odd & all_words(0xffff0000));
 }
 
 // ---- halves, which SSE2 cannot convert: the arithmetic of ../../base/arithmetic.hpp, four at a time ----
 
 ROPE_INLINE Floats from_half(Shorts x) noexcept {
     const Words wide = _mm_unpacklo_epi16(x, _mm_setzero_si128());
-    const Words magnitude = _mm_slli_epi32(bit_and(wide, all_words(0x7fff)), 13);
-    const Words sign = shift_left_16(bit_and(wide, all_words(0x8000)));
-    const Words exponent = bit_and(magnitude, all_words(0x0f800000));
+    const Words magnitude = _mm_slli_epi32(wide & all_words(0x7fff), 13);
+    const Words sign = shift_left_16(wide & all_words(0x8000));
+    const Words exponent = magnitude & all_words(0x0f800000);
     const Words bias = all_words(112 << 23);
     const Words is_special = _mm_cmpeq_epi32(exponent, all_words(0x0f800000));
-    const Words normal = add(add(magnitude, bias), bit_and(is_special, bias));
+    const Words normal = add(add(magnitude, bias), is_special & bias);
     const Words least = all_words(113 << 23);
     const Words subnormal = words(_mm_sub_ps(floats(add(magnitude, least)), floats(least)));
     const Words is_subnormal = _mm_cmpeq_epi32(exponent, _mm_setzero_si128());
-    return floats(bit_or(blend(is_subnormal, normal, subnormal), sign));
+    return floats(blend(is_subnormal, normal, subnormal) | sign);
 }
 ROPE_INLINE Shorts to_half(Floats x) noexcept {
     const Words bits = words(x);
-    const Words magnitude = bit_and(bits, all_words(0x7fffffff));
-    const Words last = bit_and(_mm_srli_epi32(magnitude, 13), all_words(1));
+    const Words magnitude = bits & all_words(0x7fffffff);
+    const Words last = _mm_srli_epi32(magnitude, 13) & all_words(1);
     const Words normal = _mm_srli_epi32(add(add(magnitude, last), all_words(0xfffu - (112u << 23))), 13);
-    const Words subnormal = _mm_sub_epi32(words(add(floats(magnitude), all(0.5f))), all_words(0x3f000000));
+    const Words subnormal = _mm_sub_epi32(words(floats(magnitude) + all(0.5f)), all_words(0x3f000000));
     const Words finite = blend(_mm_cmplt_epi32(magnitude, all_words(113 << 23)), normal, subnormal);
-    const Words payload = bit_and(_mm_srli_epi32(magnitude, 13), all_words(0x3ff));
+    const Words payload = _mm_srli_epi32(magnitude, 13) & all_words(0x3ff);
     const Words is_nan = is_greater(magnitude, all_words(0x7f800000));
-    const Words large = blend(is_nan, all_words(0x7c00), bit_or(payload, all_words(0x7e00)));
+    const Words large = blend(is_nan, all_words(0x7c00), payload | all_words(0x7e00));
     const Words is_large = is_greater(magnitude, all_words(0x477fefff));
     // The sign goes in as bits 15 and above, so that packing with signed saturation changes nothing.
-    const Words sign = bit_and(_mm_srai_epi32(bits, 16), all_words(0xffff8000));
-    return pack(bit_or(blend(is_large, finite, large), sign));
+    const Words sign = _mm_srai_epi32(bits, 16) & all_words(0xffff8000);
+    return pack(blend(is_large, finite, large) | sign);
 }
 
 }  // namespace sse2
 ROPE_DETAIL_END
 
 #include "../tail_store.hpp"
+#define ROPE_IN_REGISTER "+x"
 #include "../vectors.hpp"
+#undef ROPE_IN_REGISTER

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The names of ../avx512/registers.hpp in plain C++: lane by lane, and bit by bit of a mask. Memory of lanes outside a mask
+// The names of detail/simd/avx512/registers.hpp in plain C++: lane by lane, and bit by bit of a mask. Memory of lanes outside a mask
 // is not touched.
 #pragma once
 
@@ -98,17 +98,17 @@ inline Doubles all(double x) noexcept {
     return r;
 }
 template <class E, std::size_t n>
-inline Register<E, n> add(Register<E, n> a, const Register<E, n>& b) noexcept {
+inline Register<E, n> operator+(Register<E, n> a, const Register<E, n>& b) noexcept {
     for (std::size_t i = 0; i < n; ++i) a.lane[i] += b.lane[i];
     return a;
 }
 template <class E, std::size_t n>
-inline Register<E, n> subtract(Register<E, n> a, const Register<E, n>& b) noexcept {
+inline Register<E, n> operator-(Register<E, n> a, const Register<E, n>& b) noexcept {
     for (std::size_t i = 0; i < n; ++i) a.lane[i] -= b.lane[i];
     return a;
 }
 template <class E, std::size_t n>
-inline Register<E, n> multiply(Register<E, n> a, const Register<E, n>& b) noexcept {
+inline Register<E, n> operator*(Register<E, n> a, const Register<E, n>& b) noexcept {
     for (std::size_t i = 0; i < n; ++i) a.lane[i] *= b.lane[i];
     return a;
 }
@@ -151,49 +151,31 @@ inline Floats permute(const Floats& a, const Floats& b, const Words& order) noex
 }
 inline Floats from_half(const Shorts& x) noexcept {
     Floats r;
-    for (int i = 0; i < 16; ++i) {
-        const half h = {x.lane[i]};
-        r.lane[i] = Element<float, half>::load(&h);
-    }
+    for (int i = 0; i < 16; ++i) r.lane[i] = float_from(half{x.lane[i]});
     return r;
 }
 inline Shorts to_half(const Floats& x) noexcept {
     Shorts r;
-    for (int i = 0; i < 16; ++i) {
-        half h;
-        Element<float, half>::store(&h, x.lane[i]);
-        r.lane[i] = h.bits;
-    }
+    for (int i = 0; i < 16; ++i) r.lane[i] = half_from(x.lane[i]).bits;
     return r;
 }
 
 // ---- words ----
 
-inline Words words(const Floats& x) noexcept {
-    Words r;
-    std::memcpy(&r, &x, sizeof(r));
-    return r;
-}
-inline Floats floats(const Words& x) noexcept {
-    Floats r;
-    std::memcpy(&r, &x, sizeof(r));
-    return r;
-}
+inline Words words(const Floats& x) noexcept { return bit_cast<Words>(x); }
+inline Floats floats(const Words& x) noexcept { return bit_cast<Floats>(x); }
 inline Words all_words(unsigned x) noexcept {
     Words r;
     for (std::uint32_t& lane : r.lane) lane = x;
     return r;
 }
-inline Words load_order(const int* p) noexcept {
-    Words r;
-    std::memcpy(&r, p, sizeof(r));
-    return r;
-}
-inline Words bit_and(Words a, const Words& b) noexcept {
+inline Words load_order(const int* p) noexcept { return load_lanes<Words>(p, 16); }
+inline Words add(const Words& a, const Words& b) noexcept { return a + b; }
+inline Words operator&(Words a, const Words& b) noexcept {
     for (int i = 0; i < 16; ++i) a.lane[i] &= b.lane[i];
     return a;
 }
-inline Words bit_or(Words a, const Words& b) noexcept {
+inline Words operator|(Words a, const Words& b) noexcept {
     for (int i = 0; i < 16; ++i) a.lane[i] |= b.lane[i];
     return a;
 }
@@ -238,5 +220,6 @@ inline Shorts narrow(const Words& x) noexcept {
 }  // namespace emulated
 ROPE_DETAIL_END
 
-#include "../avx512/lanes.hpp"
-#include "../vectors.hpp"
+#include <rope/detail/simd/avx512/lanes.hpp>
+
+#include <rope/detail/simd/vectors.hpp>

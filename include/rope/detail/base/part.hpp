@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Definitions of part.hpp, and how its executors cut calls.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "../../errors.hpp"
+#include "../../part.hpp"
+#include "../../types.hpp"
+#include "executor.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
+template <>
+inline constexpr Cutting cutting_of<Part> = Cutting::by_heads;
+/// std::ref of one.
+template <class Reference>
+inline constexpr Cutting cutting_of<
+    Reference, std::enable_if_t<std::is_same_v<std::decay_t<decltype(std::declval<const Reference&>().get())>, Part>>> =
+    Cutting::by_heads;
+template <class Executor>
+inline constexpr Cutting cutting_of<AtEverySize<Executor>> = Cutting::always;
+}  // namespace ROPE_DETAIL_NAMESPACE
+}  // namespace detail
+
+ROPE_ABI inline Part part(Index number, Index count) {
+    if (count < 1 || count > Index(1) << 20)
+        detail::ok_or_raise(detail::invalid("count of part is {}; it must be from 1 to 2^20.", {count}));
+    else if (number < 0 || number >= count)
+        detail::ok_or_raise(
+            detail::invalid("number of part is {}; of {} parts it must be from 0 to {}.", {number, count, count - 1}));
+    else
+        return {number, count};
+    return {0, 0};
+}
+
+template <class Executor>
+ROPE_ABI inline AtEverySize<Executor> at_every_size(Executor&& executor) {
+    return AtEverySize<Executor>(std::forward<Executor>(executor));
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope

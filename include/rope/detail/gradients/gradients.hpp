@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// Definitions of gradients.hpp: the stages of angles.hpp, parameters.hpp and backward.hpp for tensors of any type.
+#pragma once
+
+#include <utility>
+
+#include "../../axis_map.hpp"
+#include "../../axis_positions.hpp"
+#include "../../cos_sin_rows.hpp"
+#include "../../errors.hpp"
+#include "../../frequencies.hpp"
+#include "../../gradients.hpp"
+#include "../../heads.hpp"
+#include "../../positions.hpp"
+#include "../../tensor_view.hpp"
+#include "../../types.hpp"
+#include "../base/executor.hpp"
+#include "angles.hpp"
+#include "backward.hpp"
+#include "parameters.hpp"
+
+#include "../base/hide_macros.hpp"
+
+namespace rope {
+inline namespace ROPE_VERSION_NAMESPACE {
+
+template <Layout layout, class Y, class G, class T, class Executor>
+ROPE_ABI inline void add_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles,
+                                         const TensorView<double>& magnitudes, Executor&& executor) {
+    const detail::AngleCall call =
+        detail::angle_call(detail::tensor_of<false, T>(y), detail::tensor_of<false, T>(g), angles, magnitudes);
+    detail::run_angles<layout>(executor, call, rows);
+}
+
+ROPE_WITH_RUN_TIME_LAYOUT(add_angle_gradients)
+
+template <Layout layout, class Y, class G, class T, class Executor>
+ROPE_ABI inline Status check_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles,
+                                             const TensorView<double>& magnitudes, Executor&&) noexcept {
+    const detail::AngleCall call =
+        detail::angle_call(detail::tensor_of<false, T>(y), detail::tensor_of<false, T>(g), angles, magnitudes);
+    return detail::check_angle_call<layout>(call, rows);
+}
+
+template <class Executor>
+ROPE_ABI inline void add_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
+                                             const TensorView<double>& out, Executor&& executor) {
+    const Positions& given = positions;
+    const detail::AnyView rows = detail::erased("angles", angles), to = detail::erased("out", out);
+    if (detail::ok_or_raise(detail::check_frequency_call(rows, given, AxisMap(), to)))
+        detail::run_token_sums(executor, rows, given, AxisMap(), to);
+}
+
+template <class Executor>
+ROPE_ABI inline void add_frequency_gradients(const TensorView<const double>& angles, const AxisPositions& positions,
+                                             const AxisMap& map, const TensorView<double>& out, Executor&& executor) {
+    const detail::AnyView rows = detail::erased("angles", angles), to = detail::erased("out", out);
+    if (detail::ok_or_raise(detail::check_frequency_call(rows, positions, map, to)))
+        detail::run_token_sums(executor, rows, positions, map, to);
+}
+
+ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
+                                                 const TensorView<double>& out) noexcept {
+    const Positions& given = positions;
+    return detail::check_frequency_call(detail::erased("angles", angles), given, AxisMap(), detail::erased("out", out));
+}
+
+ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>& angles, const AxisPositions& positions,
+                                                 const AxisMap& map, const TensorView<double>& out) noexcept {
+    return detail::check_frequency_call(detail::erased("angles", angles), positions, map, detail::erased("out", out));
+}
+
+template <class Executor>
+ROPE_ABI inline void add_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
+                                            const AxisMap& map, const TensorView<double>& out, Executor&& executor) {
+    const detail::AnyView rows = detail::erased("angles", angles), to = detail::erased("out", out);
+    if (detail::ok_or_raise(detail::check_position_call(rows, frequencies, map, to)))
+        detail::run_positions(executor, rows, frequencies, map, to);
+}
+
+template <class Executor>
+ROPE_ABI inline void add_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
+                                            const TensorView<double>& out, Executor&& executor) {
+    add_position_gradients(angles, frequencies, AxisMap(), out, executor);
+}
+
+ROPE_ABI inline Status check_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
+                                                const AxisMap& map, const TensorView<double>& out) noexcept {
+    return detail::check_position_call(detail::erased("angles", angles), frequencies, map, detail::erased("out", out));
+}
+
+ROPE_ABI inline double attention_factor_gradient(const TensorView<const double>& magnitudes, double attention_factor) {
+    const detail::AnyView all = detail::erased("magnitudes", magnitudes);
+    if (!detail::ok_or_raise(detail::check_factor_call(all, attention_factor))) return 0.0;
+    return detail::sum_of_all(all) / attention_factor;
+}
+
+ROPE_ABI inline Index weight_gradient_rows(Index batch, Index seq) noexcept {
+    return (detail::clamped_product(batch, seq) + detail::kTokensOfRow - 1) / detail::kTokensOfRow;
+}
+
+template <Layout layout, class T, class G, class Dx>
+ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path, G&& g,
+                                   Dx&& dx, const TensorView<double>& dw) {
+    detail::CallingThread here;
+    detail::run_backward<layout>(
+        here, rows, positions, path,
+        detail::backward_call(detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), dw));
+}
+
+template <Layout layout, class Executor, class T, class G, class Dx>
+ROPE_ABI inline void pass_backward(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
+                                   const Path& path, G&& g, Dx&& dx, const TensorView<double>& dw) {
+    detail::run_backward<layout>(
+        executor, rows, positions, path,
+        detail::backward_call(detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), dw));
+}
+
+template <Layout layout, class T, class G, class Dx>
+ROPE_ABI inline Status check_pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path,
+                                           G&& g, Dx&& dx, const TensorView<double>& dw) noexcept {
+    return detail::check_backward(
+        path, positions, detail::backward_call(detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), dw),
+        detail::call_of<layout>(rows));
+}
+
+template <class Executor>
+ROPE_ABI inline void add_row_sums(const TensorView<const double>& rows, const TensorView<double>& out,
+                                  Executor&& executor) {
+    const detail::AnyView from = detail::erased("rows", rows), to = detail::erased("out", out);
+    if (detail::ok_or_raise(detail::check_row_sums(from, to)))
+        detail::run_token_sums(executor, from, detail::NoPositions(), AxisMap(), to);
+}
+
+ROPE_ABI inline Status check_row_sums(const TensorView<const double>& rows, const TensorView<double>& out) noexcept {
+    return detail::check_row_sums(detail::erased("rows", rows), detail::erased("out", out));
+}
+
+}  // namespace ROPE_VERSION_NAMESPACE
+}  // namespace rope
+
+#include "../base/restore_macros.hpp"
