@@ -5,13 +5,13 @@
 # MORE: what rope.hpp has besides, of the headers that <rope/rope.hpp> does not include.
 #
 # A file with `#pragma once` is written where it is first included, any other one wherever it is. Those of instruction
-# sets (detail/simd/*/isa.hpp) do one of three things, by the macros that stand before the line that includes isa_list.hpp;
-# here, too, only that part of them is written, which is why their three branches must be spelled as they are.
+# sets (detail/simd/*/isa.hpp) do one of two things, by the macros that stand before the line that includes isa_list.hpp;
+# here, too, only that part of them is written, which is why their two branches must be spelled as they are.
 cmake_minimum_required(VERSION 3.16...3.25)
 file(STRINGS "${INCLUDE}/rope/version.hpp" VERSION REGEX "ROPE_VERSION_STRING")
 string(REGEX REPLACE ".*\"(.*)\".*" "\\1" VERSION "${VERSION}")
 
-# Writes the file, with `each` as the ROPE_FOR_EACH_ISA of the place, and `kind` (entry, each, ask) as what is wanted.
+# Writes the file, with `each` as the ROPE_FOR_EACH_ISA of the place, and `kind` (entry, each; none outside of sets) as what is wanted.
 function(join file kind each)
   get_filename_component(folder "${file}" DIRECTORY)
   file(READ "${file}" rest)
@@ -24,9 +24,9 @@ function(join file kind each)
   endif()
   file(RELATIVE_PATH name "${INCLUDE}" "${file}")
   set(text "\n// ======== ${name}\n")
-  set(next ask)         # what the next isa_list.hpp is included for, and its file
+  set(next none)        # what the next isa_list.hpp is included for, and its file
   set(next_each "")
-  set(branch "")        # of the three; empty outside
+  set(branch "")        # of the two; empty outside
   set(depth 0)          # of conditions within a branch
   while(NOT rest STREQUAL "")
     string(FIND "${rest}" "\n" end)
@@ -36,9 +36,6 @@ function(join file kind each)
     if("${line}" MATCHES "^# *(if|ifdef|ifndef|elif|else|endif|include|define|pragma|undef)")
       if("${line}" MATCHES "^# *if defined\\(ROPE_ISA_ENTRY\\)$")
         set(branch entry)
-        continue()
-      elseif(branch AND depth EQUAL 0 AND "${line}" MATCHES "^# *elif !defined\\(ROPE_FOR_EACH_ISA\\)$")
-        set(branch ask)
         continue()
       elseif(branch AND depth EQUAL 0 AND "${line}" MATCHES "^# *else$")
         set(branch each)
@@ -71,7 +68,7 @@ function(join file kind each)
         set(text "")
         if(included MATCHES "/isa_list\\.hpp$")
           join("${included}" ${next} "${next_each}")
-          set(next ask)
+          set(next none)
           set(next_each "")
         else()
           join("${included}" ${kind} "${each}")
@@ -95,15 +92,16 @@ set(clash "#    error \"Include rope.hpp and rope_core.hpp, or the headers that 
 set(target "${OUTPUT}/rope_core.hpp.new")
 file(WRITE "${target}" "#ifndef ROPE_SINGLE_CORE\n#define ROPE_SINGLE_CORE\n"
                        "#ifdef ROPE_VERSION_MAJOR\n${clash}\n#endif\n")
-join("${INCLUDE}/rope/core.hpp" ask "")
+join("${INCLUDE}/rope/core.hpp" none "")
 file(APPEND "${target}" "#endif  // ROPE_SINGLE_CORE\n")
 file(READ "${target}" core)
 set(target "${OUTPUT}/rope.hpp.new")
 file(WRITE "${target}" "")
 foreach(header rope ${MORE})
-  join("${INCLUDE}/rope/${header}.hpp" ask "")
+  join("${INCLUDE}/rope/${header}.hpp" none "")
 endforeach()
 file(READ "${target}" rest)
+# (`include ROPE_EMULATED` stays: it is for tests, and its file is not of the library.)
 if("${core}${rest}" MATCHES "\n# *include (\"[^\n]*|ROPE_FOR[^\n]*)")
   message(FATAL_ERROR "the joined file would still have ${CMAKE_MATCH_0}")
 endif()

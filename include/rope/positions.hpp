@@ -178,11 +178,12 @@ template <class List, detail::IfIntegerList<List> = 0>
 ROPE_ABI inline Positions start_at(const List& starts ROPE_LIFETIMEBOUND) noexcept {
     return detail::from_list<Positions>(Positions::Kind::start_per_entry, starts);
 }
-/// For a temporary list, which goes straight into a call; and for a span, whose integers must outlive the result.
+/// For a temporary list, which goes straight into a call.
 template <class List, detail::IfIntegerList<List> = 0>
 ROPE_ABI inline PositionsArgument start_at(const List&& starts ROPE_LIFETIMEBOUND) noexcept {
     return detail::from_list<PositionsArgument>(Positions::Kind::start_per_entry, starts);
 }
+/// For a span, whose integers must outlive the result.
 template <class Span, detail::IfIntegerSpan<Span> = 0>
 ROPE_ABI inline Positions start_at(Span starts) noexcept {
     return detail::from_list<Positions>(Positions::Kind::start_per_entry, starts);

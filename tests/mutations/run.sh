@@ -16,19 +16,19 @@ export flags="-std=c++17 -Itests -isystem $eigen"
 export RC_PARAMS=seed=20261121
 
 # sets_for FILE NAME: faults in what is for AVX-512 show in the emulated set, on machines that have none.
-sets_for() {
-    case $1:$2 in detail/simd/avx512/* | *:wide_*) echo '-DROPE_EMULATED="support/emulated_registers.hpp"' ;; *) echo -UROPE_EMULATED ;; esac
-}
+sets_for() { case $1:$2 in detail/simd/avx512/* | *:wide_*) echo emulated ;; *) echo usual ;; esac; }
 
 # build_and_run INCLUDE TEST PROGRAM SETS: 0 when the test passes, 1 when it fails, 2 when it does not compile.
 build_and_run() {
     local level=-O1
     if [ "$2" = bits_are_as_stored ]; then level=-O0; fi  # it runs for a moment, so compiling is what takes time
+    local emulated=-UROPE_EMULATED
+    if [ "$4" = emulated ]; then emulated='-DROPE_EMULATED="support/emulated_registers.hpp"'; fi
     # Each test is in one of the rooms. A header of tests/support may have a source beside it.
     local source more
     source=$(ls tests/*/"$2.cpp")
     more=$(grep -oE 'support/[a-z_0-9/]+\.hpp' "$source" | sed 's|hpp$|cpp|; s|^|tests/|' | xargs ls 2>/dev/null) || true
-    $CXX $flags $4 $level -include "$work/headers.hpp" -I"$1" "$source" $more "$work/main.o" -lrapidcheck -lmpfr -lgmp -pthread -o "$3" >"$3.log" 2>&1 || return 2
+    $CXX $flags "$emulated" $level -include "$work/headers.hpp" -I"$1" "$source" $more "$work/main.o" -lrapidcheck -lmpfr -lgmp -pthread -o "$3" >"$3.log" 2>&1 || return 2
     timeout 60 "$3" >"$3.log" 2>&1 && return 0 || return 1  # a test that hangs has noticed, too
 }
 
@@ -51,8 +51,8 @@ try() {
 }
 # check_unbroken TEST SETS
 check_unbroken() {
-    build_and_run include "$1" "$work/unbroken.$1$2" "$2" && echo "passes  $1 $2, unbroken" && return 0
-    echo "FAILED  $1 $2 without any mutation" && tail -5 "$work/unbroken.$1$2.log" && return 1
+    build_and_run include "$1" "$work/unbroken.$1.$2" "$2" && echo "passes  $1, unbroken, with the $2 sets" && return 0
+    echo "FAILED  $1 without any mutation, with the $2 sets" && tail -5 "$work/unbroken.$1.$2.log" && return 1
 }
 export -f sets_for build_and_run try check_unbroken
 

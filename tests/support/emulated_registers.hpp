@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The names of detail/simd/avx512/registers.hpp in plain C++: lane by lane, and bit by bit of a mask. Memory of lanes outside a mask
-// is not touched.
+// The names of detail/simd/avx512/registers.hpp in plain C++: lane by lane, and bit by bit of a mask. Memory of lanes
+// outside a mask is not touched.
 #pragma once
 
 #include <cstddef>

@@ -38,7 +38,8 @@
     }                   \
     }
 
-// name(layout, ...) for a function name<layout>(...), where the layout is known only at run time.
+// name(layout, ...) for a function name<layout>(...), where the layout is known only at run time. Files
+// that use it include <utility> and, by other headers, detail/angles/config_checks.hpp.
 #define ROPE_WITH_RUN_TIME_LAYOUT(name)                                   \
     template <class... Args>                                              \
     ROPE_ABI inline void name(Layout layout, Args&&... args) {            \

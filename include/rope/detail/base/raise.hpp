@@ -22,7 +22,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 
 #if !ROPE_EXCEPTIONS
-/// Shared by all translation units; null: the default.
+/// Shared by all translation units; null: refuse prints the sentence and aborts.
 inline ErrorHandler error_handler = nullptr;
 #endif
 

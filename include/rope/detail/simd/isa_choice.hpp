@@ -2,6 +2,8 @@
 // Definitions of isa.hpp: the choice of an instruction set, made once per process.
 #pragma once
 
+// <cmath> and tail_mask.hpp are for isa_list.hpp, which is included within namespaces below: what it includes must have
+// been included before.
 #include <atomic>
 #include <cmath>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether this machine, an x86-64, has the sets that not every one has. Compiled with the flags of the translation unit, so
-// that every machine can run the test.
+// Whether this machine, an x86-64, has the sets that not every one has. Compiled with the flags of the translation
+// unit, so that every machine can run the test.
 #pragma once
 
 #include "../base/arithmetic.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Operations of ../vectors.hpp that take several instructions of AVX-512: masks and orders of lanes, written in the names
-// of registers.hpp. No include guard: registers.hpp and tests/support/emulated_registers.hpp both include this file, so that
-// machines without AVX-512 test it.
+// Operations of ../vectors.hpp that take several instructions of AVX-512: masks and orders of lanes, written in the
+// names of registers.hpp. No include guard: registers.hpp and tests/support/emulated_registers.hpp both include this
+// file, so that machines without AVX-512 test it.
 
 ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The instructions of AVX-512, under the names that lanes.hpp and ../vectors.hpp use.
-// tests/support/emulated_registers.hpp has the same in plain C++. Where an intrinsic without a mask begins from an undefined
-// register, g++ 12 warns; then it is the one with a mask of all lanes.
+// tests/support/emulated_registers.hpp has the same in plain C++. Where an intrinsic without a mask begins from an
+// undefined register, g++ 12 warns; then it is the one with a mask of all lanes.
 //
 // bfloat16 is rounded by integers: the instruction for it (AVX512_BF16) makes subnormal numbers zero, and would give
 // other bits than every other set.
