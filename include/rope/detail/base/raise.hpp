@@ -49,7 +49,9 @@ ROPE_COLD bool refuse(const Status& status) {
     throw std::invalid_argument(status.message());
 #else
     if (error_handler == nullptr) {
-        std::fprintf(stderr, "rope: %s\n", status.message());
+        std::fputs("rope: ", stderr);
+        std::fputs(status.message(), stderr);
+        std::fputs("\n", stderr);
         std::abort();
     }
     error_handler(status);
