@@ -11,7 +11,8 @@ cmake_minimum_required(VERSION 3.16...3.25)
 file(STRINGS "${INCLUDE}/rope/version.hpp" VERSION REGEX "ROPE_VERSION_STRING")
 string(REGEX REPLACE ".*\"(.*)\".*" "\\1" VERSION "${VERSION}")
 
-# Writes the file, with `each` as the ROPE_FOR_EACH_ISA of the place, and `kind` (entry, each; none outside of sets) as what is wanted.
+# Appends a file and the files that it includes. `kind` names the branch of an isa.hpp that is written: entry, each, or none
+# in files that are no isa.hpp. `each` is the file that ROPE_FOR_EACH_ISA names there.
 function(join file kind each)
   get_filename_component(folder "${file}" DIRECTORY)
   file(READ "${file}" rest)

@@ -128,14 +128,14 @@ ROPE_ABI inline void apply_inverse_copy(In&& in, Out&& out, const CosSinRows<T>&
 // ---- Transpose: rotates back by p * w_i and multiplies by m. The gradient with respect to x, given the gradient with
 //      respect to apply's result. ----
 
-/// Takes the gradient x back through apply, in place.
+/// Propagates the gradient x back through apply, in place.
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_transpose(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                      Executor&& executor = {}) {
     detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("x", x, cache));
 }
 
-/// Takes the gradients q and k back through apply, in place, with one table.
+/// Propagates the gradients q and k back through apply, in place, with one table.
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                      Executor&& executor = {}) {
@@ -143,7 +143,7 @@ ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& cache, P
                         detail::in_place("k", k, cache));
 }
 
-/// Takes the gradients q and k back through apply, in place, each with its own table.
+/// Propagates the gradients q and k back through apply, in place, each with its own table.
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
                                      PositionsArgument&& positions = {}, Executor&& executor = {}) {
@@ -162,14 +162,14 @@ ROPE_ABI inline void apply_transpose_copy(In&& in, Out&& out, const CosSinRows<T
 //      apply_transpose alike, and check_copy for the _copy forms; check<Layout::half_split>(...) also for a table that
 //      is made for one layout. (xPos has no apply_inverse, even where the answer is ok.) Never throws; see Status. ----
 
-/// Of a call on x.
+/// Checks a call on x.
 template <Layout... layout, class X, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                              Executor&& = {}) noexcept {
     return detail::check_tensors<layout...>(positions, detail::in_place("x", x, cache));
 }
 
-/// Of a call on q and k with one table.
+/// Checks a call on q and k with one table.
 template <Layout... layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                              Executor&& = {}) noexcept {
@@ -177,7 +177,7 @@ ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinRows<T>& cache, Positions
                                             detail::in_place("k", k, cache));
 }
 
-/// Of a call on q and k with a table each.
+/// Checks a call on q and k, each with its own table.
 template <Layout... layout, class Q, class K, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
                              PositionsArgument&& positions = {}, Executor&& = {}) noexcept {
@@ -185,7 +185,7 @@ ROPE_ABI inline Status check(Q&& q, K&& k, const CosSinRows<T>& q_cache, const C
                                             detail::in_place("k", k, k_cache));
 }
 
-/// Of a call out of place.
+/// Checks a call out of place.
 template <Layout... layout, class In, class Out, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check_copy(In&& in, Out&& out, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
                                   Executor&& = {}) noexcept {

@@ -70,7 +70,7 @@ class CosSinCache : public detail::PositionTable<T> {
                                               Index seq_len = 0) {
         static_assert(std::is_same_v<T, float>, "The float32 chain makes a float table.");
         CosSinCache cache;
-        cache.build(detail::float32_source(config, seq_len), max_positions, first_position, true);
+        cache.build(detail::float32_source(config, seq_len), max_positions, first_position);
         return cache;
     }
 

@@ -22,7 +22,7 @@ class CosSinRows {
  public:
     /// Pairs that rotate: half of rotary_dim().
     ROPE_ABI Index pairs() const noexcept { return pairs_; }
-    /// Features that a head of every call must have.
+    /// Features of a head; every call must have as many.
     ROPE_ABI Index head_dim() const noexcept { return head_dim_; }
     /// Features of a head that rotate.
     ROPE_ABI Index rotary_dim() const noexcept { return 2 * pairs_; }

@@ -38,12 +38,12 @@ template <class T>
 using TableMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, Eigen::Unaligned,
                             Eigen::OuterStride<>>;
 
-/// Entry (r, i) is m*cos, or m*sin, of pair i at position first_position + r. The map refers to the table.
+/// Entry (r, i) is m*cos of pair i at position first_position + r. The map refers to the table.
 template <class T>
 ROPE_ABI inline TableMap<T> cos_table(const CosSinCache<T>& cache ROPE_LIFETIMEBOUND) {
     return TableMap<T>(cache.data(), cache.max_positions(), cache.pairs(), Eigen::OuterStride<>(cache.rotary_dim()));
 }
-/// The sines that stand beside these cosines.
+/// The same for m*sin.
 template <class T>
 ROPE_ABI inline TableMap<T> sin_table(const CosSinCache<T>& cache ROPE_LIFETIMEBOUND) {
     return TableMap<T>(cache.data() + cache.pairs(), cache.max_positions(), cache.pairs(),

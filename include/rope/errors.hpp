@@ -46,7 +46,7 @@ class Status {
 
     /// Whether the call would be accepted.
     ROPE_ABI bool ok() const noexcept { return code_ == StatusCode::ok; }
-    /// Why it would be refused, as a number.
+    /// The kind of refusal; StatusCode::ok if there is none.
     ROPE_ABI StatusCode code() const noexcept { return code_; }
     /// A whole sentence, zero-terminated; empty when ok().
     ROPE_ABI const char* message() const noexcept ROPE_LIFETIMEBOUND { return message_.text(); }

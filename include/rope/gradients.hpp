@@ -162,7 +162,7 @@ ROPE_ABI inline Index weight_gradient_rows(Index batch, Index seq) noexcept;
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path, G&& g,
                                    Dx&& dx, const TensorView<double>& dw = {});
-/// The same by an executor, or a part of it.
+/// The same with an executor, which cuts the call for threads; <rope/part.hpp> has one for a part of the call.
 template <Layout layout, class Executor, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
                                    const Path& path, G&& g, Dx&& dx, const TensorView<double>& dw = {});

@@ -163,7 +163,7 @@ ROPE_ABI inline Path heads(X&& x) noexcept;
 /// Errors       As for apply; nothing is written before everything is checked.
 template <Layout layout, class T, class... Paths>
 ROPE_ABI inline void pass(const CosSinRows<T>& rows, PositionsArgument&& positions, const Paths&... paths);
-/// The same by an executor, or a part of it (<rope/part.hpp>).
+/// The same with an executor, which cuts the call for threads; <rope/part.hpp> has one for a part of the call.
 template <Layout layout, class Executor, class T, class... Paths>
 ROPE_ABI inline void pass(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
                           const Paths&... paths);

@@ -43,7 +43,7 @@ class IsaNames {
     ROPE_ABI Index size() const noexcept { return count_; }
     /// Name i, from 0 to size() - 1; not checked.
     ROPE_ABI const char* operator[](Index i) const noexcept { return names_[i]; }
-    /// Adds a name, which must live as long; beyond 16 it is left out.
+    /// Adds a name, which must live as long as this list; a 17th name is left out.
     ROPE_ABI void push_back(const char* name) noexcept {
         if (count_ < kMost) names_[count_++] = name;
     }

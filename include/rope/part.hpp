@@ -26,7 +26,7 @@ ROPE_ABI inline Part part(Index number, Index count);
 /// Rows::build and Moves::build make all rows with any part, because there every thread builds an object of its own.
 class Part final {
  public:
-    /// Calls f(first, end) once, with the share of `items` work items that this part has.
+    /// Calls f(begin, end) once, for this part's share of `items` work items.
     template <class F>
     ROPE_ABI void operator()(Index items, const F& f) const {
         f(begin(items, number_), begin(items, number_ + 1));

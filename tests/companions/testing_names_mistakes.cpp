@@ -4,6 +4,7 @@
 #include "support/refusal.hpp"
 #include "support/testing.hpp"
 
+#include <cmath>
 #include <functional>
 #include <map>
 #include <string>
@@ -316,6 +317,21 @@ TEMPLATE_TEST_CASE("a right rotation with any schedule passes, and one without i
         CHECK_FALSE(wrong.ok());
         CHECK(wrong.mistake == "schedule ignored");
     }
+}
+
+TEST_CASE("a wrong exponent is named beside a schedule, too") {
+    rope::Config config = telling_config();
+    config.schedule = rope::schedule::Ntk{8.0};
+    const auto name_with_base = [&](double base) {
+        rope::Config wrong = config;
+        wrong.base = base;
+        Loop loop(Layout::half_split, config);
+        loop.frequency = scheduled(wrong, 0);
+        return testing::measure(loop, Layout::half_split, config).mistake;
+    };
+    CHECK(name_with_base(config.base).empty());
+    CHECK(name_with_base(config.base * config.base) == "exponent 2i instead of i");
+    CHECK(name_with_base(std::pow(config.base, 16.0 / 24.0)) == "head_dim in the exponent");
 }
 
 TEST_CASE("frequencies of another sequence length are not called something else") {

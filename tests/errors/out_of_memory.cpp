@@ -89,6 +89,11 @@ TEMPLATE_TEST_CASE("tables", "", float, double) {
     const std::vector<TestType> weights(640);
     CHECK(fail_each([&] { rope::LearnedEmbedding<TestType> embedding(weights.data(), 10, 64); }).with_sentence == 1);
 
+    const rope::LearnedEmbedding<TestType> ten(weights.data(), 10, 64);
+    rope::LearnedEmbedding<TestType> five(weights.data(), 5, 64);
+    CHECK(fail_each([&] { five = ten; }, [&] { return five.max_positions() == 5; }).with_sentence == 1);
+    CHECK(five.max_positions() == 10);
+
     const rope::Frequencies f = rope::frequencies(config);
     const rope::CosSinCache<TestType> cache(config, 50);
     const Failures longer = fail_each([&] { cache.extended(f, 300); }, [&] { return cache.max_positions() == 50; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What read_hf_config does where a config.json says what nobody understands, or cannot be: what is a warning, and the
-// sentence of every error.
+// Keys and values of a config.json that read_hf_config does not understand or that cannot be: which of them give a
+// warning, and the sentence of every error.
 #include <rope/core.hpp>
 
 #include <optional>

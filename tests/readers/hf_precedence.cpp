@@ -135,7 +135,7 @@ TEST_CASE("an outer original_max_position_embeddings beats an inner one (Phi-3)"
     }
 }
 
-TEST_CASE("of other names for one thing the newest counts, and no word is lost on what does not concern RoPE") {
+TEST_CASE("the newest of several names for one number is used, and keys beside RoPE give no warning") {
     CHECK(read(R"("n_layer": 3, "n_head": 4, "n_embd": 77, "n_positions": 5, "seq_length": 6)").warnings == Warnings());
     CHECK(read(R"("n_layer": 3)").layers() == 4);
     CHECK(config_of(read(R"("head_dim": 32, "kv_channels": 16)")).head_dim == 32);

@@ -12,7 +12,6 @@
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
 #include "arguments.hpp"
-#include "job.hpp"
 #include "slab.hpp"
 
 ROPE_DETAIL_BEGIN

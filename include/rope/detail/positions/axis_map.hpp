@@ -61,7 +61,7 @@ struct AxisOrder {
     }
 };
 
-/// Writes frequencies in an order over others, whose lists keep their memory.
+/// Copies frequencies to `to` in the given order. The lists of `to` keep their memory.
 inline void put_in_order(const Frequencies& from, const AxisOrder& order, Frequencies& to) {
     const auto put = [&order](const List<double>& list, List<double>& in) {
         in.resize(list.size());

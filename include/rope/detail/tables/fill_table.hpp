@@ -109,6 +109,7 @@ inline Status round_to_float32(const Config& config, Frequencies& result) noexce
 inline TableSource float32_source(const Config& config, Index seq_len) {
     TableSource s = table_source(config, seq_len);
     if (s.status.ok()) s.status = round_to_float32(config, s.f);
+    s.is_float32_chain = true;
     return s;
 }
 

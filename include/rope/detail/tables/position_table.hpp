@@ -46,8 +46,7 @@ inline Status check_position(Index position, Index first, Index count) noexcept 
 template <class T>
 class PositionTable : public SourcedRows<T> {
  protected:
-    /// is_chain: from a float32_source.
-    void build(const TableSource& s, Index count, Index first, bool is_chain = false) {
+    void build(const TableSource& s, Index count, Index first) {
         const Index pairs = static_cast<Index>(s.f.inv_freq.size());
         HeadSlice slice = s.slice;
         if (!ok_or_raise(s.status) || !ok_or_raise(check_last_position(s, count, first)) ||
@@ -56,7 +55,7 @@ class PositionTable : public SourcedRows<T> {
         PositionTable made;
         made.describe(s, slice, pairs);
         made.longest_ = s.longest;
-        made.is_chain_ = is_chain;
+        made.is_chain_ = s.is_float32_chain;
         if (made.allocate(count, first) && made.fill(s.f, 0)) *this = made;
     }
 

@@ -24,6 +24,7 @@ struct TableSource {
     Index longest = kNoLongest;      // sequence that the frequencies are for
     const char* schedule = nullptr;  // name in the Config; null for given frequencies
     Index seq_len = 0;               // given with the Config
+    bool is_float32_chain = false;   // entries are rounded as eager float32 frameworks round them
 };
 
 inline TableSource table_source(const Config& config, Index seq_len) {

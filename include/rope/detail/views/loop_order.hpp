@@ -2,7 +2,6 @@
 // The order in which the heads of a tensor are visited.
 #pragma once
 
-#include "../../tensor_view.hpp"
 #include "../../types.hpp"
 #include "any_view.hpp"
 
