@@ -72,7 +72,7 @@ class Destination {
  public:
     template <class T>
     ROPE_ABI Destination(const TensorView<T>& v) noexcept  // NOLINT(google-explicit-constructor)
-        : codes_(detail::in_memory(v)) {
+        : Destination(detail::Target{detail::in_memory(v)}) {
         check_elements<T>();
     }
     template <class T>
@@ -88,15 +88,8 @@ class Destination {
     template <class T>
     static void check_elements() noexcept;
 
-    /// The destination of a path that works in place.
-    ROPE_ABI Destination() noexcept { codes_.type = detail::kNoElements; }
-    friend class Path;
-
-    detail::HeadsInMemory codes_ = {}, scales_ = {}, zeros_ = {};
-    detail::CacheFormat format_ = detail::CacheFormat::elements;
-    float factor_ = 1.0f;
-    bool divides_ = false;
-    bool has_two_formats_ = false;  // which a check refuses
+    ROPE_ABI explicit Destination(const detail::Target& data) noexcept : data_(data) {}
+    detail::Target data_;
 };
 
 /// How a scale is applied before a number is rounded to an 8-bit float: FlashInfer multiplies by it, vLLM divides.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <type_traits>
-#include <utility>
 
 #include "cos_sin_cache.hpp"
 #include "cos_sin_rows.hpp"
@@ -35,26 +34,26 @@ class StepNumbers {
  public:
     template <class T, std::enable_if_t<!std::is_void_v<typename ElementTraits<T>::storage>, int> = 0>
     ROPE_ABI StepNumbers(const T* per_feature) noexcept  // NOLINT(google-explicit-constructor)
-        : numbers_(detail::in_memory(TensorView<const T>{per_feature, 1, 1, 1, 0, 0, 0, 0, 1})),
-          kind_(detail::NumbersKind::per_feature) {}
+        : data_{detail::in_memory(TensorView<const T>{per_feature, 1, 1, 1, 0, 0, 0, 0, 1}),
+                detail::NumbersKind::per_feature} {}
     /// A contiguous container of head_dim numbers.
     template <class C, detail::IfNumberContainer<C> = 0>
     ROPE_ABI StepNumbers(const C& per_feature ROPE_LIFETIMEBOUND) noexcept  // NOLINT(google-explicit-constructor)
         : StepNumbers(rope::view(per_feature.data(), 1, 1, static_cast<Index>(per_feature.size()))) {
-        kind_ = detail::NumbersKind::list;
+        data_.kind = detail::NumbersKind::list;
     }
     template <class T,
               std::enable_if_t<!std::is_void_v<typename ElementTraits<std::remove_const_t<T>>::storage>, int> = 0>
     ROPE_ABI StepNumbers(const TensorView<T>& v) noexcept  // NOLINT(google-explicit-constructor)
-        : numbers_(detail::in_memory(TensorView<const T>(v))), kind_(detail::NumbersKind::view) {}
+        : data_{detail::in_memory(TensorView<const T>(v)), detail::NumbersKind::view} {}
     /// None: a norm without weight or without bias.
     ROPE_ABI StepNumbers(std::nullptr_t = nullptr) noexcept {}  // NOLINT(google-explicit-constructor)
     ROPE_CROSSES(StepNumbers)
 
  private:
     friend struct detail::PathAccess;
-    detail::HeadsInMemory numbers_ = {};
-    detail::NumbersKind kind_ = detail::NumbersKind::none;
+    ROPE_ABI explicit StepNumbers(const detail::GivenNumbers& data) noexcept : data_(data) {}
+    detail::GivenNumbers data_;
 };
 
 /// The numbers over which a norm takes its mean: those of a head, or those of all heads of a token.
@@ -121,14 +120,8 @@ class Path {
 
  private:
     friend struct detail::PathAccess;
-    ROPE_ABI explicit Path(const detail::HeadsInMemory& source) noexcept;
-    /// Null beyond kMaxSteps.
-    ROPE_ABI detail::PathStep* append(detail::StepKind kind, const StepNumbers& numbers, double number) noexcept;
-
-    detail::HeadsInMemory source_;
-    Destination destination_;
-    int count_ = 0;  // of steps, also of those beyond kMaxSteps, which a check refuses
-    detail::PathStep steps_[kMaxSteps];
+    ROPE_ABI explicit Path(const detail::HeadsInMemory& source) noexcept { data_.source = source; }
+    detail::PathData data_;
 };
 
 /// The beginning of a path: a view, or a tensor for which ViewTraits makes one, of float, half, bfloat16 or double. A

@@ -46,7 +46,9 @@ class Positions {
     // Lists that would be gone are refused by the compiler.
     template <class List, detail::IfIntegerList<List> = 0>
     ROPE_ABI Positions(const List&&) noexcept {  // NOLINT(google-explicit-constructor)
-        detail::refuse_temporary_list<List>();
+        static_assert(detail::never<List>,
+                      "rope::Positions does not own its list, and this one is a temporary that would be gone: give the "
+                      "list a name, or pass it straight to the call.");
     }
     template <class Integer,
               std::enable_if_t<detail::is_position_integer<Integer> && !std::is_same_v<Integer, Index>, int> = 0>
@@ -190,7 +192,9 @@ ROPE_ABI inline Positions start_at(Span starts) noexcept {
 }
 template <class Other, detail::IfNoStart<Other> = 0>
 ROPE_ABI inline Positions start_at(const Other&) noexcept {
-    detail::refuse_start<Other>();
+    static_assert(detail::never<Other>,
+                  "rope::start_at takes an integer of up to 64 bits, or a contiguous container of such integers (no "
+                  "bool, characters or fractions): for a pointer write rope::ids, or a span.");
     return Positions();
 }
 

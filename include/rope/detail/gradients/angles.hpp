@@ -20,12 +20,7 @@ ROPE_DETAIL_BEGIN
 struct AngleCall {
     HeadsInMemory y, g;
     AnyView angles, magnitudes;
-    bool has_magnitudes;
 };
-inline AngleCall angle_call(const HeadsInMemory& y, const HeadsInMemory& g, const TensorView<double>& angles,
-                            const TensorView<double>& magnitudes) noexcept {
-    return {y, g, erased("angles", angles), erased("magnitudes", magnitudes), !is_left_out(magnitudes)};
-}
 
 ROPE_COLD Status check_angle_call(const AngleCall& c, const TableShape& table, Index pairs,
                                   Capabilities uses) noexcept {
@@ -42,7 +37,7 @@ ROPE_COLD Status check_angle_call(const AngleCall& c, const TableShape& table, I
     if (const Status s = check_output(c.angles, batch, seq, groups, pairs); !s.ok()) return s;
     for (const AnyView* read : {&y, &g})
         if (const Status s = check_shares_nothing(c.angles, *read); !s.ok()) return s;
-    if (c.has_magnitudes) {
+    if (!is_left_out(c.magnitudes)) {
         if (const Status s = check_output(c.magnitudes, batch, seq, groups, pairs); !s.ok()) return s;
         for (const AnyView* other : {&y, &g, &c.angles})
             if (const Status s = check_shares_nothing(c.magnitudes, *other); !s.ok()) return s;
@@ -80,7 +75,7 @@ ROPE_NOINLINE void add_pairs(const AngleTask<T>& task, Index b, Index s, Index g
                              Index count) noexcept {
     const AngleCall& c = task.call;
     const GradientKernels<T>& k = task.kernels;
-    const bool is_interleaved = task.layout == Layout::interleaved;
+    const bool is_interleaved = task.layout == Layout::interleaved, has_magnitudes = !is_left_out(c.magnitudes);
     const Index features = is_interleaved ? 2 * count : count;
     const Index at_a = task.rotary_offset + (is_interleaved ? 2 * first : first), at_b = at_a + task.pairs;
     const Index heads = c.y.extents[2] / c.angles.extents[2];
@@ -92,25 +87,25 @@ ROPE_NOINLINE void add_pairs(const AngleTask<T>& task, Index b, Index s, Index g
         const T* const g = features_of(task.steps, c.g, in_g, at_a, features, scratch[1]);
         if (is_interleaved) {
             k.add_crossed_products(y, g, features, crossed);
-            if (c.has_magnitudes) k.add_products(y, g, features, squared);
+            if (has_magnitudes) k.add_products(y, g, features, squared);
             continue;
         }
         const T* const y_b = features_of(task.steps, c.y, in_y, at_b, features, scratch[2]);
         const T* const g_b = features_of(task.steps, c.g, in_g, at_b, features, scratch[3]);
         k.add_products(y, g_b, features, crossed);
         k.add_products(y_b, g, features, crossed + kPairsAtOnce);
-        if (!c.has_magnitudes) continue;
+        if (!has_magnitudes) continue;
         k.add_products(y, g, features, squared);
         k.add_products(y_b, g_b, features, squared + kPairsAtOnce);
     }
     const PairShape place = is_interleaved ? PairShape{2, 1} : PairShape{1, kPairsAtOnce};
-    double* angle = written_element(c.angles, b, s, group) + first * c.angles.strides[3];
+    double* angle = element(c.angles, b, s, group) + first * c.angles.strides[3];
     for (Index i = 0; i < count; ++i, angle += c.angles.strides[3]) {
         const double* const pair = crossed + i * place.step;
         add_rounded(*angle, pair[0] - pair[place.distance]);
     }
-    if (!c.has_magnitudes) return;
-    double* magnitude = written_element(c.magnitudes, b, s, group) + first * c.magnitudes.strides[3];
+    if (!has_magnitudes) return;
+    double* magnitude = element(c.magnitudes, b, s, group) + first * c.magnitudes.strides[3];
     for (Index i = 0; i < count; ++i, magnitude += c.magnitudes.strides[3]) {
         const double* const pair = squared + i * place.step;
         add_rounded(*magnitude, pair[0] + pair[place.distance]);
@@ -144,7 +139,7 @@ inline void run_angles(Executor& executor, const AngleCall& call, const CosSinRo
     const AngleTask<T> task = {call,   step_kernels<T>(isa), gradient_kernels<T>(isa),
                                layout, rows.pairs(),         rows.rotary_offset()};
     const Index groups = y.extents[0] * y.extents[1] * call.angles.extents[2];
-    execute(executor, gradient_job(task, &add_angles<T>, groups, 2 * bytes_of(y, count_heads(y))));
+    execute(executor, EvenJob<AngleTask<T>>{task, &add_angles<T>, groups, 2 * bytes_of(y, count_heads(y))});
 }
 
 ROPE_DETAIL_END

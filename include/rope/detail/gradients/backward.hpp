@@ -27,13 +27,7 @@ inline constexpr Index kTokensOfRow = 16;
 struct BackwardCall {
     HeadsInMemory g, dx;
     AnyView dw;
-    bool has_dw;
 };
-
-inline BackwardCall backward_call(const HeadsInMemory& g, const HeadsInMemory& dx,
-                                  const TensorView<double>& dw) noexcept {
-    return {g, dx, erased("dw", dw), !is_left_out(dw)};
-}
 
 inline bool is_rotation(const PathStep& step) noexcept {
     if (step.kind != RotateStage::kKind) return false;
@@ -47,9 +41,9 @@ inline bool is_norm_of_heads(const PathStep& step) noexcept {
 }
 
 /// Requires the steps norm, or norm and rotate.
-ROPE_COLD Status check_steps(const Path& path, const PathCall& call) noexcept {
-    const int count = PathAccess::count(path);
-    const PathStep* const steps = PathAccess::steps(path);
+ROPE_COLD Status check_steps(const PathData& path, const PathCall& call) noexcept {
+    const int count = path.count;
+    const PathStep* const steps = path.steps;
     if (count < 1 || count > 2 || !is_norm_of_heads(steps[0]) || (count == 2 && !is_rotation(steps[1])))
         return invalid(
             "The path has {} step{}; for gradients its first must be rms_norm or l2_norm over a head, and the second, "
@@ -57,9 +51,9 @@ ROPE_COLD Status check_steps(const Path& path, const PathCall& call) noexcept {
             "there is one, rotate().",
             {count, count == 1 ? "" : "s"});
     for (int i = 0; i < count; ++i)
-        if (const Status s = check_step(steps[i], PathAccess::source(path), "path", call); !s.ok()) return s;
+        if (const Status s = check_step(steps[i], path.source, "path", call); !s.ok()) return s;
     const Numbers& w = steps[0].numbers;
-    if (!w.is_given || (w.extents[0] == 1 && w.extents[1] == 1 && w.extents[3] == PathAccess::source(path).extents[3]))
+    if (!w.is_given || (w.extents[0] == 1 && w.extents[1] == 1 && w.extents[3] == path.source.extents[3]))
         return Status();
     return invalid(
         "The weight of the norm is [{}, {}, {}, {}]; for gradients it must be one for all tokens: [1, 1, 1 or "
@@ -69,16 +63,16 @@ ROPE_COLD Status check_steps(const Path& path, const PathCall& call) noexcept {
 
 /// Requires an output for the weight's gradient, unless it is left out.
 ROPE_COLD Status check_weight_gradient(const BackwardCall& c, const Numbers& w, Index rows) noexcept {
-    if (!c.has_dw) return Status();
+    if (is_left_out(c.dw)) return Status();
     if (!w.is_given) return invalid("dw is given, and the norm has no weight; leave dw out.");
     if (const Status s = check_output(c.dw, 1, rows, w.extents[2], w.extents[3]); !s.ok()) return s;
     if (c.dw.strides[3] == 1 || c.dw.extents[3] < 2) return Status();
     return invalid("dw has a feature stride of {}; it must be 1.", {c.dw.strides[3]});
 }
 
-ROPE_COLD Status check_backward(const Path& path, const Positions& positions, const BackwardCall& c,
+ROPE_COLD Status check_backward(const PathData& path, const Positions& positions, const BackwardCall& c,
                                 const PathCall& call) noexcept {
-    const HeadsInMemory& source = PathAccess::source(path);
+    const HeadsInMemory& source = path.source;
     const AnyView x = source.view("x"), g = c.g.view("g"), dx = c.dx.view("dx");
     for (const AnyView* v : {&x, &g, &dx})
         if (const Status s = check_extents(*v); !s.ok()) return s;
@@ -98,13 +92,13 @@ ROPE_COLD Status check_backward(const Path& path, const Positions& positions, co
                 "dx and {} are different views that may share elements; they must be the same view (pointer, "
                 "type, extents and strides) or be shown to share none by their strides.",
                 {read->name});
-    const Numbers& numbers = PathAccess::steps(path)[0].numbers;
+    const Numbers& numbers = path.steps[0].numbers;
     const AnyView w = numbers.view("the weight of the norm");
     if (numbers.is_given)
         if (const Status s = check_shares_nothing(dx, w); !s.ok()) return s;
     const Index tokens = clamped_product(x.extents[0], x.extents[1]);
     if (const Status s = check_weight_gradient(c, numbers, count_items(tokens, kTokensOfRow)); !s.ok()) return s;
-    if (c.has_dw)
+    if (!is_left_out(c.dw))
         for (const AnyView* other : {&x, &g, &dx, &w})
             if (const Status s = check_shares_nothing(c.dw, *other); !s.ok()) return s;
     const Status s = check_positions(positions, x.extents[0], x.extents[1], call.table);
@@ -131,9 +125,9 @@ struct BackwardScratch {
 template <class T>
 ROPE_NOINLINE void back_through_head(const BackwardTask<T>& task, const Row<T>& row, Index b, Index s, Index h,
                                      double* dw, BackwardScratch<T>& scratch) noexcept {
-    const HeadsInMemory& source = PathAccess::source(task.path.path);
+    const HeadsInMemory& source = task.path.path.source;
     const HeadsInMemory &from = task.call.g, &to = task.call.dx;
-    const PathStep& step = PathAccess::steps(task.path.path)[0];
+    const PathStep& step = task.path.path.steps[0];
     const NormStep norm = options_of<NormStep>(step);
     const StepKernels<T>& k = task.path.steps;
     const Index count = source.extents[3];
@@ -166,8 +160,8 @@ ROPE_NOINLINE void back_through_head(const BackwardTask<T>& task, const Row<T>& 
 template <class T>
 void back_through_norm(const BackwardTask<T>& task, Index begin, Index end) noexcept {
     BackwardScratch<T> scratch;
-    const HeadsInMemory& source = PathAccess::source(task.path.path);
-    const bool rotates = PathAccess::count(task.path.path) == 2;
+    const HeadsInMemory& source = task.path.path.source;
+    const bool rotates = task.path.path.count == 2;
     const Index seq = source.extents[1], tokens = source.extents[0] * seq, heads = source.extents[2];
     const Index pairs = (source.extents[3] - task.path.rotation.before - task.path.rotation.after) / 2;
     const AnyView& dw = task.call.dw;
@@ -181,24 +175,25 @@ void back_through_norm(const BackwardTask<T>& task, Index begin, Index end) noex
             }
             for (Index h = 0; h < heads; ++h)
                 back_through_head(task, row, b, s, h,
-                                  task.call.has_dw ? written_element(dw, 0, r, dw.extents[2] == 1 ? 0 : h) : nullptr,
+                                  dw.data != nullptr ? element(dw, 0, r, dw.extents[2] == 1 ? 0 : h) : nullptr,
                                   scratch);
         }
 }
 
 template <Layout layout, class T, class Executor>
-inline void run_backward(Executor& executor, const CosSinRows<T>& rows, const Positions& positions, const Path& path,
-                         const BackwardCall& call) {
+inline void run_backward(Executor& executor, const CosSinRows<T>& rows, const Positions& positions,
+                         const PathData& path, const BackwardCall& call) {
     if (!ok_or_raise(check_backward(path, positions, call, call_of<layout>(rows)))) return;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     PathTask<T> task = path_job<layout>(path, rows, positions).task;
     task.rotation.sin_scale = T(-1);  // as rotation_of makes it for apply_transpose
     const BackwardTask<T> back = {call, task, gradient_kernels<T>(isa)};
-    const AnyView x = PathAccess::source(path).view("x");
+    const AnyView x = path.source.view("x");
     const Index heads = count_heads(x);
     if (heads == 0) return;
-    execute(executor, gradient_job(back, &back_through_norm<T>, count_items(x.extents[0] * x.extents[1], kTokensOfRow),
-                                   2 * bytes_of(x, heads)));
+    execute(executor,
+            EvenJob<BackwardTask<T>>{back, &back_through_norm<T>,
+                                     count_items(x.extents[0] * x.extents[1], kTokensOfRow), 2 * bytes_of(x, heads)});
 }
 
 ROPE_DETAIL_END

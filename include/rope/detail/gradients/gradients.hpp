@@ -27,8 +27,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 template <Layout layout, class Y, class G, class T, class Executor>
 ROPE_ABI inline void add_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles,
                                          const TensorView<double>& magnitudes, Executor&& executor) {
-    const detail::AngleCall call =
-        detail::angle_call(detail::tensor_of<false, T>(y), detail::tensor_of<false, T>(g), angles, magnitudes);
+    const detail::AngleCall call = {detail::tensor_of<false, T>(y), detail::tensor_of<false, T>(g),
+                                    detail::erased("angles", angles), detail::erased("magnitudes", magnitudes)};
     detail::run_angles<layout>(executor, call, rows);
 }
 
@@ -37,8 +37,8 @@ ROPE_WITH_RUN_TIME_LAYOUT(add_angle_gradients)
 template <Layout layout, class Y, class G, class T, class Executor>
 ROPE_ABI inline Status check_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles,
                                              const TensorView<double>& magnitudes, Executor&&) noexcept {
-    const detail::AngleCall call =
-        detail::angle_call(detail::tensor_of<false, T>(y), detail::tensor_of<false, T>(g), angles, magnitudes);
+    const detail::AngleCall call = {detail::tensor_of<false, T>(y), detail::tensor_of<false, T>(g),
+                                    detail::erased("angles", angles), detail::erased("magnitudes", magnitudes)};
     return detail::check_angle_call<layout>(call, rows);
 }
 
@@ -104,23 +104,24 @@ ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, PositionsArgument&
                                    Dx&& dx, const TensorView<double>& dw) {
     detail::CallingThread here;
     detail::run_backward<layout>(
-        here, rows, positions, path,
-        detail::backward_call(detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), dw));
+        here, rows, positions, detail::PathAccess::data(path),
+        {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::erased("dw", dw)});
 }
 
 template <Layout layout, class Executor, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
                                    const Path& path, G&& g, Dx&& dx, const TensorView<double>& dw) {
     detail::run_backward<layout>(
-        executor, rows, positions, path,
-        detail::backward_call(detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), dw));
+        executor, rows, positions, detail::PathAccess::data(path),
+        {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::erased("dw", dw)});
 }
 
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline Status check_pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path,
                                            G&& g, Dx&& dx, const TensorView<double>& dw) noexcept {
     return detail::check_backward(
-        path, positions, detail::backward_call(detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), dw),
+        detail::PathAccess::data(path), positions,
+        {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::erased("dw", dw)},
         detail::call_of<layout>(rows));
 }
 

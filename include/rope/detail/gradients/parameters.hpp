@@ -74,7 +74,7 @@ ROPE_NOINLINE void sum_over_tokens(const TokenSumTask<Given>& task, Index group,
         }
         for (Index i = 0; i < count; ++i) add_rounded(all[i], block[i]);
     }
-    double* const to = written_element(out, 0, 0, group);
+    double* const to = element(out, 0, 0, group);
     for (Index i = 0; i < count; ++i) add_rounded(to[(first + i) * out.strides[3]], all[i]);
 }
 template <class Given>
@@ -93,8 +93,8 @@ inline void run_token_sums(Executor& executor, const AnyView& rows, const Given&
                            const AnyView& out) {
     if (is_empty(rows) || is_empty(out)) return;
     const TokenSumTask<Given> task = {rows, out, positions, map};
-    execute(executor, gradient_job(task, &add_token_sums<Given>, out.extents[2] * out.extents[3],
-                                   bytes_of(rows, count_heads(rows))));
+    execute(executor, EvenJob<TokenSumTask<Given>>{task, &add_token_sums<Given>, out.extents[2] * out.extents[3],
+                                                   bytes_of(rows, count_heads(rows))});
 }
 
 /// Requires rows, and one row of outputs that shares nothing with them.
@@ -148,8 +148,7 @@ inline void add_positions(const PositionTask& task, Index begin, Index end) noex
                                 task.inv_freq[first + i] * row[i * angles.strides[3]]);
             }
         }
-        for (Index axis = 0; axis < task.map.axes; ++axis)
-            add_rounded(*written_element(task.out, axis, t, 0), sums[axis]);
+        for (Index axis = 0; axis < task.map.axes; ++axis) add_rounded(*element(task.out, axis, t, 0), sums[axis]);
     }
 }
 
@@ -179,8 +178,8 @@ inline void run_positions(Executor& executor, const AnyView& angles, const Frequ
                           const AnyView& out) {
     if (is_empty(angles)) return;
     const PositionTask task = {angles, out, f.inv_freq.data(), map};
-    execute(executor, gradient_job(task, &add_positions, angles.extents[0] * angles.extents[1],
-                                   bytes_of(angles, count_heads(angles))));
+    execute(executor, EvenJob<PositionTask>{task, &add_positions, angles.extents[0] * angles.extents[1],
+                                            bytes_of(angles, count_heads(angles))});
 }
 
 // ---- The attention factor ----

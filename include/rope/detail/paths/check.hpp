@@ -29,9 +29,7 @@ inline const char* path_name(Index path) noexcept { return kPathNames[path < 4 ?
 inline const char* source_name(Index path) noexcept { return kSourceNames[path < 4 ? path : 4]; }
 inline const char* destination_name(Index path) noexcept { return kDestinationNames[path < 4 ? path : 4]; }
 
-inline bool has_destination(const Path& p) noexcept {
-    return PathAccess::codes(PathAccess::destination(p)).type != kNoElements;
-}
+inline bool has_destination(const PathData& p) noexcept { return p.destination.codes.type != kNoElements; }
 
 ROPE_COLD Status check_numbers(const char* step, const Numbers& n, const HeadsInMemory& x, bool is_double) noexcept {
     if ((n.type == ElementType::f64) != is_double)
@@ -70,8 +68,9 @@ ROPE_COLD Status check_step(const PathStep& step, const HeadsInMemory& x, const 
 }
 
 /// All checks of one path but those against other paths.
-ROPE_COLD Status check_path(const Path& path, Index number, const HeadsInMemory& first, const PathCall& call) noexcept {
-    const HeadsInMemory& x = PathAccess::source(path);
+ROPE_COLD Status check_path(const PathData& path, Index number, const HeadsInMemory& first,
+                            const PathCall& call) noexcept {
+    const HeadsInMemory& x = path.source;
     const char* const name = source_name(number);
     const AnyView v = x.view(name);
     if (const Status s = check_extents(v); !s.ok()) return s;
@@ -85,12 +84,11 @@ ROPE_COLD Status check_path(const Path& path, Index number, const HeadsInMemory&
         return invalid("{} is {}; with rows of {} it must be {}.",
                        {name, call.is_double ? "not double" : "double", call.is_double ? "double" : "float",
                         call.is_double ? "double" : "float, half or bfloat16"});
-    const int count = PathAccess::count(path);
-    if (count > kMaxSteps)
-        return invalid("Path {} has {} steps; it must have at most {}.", {number + 1, count, kMaxSteps});
+    if (path.count > kMaxSteps)
+        return invalid("Path {} has {} steps; it must have at most {}.", {number + 1, path.count, kMaxSteps});
     int rotations = 0;
-    for (int i = 0; i < count; ++i) {
-        const PathStep& step = PathAccess::steps(path)[i];
+    for (int i = 0; i < path.count; ++i) {
+        const PathStep& step = path.steps[i];
         rotations += step.kind == RotateStage::kKind ? 1 : 0;
         if (const Status s = check_step(step, x, path_name(number), call); !s.ok()) return s;
     }
@@ -99,11 +97,11 @@ ROPE_COLD Status check_path(const Path& path, Index number, const HeadsInMemory&
         if (x.is_const) return invalid("{} is const, and the path has no destination: add to(...).", {name});
         return check_no_self_overlap(v);
     }
-    const Destination& d = PathAccess::destination(path);
+    const Target& d = path.destination;
     for (int part = 0; part < 3; ++part)
         if (const HeadsInMemory* const m = part_of(d, part); m != nullptr && m->is_const)
             return invalid("{} is const; what is written must not be.", {destination_name(number)});
-    if ((PathAccess::codes(d).type == ElementType::f64) != call.is_double)
+    if ((d.codes.type == ElementType::f64) != call.is_double)
         return invalid(
             "{} is {}; with rows of {} it must be {}.",
             {destination_name(number), call.is_double ? "not double" : "double", call.is_double ? "double" : "float",
@@ -112,15 +110,15 @@ ROPE_COLD Status check_path(const Path& path, Index number, const HeadsInMemory&
 }
 
 /// What a path writes, in up to three parts; null where there is no such part.
-inline const HeadsInMemory* written_part(const Path& p, int part) noexcept {
-    if (has_destination(p)) return part_of(PathAccess::destination(p), part);
-    return part == 0 ? &PathAccess::source(p) : nullptr;
+inline const HeadsInMemory* written_part(const PathData& p, int part) noexcept {
+    if (has_destination(p)) return part_of(p.destination, part);
+    return part == 0 ? &p.source : nullptr;
 }
 
 /// Checks that a view, which path i writes, shares nothing with what path k reads beside its source.
-ROPE_COLD Status check_apart_from_numbers(const AnyView& v, const Path& other, Index k) noexcept {
-    for (int i = 0; i < PathAccess::count(other); ++i) {
-        const PathStep& step = PathAccess::steps(other)[i];
+ROPE_COLD Status check_apart_from_numbers(const AnyView& v, const PathData& other, Index k) noexcept {
+    for (int i = 0; i < other.count; ++i) {
+        const PathStep& step = other.steps[i];
         for (const Numbers* n : {&step.numbers, &step.bias})
             if (n->is_given && !is_disjoint(v, n->view("")))
                 return invalid(
@@ -136,22 +134,18 @@ ROPE_COLD Status check_apart_from_numbers(const AnyView& v, const Path& other, I
 }
 
 /// Checks that what path i writes shares nothing with what path k reads or writes.
-ROPE_COLD Status check_apart(const Path& one, Index i, const Path& other, Index k) noexcept {
-    const AnyView read = PathAccess::source(other).view(source_name(k));
+ROPE_COLD Status check_apart(const PathData& one, Index i, const PathData& other, Index k) noexcept {
+    const AnyView read = other.source.view(source_name(k));
     for (int part = 0; part < 3; ++part) {
         const HeadsInMemory* const mine = written_part(one, part);
         if (mine == nullptr) continue;
         const AnyView v = mine->view(destination_name(i));
         const bool is_own = i == k && part == 0 && !mine->is_paged && is_same_view(v, read);
-        if (!is_own && !is_disjoint(v, read))
-            return invalid("{} and {} may share elements; they must be shown to share none by their strides.",
-                           {v.name, read.name});
+        if (const Status s = is_own ? Status() : check_shares_nothing(v, read); !s.ok()) return s;
         if (const Status s = check_apart_from_numbers(v, other, k); !s.ok()) return s;
         for (int there = i == k ? part + 1 : 0; there < 3; ++there)
-            if (const HeadsInMemory* const theirs = written_part(other, there);
-                theirs != nullptr && !is_disjoint(v, theirs->view(destination_name(k))))
-                return invalid("{} and {} may share elements; they must be shown to share none by their strides.",
-                               {v.name, destination_name(k)});
+            if (const HeadsInMemory* const theirs = written_part(other, there))
+                if (const Status s = check_shares_nothing(v, theirs->view(destination_name(k))); !s.ok()) return s;
     }
     return Status();
 }
@@ -194,8 +188,8 @@ class Extents {
     bool is_complete_ = true;
 };
 
-inline void add_extents(Extents& extents, const Path& path) noexcept {
-    const AnyView read = PathAccess::source(path).view("");
+inline void add_extents(Extents& extents, const PathData& path) noexcept {
+    const AnyView read = path.source.view("");
     const HeadsInMemory* const first = written_part(path, 0);
     const bool is_in_place = !first->is_paged && is_same_view(first->view(""), read);
     if (!is_in_place) extents.add(read, false);
@@ -204,14 +198,14 @@ inline void add_extents(Extents& extents, const Path& path) noexcept {
             extents.add(m->view(""), true);
             if (m->is_paged) extents.add(m->view_of_slots(), false);
         }
-    for (int i = 0; i < PathAccess::count(path); ++i)
-        for (const Numbers* n : {&PathAccess::steps(path)[i].numbers, &PathAccess::steps(path)[i].bias})
+    for (int i = 0; i < path.count; ++i)
+        for (const Numbers* n : {&path.steps[i].numbers, &path.steps[i].bias})
             if (n->is_given) extents.add(n->view(""), false);
 }
 
 /// Checks that what is written shares nothing with anything else: first as a whole, which is usual and soon done, then
 /// each with each.
-ROPE_COLD Status check_all_apart(const Path* const* paths, Index count, const Positions& positions) noexcept {
+ROPE_COLD Status check_all_apart(const PathData* const* paths, Index count, const Positions& positions) noexcept {
     Extents extents;
     extents.add(view_of(positions), false);
     for (Index i = 0; i < count; ++i) add_extents(extents, *paths[i]);
@@ -227,9 +221,9 @@ ROPE_COLD Status check_all_apart(const Path* const* paths, Index count, const Po
 }
 
 /// All checks of a pass.
-ROPE_COLD Status check_paths(const Path* const* paths, Index count, const Positions& positions,
+ROPE_COLD Status check_paths(const PathData* const* paths, Index count, const Positions& positions,
                              const PathCall& call) noexcept {
-    const HeadsInMemory& first = PathAccess::source(*paths[0]);
+    const HeadsInMemory& first = paths[0]->source;
     for (Index i = 0; i < count; ++i)
         if (const Status s = check_path(*paths[i], i, first, call); !s.ok()) return s;
     if (const Status s = check_positions(positions, first.extents[0], first.extents[1], call.table); !s.ok()) return s;

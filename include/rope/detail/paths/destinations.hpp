@@ -18,69 +18,20 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 inline namespace ROPE_DETAIL_NAMESPACE {
 
-struct PathAccess {
-    static const HeadsInMemory& codes(const Destination& d) noexcept { return d.codes_; }
-    static const HeadsInMemory& scales(const Destination& d) noexcept { return d.scales_; }
-    static const HeadsInMemory& zeros(const Destination& d) noexcept { return d.zeros_; }
-    static CacheFormat format(const Destination& d) noexcept { return d.format_; }
-    static float factor(const Destination& d) noexcept { return d.factor_; }
-    static bool divides(const Destination& d) noexcept { return d.divides_; }
-
-    static Destination with_format(const Destination& codes, CacheFormat format, const Destination* scales = nullptr,
-                                   const Destination* zeros = nullptr, float factor = 1.0f,
-                                   ScaleUse use = ScaleUse::multiplies) noexcept {
-        Destination d = codes;
-        for (const Destination* part : {&codes, scales, zeros})
-            if (part != nullptr && part->format_ != CacheFormat::elements) d.has_two_formats_ = true;
-        d.format_ = format;
-        if (scales != nullptr) d.scales_ = scales->codes_;
-        if (zeros != nullptr) d.zeros_ = zeros->codes_;
-        d.factor_ = factor;
-        d.divides_ = use == ScaleUse::divides;
-        return d;
-    }
-
-    template <class P>
-    static const HeadsInMemory& source(const P& path) noexcept {
-        return path.source_;
-    }
-    template <class P>
-    static const Destination& destination(const P& path) noexcept {
-        return path.destination_;
-    }
-    template <class P>
-    static int count(const P& path) noexcept {
-        return path.count_;
-    }
-    template <class P>
-    static const PathStep* steps(const P& path) noexcept {
-        return path.steps_;
-    }
-    template <class N>
-    static const HeadsInMemory& numbers(const N& n) noexcept {
-        return n.numbers_;
-    }
-    template <class N>
-    static NumbersKind kind(const N& n) noexcept {
-        return n.kind_;
-    }
-    template <class N>
-    static N numbers_in(const HeadsInMemory& m) noexcept {
-        N n;
-        n.numbers_ = m;
-        n.kind_ = NumbersKind::view;
-        return n;
-    }
-    template <class P, class N>
-    static PathStep* append(P& path, StepKind kind, const N& step_numbers, double number) noexcept {
-        return path.append(kind, step_numbers, number);
-    }
-    static bool has_two_formats(const Destination& d) noexcept { return d.has_two_formats_; }
-    template <class P>
-    static P make(const HeadsInMemory& source) noexcept {
-        return P(source);
-    }
-};
+/// `codes` in a format, with scales and zeros of its own if it has them.
+inline Destination with_format(const Destination& codes, CacheFormat format, const Destination* scales = nullptr,
+                               const Destination* zeros = nullptr, float factor = 1.0f,
+                               ScaleUse use = ScaleUse::multiplies) noexcept {
+    Target d = PathAccess::data(codes);
+    for (const Destination* part : {&codes, scales, zeros})
+        if (part != nullptr && PathAccess::data(*part).format != CacheFormat::elements) d.has_two_formats = true;
+    d.format = format;
+    if (scales != nullptr) d.scales = PathAccess::data(*scales).codes;
+    if (zeros != nullptr) d.zeros = PathAccess::data(*zeros).codes;
+    d.factor = factor;
+    d.divides = use == ScaleUse::divides;
+    return PathAccess::make<Destination>(d);
+}
 
 // ---- Places ----
 
@@ -125,11 +76,11 @@ ROPE_COLD Status check_part(const char* name, const char* part, const HeadsInMem
 }
 
 /// Whether a destination can hold [batch, seq, heads, head_dim] numbers.
-ROPE_COLD Status check_destination(const char* name, const Destination& d, Index batch, Index seq, Index heads,
+ROPE_COLD Status check_destination(const char* name, const Target& d, Index batch, Index seq, Index heads,
                                    Index head_dim) noexcept {
-    const FormatShape& shape = shape_of(PathAccess::format(d));
-    const HeadsInMemory& codes = PathAccess::codes(d);
-    if (PathAccess::has_two_formats(d))
+    const FormatShape& shape = shape_of(d.format);
+    const HeadsInMemory& codes = d.codes;
+    if (d.has_two_formats)
         return invalid("{} has a format of what has a format already; codes, scales and zeros are views or pages.",
                        {name});
     const bool has_bytes = codes.type >= ElementType::i8;
@@ -137,7 +88,7 @@ ROPE_COLD Status check_destination(const char* name, const Destination& d, Index
         return shape.bytes != 0
                    ? invalid("{} has elements of more than a byte; the codes of {} are bytes.", {name, shape.name})
                    : invalid("{} has elements of a byte; a format such as rope::int8 says what they mean.", {name});
-    if (shape.bytes != 0 && (codes.type == ElementType::i8) != (PathAccess::format(d) == CacheFormat::int8))
+    if (shape.bytes != 0 && (codes.type == ElementType::i8) != (d.format == CacheFormat::int8))
         return invalid("{} has codes of {} char; those of {} are {} char.",
                        {name, codes.type == ElementType::i8 ? "signed" : "unsigned", shape.name,
                         codes.type == ElementType::i8 ? "unsigned" : "signed"});
@@ -148,13 +99,12 @@ ROPE_COLD Status check_destination(const char* name, const Destination& d, Index
         return invalid("{} has codes with a feature stride of {}; it must be 1.", {name, codes.strides[3]});
     const Index width = shape.bytes == 0 ? head_dim : head_dim / shape.block * shape.bytes;
     if (const Status s = check_part(name, "", codes, batch, seq, heads, width); !s.ok()) return s;
-    const HeadsInMemory &scales = PathAccess::scales(d), &zeros = PathAccess::zeros(d);
+    const HeadsInMemory &scales = d.scales, &zeros = d.zeros;
     const bool has_scale = shape.scale != Beside::none, has_zero = shape.zero != Beside::none;
     if (shape.scale == Beside::number && scales.type != ElementType::f32)
         return invalid("{} has scales that are not float{}.",
-                       {name, PathAccess::format(d) == CacheFormat::fp8_e4m3_by_head
-                                  ? " or unsigned char; they must be one of these"
-                                  : "; they must be"});
+                       {name, d.format == CacheFormat::fp8_e4m3_by_head ? " or unsigned char; they must be one of these"
+                                                                        : "; they must be"});
     if (has_zero && zeros.type != ElementType::f32)
         return invalid("{} has zeros that are not float; they must be.", {name});
     if (has_scale)
@@ -171,54 +121,52 @@ ROPE_COLD Status check_destination(const char* name, const Destination& d, Index
             if (!codes.is_paged && slot < 0)
                 return invalid("{} skips token {} beside its codes, and not in them.", {name, t});
         }
-    const float factor = PathAccess::factor(d);
-    if (!is_positive(static_cast<double>(factor)))
-        return invalid("{} has scale {}; it must be finite and above 0.", {name, static_cast<double>(factor)});
-    return Status();
+    if (is_positive(static_cast<double>(d.factor))) return Status();
+    return invalid("{} has scale {}; it must be finite and above 0.", {name, static_cast<double>(d.factor)});
 }
 
 /// Where head h of a token of a format with codes lies.
-inline FormatRow format_row(const Destination& d, Index b, Index s, Index seq, Index h) noexcept {
-    const FormatShape& shape = shape_of(PathAccess::format(d));
-    const HeadsInMemory &codes = PathAccess::codes(d), &scales = PathAccess::scales(d), &zeros = PathAccess::zeros(d);
+inline FormatRow format_row(const Target& d, Index b, Index s, Index seq, Index h) noexcept {
+    const FormatShape& shape = shape_of(d.format);
+    const HeadsInMemory &codes = d.codes, &scales = d.scales, &zeros = d.zeros;
     FormatRow row = {};
     row.codes = static_cast<unsigned char*>(codes.at(offset_in(codes, b, s, seq, h)));
     void* const scale = shape.scale == Beside::none ? nullptr : scales.at(offset_in(scales, b, s, seq, h));
     if (shape.scale == Beside::number) row.scale = static_cast<float*>(scale);
     if (shape.scale == Beside::power) row.power = static_cast<unsigned char*>(scale);
     if (shape.zero == Beside::number) row.zero = static_cast<float*>(zeros.at(offset_in(zeros, b, s, seq, h)));
-    row.factor = PathAccess::factor(d);
-    row.divides = PathAccess::divides(d);
+    row.factor = d.factor;
+    row.divides = d.divides;
     return row;
 }
 
 /// The parts of a destination that are in use: codes, scales and zeros.
-inline const HeadsInMemory* part_of(const Destination& d, int part) noexcept {
-    const FormatShape& shape = shape_of(PathAccess::format(d));
-    if (part == 0) return &PathAccess::codes(d);
-    if (part == 1) return shape.scale != Beside::none ? &PathAccess::scales(d) : nullptr;
-    return shape.zero != Beside::none ? &PathAccess::zeros(d) : nullptr;
+inline const HeadsInMemory* part_of(const Target& d, int part) noexcept {
+    const FormatShape& shape = shape_of(d.format);
+    if (part == 0) return &d.codes;
+    if (part == 1) return shape.scale != Beside::none ? &d.scales : nullptr;
+    return shape.zero != Beside::none ? &d.zeros : nullptr;
 }
 /// Whether a view shares nothing with a destination, nor with the slots of one.
-ROPE_COLD bool is_disjoint_from(const Destination& d, const AnyView& v) noexcept {
+ROPE_COLD bool is_disjoint_from(const Target& d, const AnyView& v) noexcept {
     for (int part = 0; part < 3; ++part)
         if (const HeadsInMemory* const m = part_of(d, part); m != nullptr)
             if (!is_disjoint(m->view(""), v) || (m->is_paged && !is_disjoint(m->view_of_slots(), v))) return false;
     return true;
 }
 
-ROPE_COLD void read_destination(const Destination& from, const HeadsInMemory& to) noexcept {
-    const HeadsInMemory& codes = PathAccess::codes(from);
+ROPE_COLD void read_destination(const Target& from, const HeadsInMemory& to) noexcept {
+    const HeadsInMemory& codes = from.codes;
     const Index head_dim = to.extents[3], seq = to.extents[1];
     for (Index b = 0; b < to.extents[0]; ++b)
         for (Index s = 0; s < seq; ++s)
             for (Index h = 0; h < to.extents[2] && !is_skipped(codes, b, s, seq); ++h) {
                 float x[kMaxPathHeadDim];
-                if (PathAccess::format(from) == CacheFormat::elements)
+                if (from.format == CacheFormat::elements)
                     portable::load_elements(codes.at(offset_in(codes, b, s, seq, h)), codes.type, codes.strides[3], x,
                                             head_dim);
                 else
-                    read_format(PathAccess::format(from), format_row(from, b, s, seq, h), x, head_dim);
+                    read_format(from.format, format_row(from, b, s, seq, h), x, head_dim);
                 float* const y = static_cast<float*>(to.at(to.offset_of(b, s, h)));
                 for (Index k = 0; k < head_dim; ++k) y[k * to.strides[3]] = x[k];
             }
@@ -280,12 +228,11 @@ ROPE_ABI inline auto paged_heads_first(C& container ROPE_LIFETIMEBOUND, Index pa
 
 template <class T>
 ROPE_ABI Destination::Destination(const Paged<T>& p) noexcept
-    : codes_(detail::in_memory(TensorView<T>{p.data, p.pages, p.page_size, p.heads, p.head_dim, p.page_stride,
-                                             p.place_stride, p.head_stride, p.feature_stride})) {
-    check_elements<T>();
-    codes_.is_paged = true;
-    codes_.slot_list = p.slot_list;
-    codes_.slot_count = p.slot_count;
+    : Destination(TensorView<T>{p.data, p.pages, p.page_size, p.heads, p.head_dim, p.page_stride, p.place_stride,
+                                p.head_stride, p.feature_stride}) {
+    data_.codes.is_paged = true;
+    data_.codes.slot_list = p.slot_list;
+    data_.codes.slot_count = p.slot_count;
 }
 
 template <class T>
@@ -297,47 +244,48 @@ void Destination::check_elements() noexcept {
 }
 
 ROPE_ABI inline Destination int8(const Destination& codes, const Destination& scales) noexcept {
-    return detail::PathAccess::with_format(codes, detail::CacheFormat::int8, &scales);
+    return detail::with_format(codes, detail::CacheFormat::int8, &scales);
 }
 ROPE_ABI inline Destination uint8(const Destination& codes, const Destination& scales,
                                   const Destination& zeros) noexcept {
-    return detail::PathAccess::with_format(codes, detail::CacheFormat::uint8, &scales, &zeros);
+    return detail::with_format(codes, detail::CacheFormat::uint8, &scales, &zeros);
 }
 ROPE_ABI inline Destination uint4(const Destination& codes, const Destination& scales,
                                   const Destination& zeros) noexcept {
-    return detail::PathAccess::with_format(codes, detail::CacheFormat::uint4, &scales, &zeros);
+    return detail::with_format(codes, detail::CacheFormat::uint4, &scales, &zeros);
 }
 ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, float scale, ScaleUse use) noexcept {
-    return detail::PathAccess::with_format(codes, detail::CacheFormat::fp8_e4m3, nullptr, nullptr, scale, use);
+    return detail::with_format(codes, detail::CacheFormat::fp8_e4m3, nullptr, nullptr, scale, use);
 }
 ROPE_ABI inline Destination fp8_e5m2(const Destination& codes, float scale, ScaleUse use) noexcept {
-    return detail::PathAccess::with_format(codes, detail::CacheFormat::fp8_e5m2, nullptr, nullptr, scale, use);
+    return detail::with_format(codes, detail::CacheFormat::fp8_e5m2, nullptr, nullptr, scale, use);
 }
 ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, const Destination& scales) noexcept {
-    const bool are_powers = detail::PathAccess::codes(scales).type == detail::ElementType::u8;
-    return detail::PathAccess::with_format(
+    const bool are_powers = detail::PathAccess::data(scales).codes.type == detail::ElementType::u8;
+    return detail::with_format(
         codes, are_powers ? detail::CacheFormat::fp8_e4m3_by_power : detail::CacheFormat::fp8_e4m3_by_head, &scales);
 }
 ROPE_ABI inline Destination q8_0(const Destination& blocks) noexcept {
-    return detail::PathAccess::with_format(blocks, detail::CacheFormat::q8_0);
+    return detail::with_format(blocks, detail::CacheFormat::q8_0);
 }
 ROPE_ABI inline Destination q4_0(const Destination& blocks) noexcept {
-    return detail::PathAccess::with_format(blocks, detail::CacheFormat::q4_0);
+    return detail::with_format(blocks, detail::CacheFormat::q4_0);
 }
 
 ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>& to) {
+    const detail::Target& source = detail::PathAccess::data(from);
     const detail::HeadsInMemory into = detail::in_memory(to);
     const detail::AnyView v = into.view("to");
     Status s = detail::check_extents(v);
     if (s.ok()) s = detail::check_no_self_overlap(v);
     if (s.ok() && to.head_dim > kMaxPathHeadDim)
         s = detail::invalid("to.head_dim is {}; it must be at most {}.", {to.head_dim, kMaxPathHeadDim});
-    if (s.ok() && detail::PathAccess::codes(from).type == detail::ElementType::f64)
+    if (s.ok() && source.codes.type == detail::ElementType::f64)
         s = detail::invalid("from has elements of double; there is nothing to dequantise.");
-    if (s.ok()) s = detail::check_destination("from", from, to.batch, to.seq, to.heads, to.head_dim);
-    if (s.ok() && !detail::is_disjoint_from(from, v))
+    if (s.ok()) s = detail::check_destination("from", source, to.batch, to.seq, to.heads, to.head_dim);
+    if (s.ok() && !detail::is_disjoint_from(source, v))
         s = detail::invalid("from and to may share elements; they must be shown to share none by their strides.");
-    if (detail::ok_or_raise(s)) detail::read_destination(from, into);
+    if (detail::ok_or_raise(s)) detail::read_destination(source, into);
 }
 
 }  // namespace ROPE_VERSION_NAMESPACE

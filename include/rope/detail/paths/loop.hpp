@@ -18,7 +18,7 @@ ROPE_DETAIL_BEGIN
 template <class T>
 ROPE_NOINLINE Group<T> run_steps(const PathTask<T>& task, int count, Index b, Index s, Index first, Index heads, T* to,
                                  Index to_stride, const OfToken& of_token, PathScratch<T>& scratch) noexcept {
-    const HeadsInMemory& source = PathAccess::source(task.path);
+    const HeadsInMemory& source = task.path.source;
     Group<T> g = {b, s, first, heads, nullptr, source.strides[2], to, to_stride};
     const char* const at = static_cast<const char*>(source.at(source.offset_of(b, s, first)));
     if (task.is_source_plain) {
@@ -30,19 +30,18 @@ ROPE_NOINLINE Group<T> run_steps(const PathTask<T>& task, int count, Index b, In
         g.x = to;
         g.x_stride = to_stride;
     }
-    for (int i = 0; i < count; ++i)
-        run_step(StepCall<T>{task, PathAccess::steps(task.path)[i], i, of_token, scratch}, g);
+    for (int i = 0; i < count; ++i) run_step(StepCall<T>{task, task.path.steps[i], i, of_token, scratch}, g);
     return g;
 }
 
-/// Runs Stage::read_token of each step that needs all heads of a token before it can run on one.
+/// Runs NormStage::read_token of each step that needs all heads of a token before it can run on one.
 template <class T>
 ROPE_COLD void read_token(const PathTask<T>& task, Index b, Index s, OfToken& of_token,
                           PathScratch<T>& scratch) noexcept {
-    const HeadsInMemory& source = PathAccess::source(task.path);
+    const HeadsInMemory& source = task.path.source;
     const Index head_dim = source.extents[3], all = source.extents[2], most = heads_at_once(task);
-    for (int i = 0; i < PathAccess::count(task.path); ++i) {
-        const PathStep& step = PathAccess::steps(task.path)[i];
+    for (int i = 0; i < task.path.count; ++i) {
+        const PathStep& step = task.path.steps[i];
         if (!needs_token(step)) continue;
         const auto for_each_group = [&](const auto& f) {  // as it comes to the step
             for (Index h = 0; h < all; h += most) {
@@ -50,15 +49,14 @@ ROPE_COLD void read_token(const PathTask<T>& task, Index b, Index s, OfToken& of
                 f(run_steps(task, i, b, s, h, here, scratch.tile, head_dim, of_token, scratch));
             }
         };
-        const StepCall<T> c = {task, step, i, of_token, scratch};
-        Stages::visit(step.kind, [&](auto stage) { stage.read_token(c, of_token, for_each_group); });
+        NormStage::read_token(StepCall<T>{task, step, i, of_token, scratch}, of_token, for_each_group);
     }
 }
 
 /// Asks for the source of head h of the next group.
 template <class T>
 ROPE_INLINE void fetch_next(const PathTask<T>& task, const Group<T>& g, Index h) noexcept {
-    const HeadsInMemory& source = PathAccess::source(task.path);
+    const HeadsInMemory& source = task.path.source;
     const Index size = size_of(source.type);
     const void* const x = source.at(source.offset_of(g.b, g.s, g.first + h));
     const auto group = static_cast<std::uintptr_t>(g.heads * source.strides[2] * size);
@@ -69,14 +67,13 @@ ROPE_INLINE void fetch_next(const PathTask<T>& task, const Group<T>& g, Index h)
 template <class T>
 void run_path(const PathTask<T>& task, Index begin, Index end) noexcept {
     PathScratch<T> scratch;
-    const HeadsInMemory& source = PathAccess::source(task.path);
-    const Destination& destination = PathAccess::destination(task.path);
-    const HeadsInMemory& codes = PathAccess::codes(destination);
+    const HeadsInMemory& source = task.path.source;
+    const HeadsInMemory& codes = task.path.destination.codes;
     const bool is_in_place = codes.type == kNoElements;
     const HeadsInMemory& out = is_in_place ? source : codes;
     const Index all = source.extents[2], seq = source.extents[1], head_dim = source.extents[3];
     const Index most = heads_at_once(task);
-    const int count = PathAccess::count(task.path);
+    const int count = task.path.count;
     OfToken of_token;
     for (Index i = begin, here; i < end; i += here) {
         const Index token = i / all, h = i % all, b = token / seq, s = token % seq;
@@ -100,7 +97,7 @@ void run_path(const PathTask<T>& task, Index begin, Index end) noexcept {
             else if (task.write == nullptr)
                 task.steps.store(x, at + k * out.strides[2] * size_of(out.type), out.type, out.strides[3], head_dim);
             else if constexpr (sizeof(T) == 4)
-                task.write(x, head_dim, format_row(destination, b, s, seq, h + k));
+                task.write(x, head_dim, format_row(task.path.destination, b, s, seq, h + k));
         }
     }
     if (task.bypasses_caches) finish_streaming_out();

@@ -18,16 +18,12 @@ ROPE_DETAIL_BEGIN
 template <class T>
 constexpr ElementType element_type() noexcept {
     using Storage = typename ElementTraits<T>::storage;
-    if constexpr (std::is_same_v<Storage, double>)
-        return ElementType::f64;
-    else if constexpr (std::is_same_v<Storage, half>)
-        return ElementType::f16;
-    else if constexpr (std::is_same_v<Storage, bfloat16>)
-        return ElementType::bf16;
-    else if constexpr (std::is_same_v<Storage, float>)
-        return ElementType::f32;
-    else
-        return std::is_signed_v<T> ? ElementType::i8 : ElementType::u8;
+    return std::is_same_v<Storage, double>     ? ElementType::f64
+           : std::is_same_v<Storage, float>    ? ElementType::f32
+           : std::is_same_v<Storage, half>     ? ElementType::f16
+           : std::is_same_v<Storage, bfloat16> ? ElementType::bf16
+           : std::is_signed_v<T>               ? ElementType::i8
+                                               : ElementType::u8;
 }
 /// Codes of a cache format lie in bytes.
 template <class T>
@@ -38,16 +34,12 @@ constexpr Index size_of(ElementType type) noexcept {
 }
 inline constexpr char kElementTags[6] = {};
 
-/// Numbers as [batch, seq, heads, head_dim], or, where slots choose a page and a place in it for each token,
-/// [pages, page_size, heads, head_dim].
-struct HeadsInMemory {
-    void* data = nullptr;  // never written if the elements are const
-    ElementType type = ElementType::f32;
-    bool is_const = false, is_paged = false;
-    Index extents[4] = {};
-    Index strides[4] = {};
-    NumberList slot_list;
-    Index slot_count = 0;
+/// Numbers as [batch, seq, heads, head_dim].
+struct NumbersInMemory {
+    void* data;  // never written if the elements are const
+    ElementType type;
+    Index extents[4];
+    Index strides[4];
 
     AnyView view(const char* name) const noexcept {
         return {name,
@@ -57,6 +49,18 @@ struct HeadsInMemory {
                 {extents[0], extents[1], extents[2], extents[3]},
                 {strides[0], strides[1], strides[2], strides[3]}};
     }
+    Index offset_of(Index b, Index s, Index h) const noexcept {
+        return b * strides[0] + s * strides[1] + h * strides[2];
+    }
+    void* at(Index offset) const noexcept { return static_cast<char*>(data) + offset * size_of(type); }
+};
+
+/// Heads, or, where slots choose a page and a place in it for each token, [pages, page_size, heads, head_dim].
+struct HeadsInMemory : NumbersInMemory {
+    bool is_const = false, is_paged = false;
+    NumberList slot_list = {};
+    Index slot_count = 0;
+
     AnyView view_of_slots() const noexcept {
         return {"slots",
                 const_cast<void*>(slot_list.data()),
@@ -65,25 +69,16 @@ struct HeadsInMemory {
                 {1, 1, 1, slot_count},
                 {0, 0, 0, slot_list.stride()}};
     }
-    Index offset_of(Index b, Index s, Index h) const noexcept {
-        return b * strides[0] + s * strides[1] + h * strides[2];
-    }
-    void* at(Index offset) const noexcept { return static_cast<char*>(data) + offset * size_of(type); }
 };
 
 template <class T>
 inline HeadsInMemory in_memory(const TensorView<T>& v) noexcept {
-    HeadsInMemory m;
-    m.data = const_cast<std::remove_const_t<T>*>(v.data);
-    m.type = element_type<std::remove_const_t<T>>();
-    m.is_const = std::is_const_v<T>;
-    const Index extents[4] = {v.batch, v.seq, v.heads, v.head_dim};
-    const Index strides[4] = {v.batch_stride, v.seq_stride, v.head_stride, v.feature_stride};
-    for (int axis = 0; axis < 4; ++axis) {
-        m.extents[axis] = extents[axis];
-        m.strides[axis] = strides[axis];
-    }
-    return m;
+    using Element = std::remove_const_t<T>;
+    return {{const_cast<Element*>(v.data),
+             element_type<Element>(),
+             {v.batch, v.seq, v.heads, v.head_dim},
+             {v.batch_stride, v.seq_stride, v.head_stride, v.feature_stride}},
+            std::is_const_v<T>};
 }
 
 /// A tensor as heads. (A refused one is empty heads, so that the compiler says nothing else.) T is the table's type, or
@@ -102,8 +97,26 @@ inline HeadsInMemory tensor_of(X& x) noexcept {
         return {};
 }
 
-/// For the functions that read a path and its destination.
-struct PathAccess;
+/// A destination as data.
+struct Target {
+    HeadsInMemory codes = {}, scales = {}, zeros = {};
+    CacheFormat format = CacheFormat::elements;
+    float factor = 1.0f;
+    bool divides = false;
+    bool has_two_formats = false;  // which a check refuses
+};
+
+/// For the functions that read a path, a destination or numbers of a step, all of which are a `data_`.
+struct PathAccess {
+    template <class X>
+    static auto& data(X& x) noexcept {
+        return x.data_;
+    }
+    template <class X, class Data>
+    static X make(const Data& data) noexcept {
+        return X(data);
+    }
+};
 
 template <class Slots>
 inline NumberList slots_of(const Slots& slot_list) noexcept {

@@ -31,14 +31,14 @@ struct NumbersOfNorm {
 /// shape; a batch of 1 serves any.
 inline Status shape_numbers(const NumbersOfNorm& given, bool is_needed, Index layer, const Index (&extents)[4],
                             StepNumbers& shaped) noexcept {
-    const NumbersKind kind = PathAccess::kind(given.numbers);
+    const NumbersKind kind = PathAccess::data(given.numbers).kind;
     if (!is_needed && kind == NumbersKind::none) return Status();
     if (!is_needed)
         return invalid("{} is given; layer {} of this model has no such numbers: leave it empty.", {given.name, layer});
     if (kind == NumbersKind::none)
         return invalid("{} is missing; layer {} of this model needs it, with the shape [{}, {}, {}, {}].",
                        {given.name, layer, extents[0], extents[1], extents[2], extents[3]});
-    HeadsInMemory m = PathAccess::numbers(given.numbers);
+    HeadsInMemory m = PathAccess::data(given.numbers).in;
     bool fits = m.extents[0] == extents[0] || m.extents[0] == 1, is_row = m.strides[3] == 1;
     for (int axis = 1; axis < 4; ++axis) fits = fits && m.extents[axis] == extents[axis];
     Index count = 1;
@@ -56,7 +56,7 @@ inline Status shape_numbers(const NumbersOfNorm& given, bool is_needed, Index la
             {given.name, m.extents[0], m.extents[1], m.extents[2], m.extents[3], layer, extents[0], extents[1],
              extents[2], extents[3]});
     }
-    shaped = PathAccess::numbers_in<StepNumbers>(m);
+    shaped = PathAccess::make<StepNumbers>(GivenNumbers{m, NumbersKind::view});
     return Status();
 }
 
@@ -147,7 +147,7 @@ class Recipe {
             return invalid("layer {} of this model makes no values: its keys are the values, too.", {layer_});
         const HeadCounts& counts = model_.heads[static_cast<std::size_t>(layer_)];
         const Index all = kind_ == HeadKind::q ? counts.q : kind_ == HeadKind::k ? counts.k : counts.v;
-        const Index heads = PathAccess::source(path_).extents[2];
+        const Index heads = PathAccess::data(path_).source.extents[2];
         if (has_norm() && norm().weight == NormWeight::all_heads && heads != all)
             return invalid("heads of {} is {}; layer {} of this model norms all {} heads of a token together.",
                            {kind_ == HeadKind::q   ? "q"
@@ -157,7 +157,7 @@ class Recipe {
         return Status();
     }
     Status take_numbers(const HeadWeights& w) noexcept {
-        const HeadsInMemory& x = PathAccess::source(path_);
+        const HeadsInMemory& x = PathAccess::data(path_).source;
         const bool by_head = norm().weight == NormWeight::heads_x_head_dim || norm().weight == NormWeight::all_heads;
         const Index of_norm[4] = {1, 1, by_head ? x.extents[2] : 1, x.extents[3]};
         const Index of_tokens[4] = {x.extents[0], x.extents[1], 1, 1};
@@ -179,7 +179,7 @@ class Recipe {
         const NormSpan over = n.weight == NormWeight::all_heads ? NormSpan::token : NormSpan::head;
         const bool is_as_published = options_.rounding == RecipeRounding::as_published;
         const NormRounding rounding = is_as_published ? n.rounding : NormRounding::none;
-        NormStage::append(path_, {n.kind, over, rounding, n.adds_one}, weight_, bias_, n.eps);
+        NormStage::append(PathAccess::data(path_), {{over, rounding, n.adds_one}, n.kind}, weight_, bias_, n.eps);
         end_of(path_);
     }
     void add_factor() noexcept {
@@ -217,7 +217,7 @@ inline Path path_of(HeadKind kind, const ModelConfig& model, Index layer, const 
     Path path = heads;
     Status s = check_steps(model, layer);
     if (s.ok()) s = Recipe(model, layer, kind, options, path).add_steps(weights);
-    if (!ok_or_raise(s)) path = PathAccess::make<Path>({});
+    if (!ok_or_raise(s)) path = PathAccess::make<Path>(HeadsInMemory());
     return path;
 }
 
@@ -245,7 +245,7 @@ ROPE_ABI inline Path output_path(const ModelConfig& model, Index layer, const Pa
     if (detail::ok_or_raise(detail::check_steps(model, layer)))
         detail::Recipe(model, layer, detail::HeadKind::q, options, path).add_rotation_back();
     else
-        path = detail::PathAccess::make<Path>({});
+        path = detail::PathAccess::make<Path>(detail::HeadsInMemory());
     return path;
 }
 

@@ -10,7 +10,7 @@
 #include "../../heads.hpp"
 #include "../../positions.hpp"
 #include "../call/arguments.hpp"
-#include "../call/job.hpp"
+#include "../call/even_job.hpp"
 #include "../call/run.hpp"
 #include "../views/view_arguments.hpp"
 #include "check.hpp"
@@ -26,38 +26,23 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 inline namespace ROPE_DETAIL_NAMESPACE {
 
-/// The work of a path.
-template <class T>
-struct PathJob {
-    PathTask<T> task;
-    Kernel<PathTask<T>> kernel;
-    Index heads;
-    Index bytes;
-
-    Index per_unit() const noexcept { return task.units; }
-    Index per_item() const noexcept {
-        const Index head_bytes = PathAccess::source(task.path).extents[3] * static_cast<Index>(sizeof(T)) + 1;
-        const Index heads_of_item = Index(16384) / head_bytes + 1;
-        return (heads_of_item + task.units - 1) / task.units * task.units;
-    }
-};
-
 template <class T>
 inline bool is_plain(const HeadsInMemory& m) noexcept {
     return size_of(m.type) == static_cast<Index>(sizeof(T)) && (m.strides[3] == 1 || m.extents[3] < 2);
 }
 
 template <Layout layout, class T>
-inline PathJob<T> path_job(const Path& path, const CosSinRows<T>& rows, const Positions& positions) noexcept {
+inline EvenJob<PathTask<T>> path_job(const PathData& path, const CosSinRows<T>& rows,
+                                     const Positions& positions) noexcept {
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-    const HeadsInMemory& source = PathAccess::source(path);
-    const Destination& d = PathAccess::destination(path);
-    const HeadsInMemory& out = has_destination(path) ? PathAccess::codes(d) : source;
+    const HeadsInMemory& source = path.source;
+    const Target& d = path.destination;
+    const HeadsInMemory& out = has_destination(path) ? d.codes : source;
     PairShape from = pair_shape(layout, rows.pairs()), to = from;
     Direction direction = Direction::forward;
     bool needs_tokens = false;
-    for (int i = 0; i < PathAccess::count(path); ++i) {
-        const PathStep& step = PathAccess::steps(path)[i];
+    for (int i = 0; i < path.count; ++i) {
+        const PathStep& step = path.steps[i];
         needs_tokens = needs_tokens || needs_token(step);
         if (step.kind != RotateStage::kKind) continue;
         const RotateStep rotation = options_of<RotateStep>(step);
@@ -65,19 +50,18 @@ inline PathJob<T> path_job(const Path& path, const CosSinRows<T>& rows, const Po
         if (rotation.has_other_layout) to = pair_shape(rotation.other_layout, rows.pairs());
     }
     const bool stays = from.step == to.step;
-    const CacheFormat format = PathAccess::format(d);
-    const Index heads = count_heads(source.view(""));
-    const bool is_destination_plain = format == CacheFormat::elements && is_plain<T>(out);
-    const bool streams = heads * source.extents[3] * size_of(source.type) > kCachedBytes<true>;
+    const Index heads = count_heads(source.view("")), bytes = heads * source.extents[3] * size_of(source.type);
+    const bool is_destination_plain = d.format == CacheFormat::elements && is_plain<T>(out);
+    const bool streams = bytes > kCachedBytes<true>;
     const bool bypasses_caches = kCanStreamOut && streams && is_destination_plain && out.data != source.data &&
                                  can_be_streamed_out(out.view(""));
-    return {{path, positions, step_kernels<T>(isa), write_format(isa, format),
+    return {{path, positions, step_kernels<T>(isa), write_format(isa, d.format),
              rotation_of(rows, direction, rotate_kernels<layout, T, T, T>(isa, rows.pairs(), stays)), from, to,
-             is_plain<T>(source), is_destination_plain, streams, bypasses_caches, needs_tokens,
-             needs_tokens && heads > 0 ? source.extents[2] : Index(1)},
+             is_plain<T>(source), is_destination_plain, streams, bypasses_caches, needs_tokens},
             &run_path<T>,
             heads,
-            heads * source.extents[3] * size_of(source.type)};
+            bytes,
+            needs_tokens && heads > 0 ? source.extents[2] : Index(1)};
 }
 
 template <Layout layout, class T>
@@ -95,7 +79,7 @@ inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& position
                   "rope::check_pass takes what rope::pass takes: rows, positions, and one or more paths; an executor "
                   "stands before the rows.");
     if constexpr (are_paths<Paths...>) {
-        const Path* const all[] = {&paths...};
+        const PathData* const all[] = {&PathAccess::data(paths)...};
         return check_paths(all, sizeof...(paths), positions, call_of<layout>(rows));
     } else {
         return Status();
@@ -109,28 +93,66 @@ inline void run_pass(Executor& executor, const CosSinRows<T>& rows, const Positi
                   "executor stands before the rows.");
     if constexpr (are_paths<Paths...>)
         if (ok_or_raise(check_pass_of<layout>(rows, positions, paths...)))
-            execute(executor, path_job<layout>(paths, rows, positions)...);
+            execute(executor, path_job<layout>(PathAccess::data(paths), rows, positions)...);
 }
 
 }  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
-ROPE_ABI inline Path::Path(const detail::HeadsInMemory& source) noexcept : source_(source) {}
-
-ROPE_ABI inline detail::PathStep* Path::append(detail::StepKind kind, const StepNumbers& numbers,
-                                               double number) noexcept {
-    if (++count_ > kMaxSteps) return nullptr;
-    detail::PathStep& step = steps_[count_ - 1];
-    step.kind = kind;
-    step.needs_numbers = false;
-    step.number = number;
-    step.numbers = detail::numbers_of_step(numbers, source_, false);
-    step.bias.data = nullptr;
-    step.bias.is_given = false;
-    return &step;
+ROPE_ABI inline Path& Path::add(const StepNumbers& bias) noexcept {
+    detail::append_step(data_, detail::AddStage::kKind, bias, 0.0, true);
+    return *this;
+}
+ROPE_ABI inline Path& Path::clamp(double limit) noexcept {
+    detail::append_step(data_, detail::ClampStage::kKind, nullptr, limit);
+    return *this;
+}
+ROPE_ABI inline Path& Path::multiply(double factor) noexcept {
+    detail::append_step(data_, detail::MultiplyStage::kKind, nullptr, factor);
+    return *this;
+}
+ROPE_ABI inline Path& Path::multiply(const StepNumbers& factors) noexcept {
+    detail::append_step(data_, detail::MultiplyStage::kKind, factors, 0.0, true);
+    return *this;
+}
+ROPE_ABI inline Path& Path::rms_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
+    detail::NormStage::append(data_, {options, NormKind::rms}, weight, nullptr, eps);
+    return *this;
+}
+ROPE_ABI inline Path& Path::rms_norm(double eps, const NormOptions& options) noexcept {
+    return rms_norm(nullptr, eps, options);
+}
+ROPE_ABI inline Path& Path::l2_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
+    detail::NormStage::append(data_, {options, NormKind::l2}, weight, nullptr, eps);
+    return *this;
+}
+ROPE_ABI inline Path& Path::layer_norm(const StepNumbers& weight, const StepNumbers& bias, double eps,
+                                       const NormOptions& options) noexcept {
+    detail::NormStage::append(data_, {options, NormKind::layer_norm}, weight, bias, eps);
+    return *this;
+}
+ROPE_ABI inline Path& Path::rotate(RotateRounding rounding) noexcept {
+    detail::RotateStage::append(data_, {rounding, false, false, Layout::half_split});
+    return *this;
+}
+ROPE_ABI inline Path& Path::rotate_back(RotateRounding rounding) noexcept {
+    detail::RotateStage::append(data_, {rounding, true, false, Layout::half_split});
+    return *this;
+}
+ROPE_ABI inline Path& Path::rotate_into(Layout layout, RotateRounding rounding) noexcept {
+    detail::RotateStage::append(data_, {rounding, false, true, layout});
+    return *this;
+}
+ROPE_ABI inline Path& Path::hadamard(Index block) noexcept {
+    detail::append_step(data_, detail::HadamardStage::kKind, nullptr, static_cast<double>(block));
+    return *this;
+}
+ROPE_ABI inline Path& Path::round() noexcept {
+    detail::append_step(data_, detail::RoundStage::kKind, nullptr, 0.0);
+    return *this;
 }
 ROPE_ABI inline Path& Path::to(const Destination& destination) noexcept {
-    destination_ = destination;
+    data_.destination = detail::PathAccess::data(destination);
     return *this;
 }
 

@@ -24,13 +24,10 @@ ROPE_DETAIL_BEGIN
 /// Numbers that a user gave to a step, by axis of the path's heads. A pointer or a list gives head_dim numbers, or, for a
 /// norm over a token, heads * head_dim.
 inline Numbers numbers_of_step(const StepNumbers& given, const HeadsInMemory& of, bool of_token) noexcept {
-    const HeadsInMemory& m = PathAccess::numbers(given);
-    const NumbersKind kind = PathAccess::kind(given);
-    Numbers n = {m.data, m.type, kind != NumbersKind::none, kind == NumbersKind::list, {}, {}};
-    for (int axis = 0; axis < 4; ++axis) {
-        n.extents[axis] = m.extents[axis];
-        n.strides[axis] = m.extents[axis] == 1 ? 0 : m.strides[axis];
-    }
+    const auto& [m, kind] = PathAccess::data(given);
+    Numbers n = {m, kind != NumbersKind::none, kind == NumbersKind::list};
+    for (int axis = 0; axis < 4; ++axis)
+        if (n.extents[axis] == 1) n.strides[axis] = 0;
     const Index heads = of.extents[2], head_dim = of.extents[3];
     const bool is_whole_token =
         of_token && kind == NumbersKind::list && n.extents[3] == clamped_product(heads, head_dim);
@@ -41,6 +38,20 @@ inline Numbers numbers_of_step(const StepNumbers& given, const HeadsInMemory& of
         n.strides[2] = of_token && heads > 1 ? head_dim : 0;
     }
     return n;
+}
+
+/// Null beyond kMaxSteps.
+inline PathStep* append_step(PathData& path, StepKind kind, const StepNumbers& numbers, double number,
+                             bool needs_numbers = false) noexcept {
+    if (++path.count > kMaxSteps) return nullptr;
+    PathStep& step = path.steps[path.count - 1];
+    step.kind = kind;
+    step.needs_numbers = needs_numbers;
+    step.number = number;
+    step.numbers = numbers_of_step(numbers, path.source, false);
+    step.bias.data = nullptr;
+    step.bias.is_given = false;
+    return &step;
 }
 
 // ---- When it is checked ----
@@ -71,7 +82,7 @@ inline constexpr Index kMostHeads = 64;
 /// A path of a call, with the kernels that its steps need.
 template <class T>
 struct PathTask {
-    const Path& path;
+    const PathData& path;
     const Positions& positions;
     const StepKernels<T>& steps;
     WriteFormat* write;                          // null for plain elements
@@ -81,7 +92,6 @@ struct PathTask {
     bool streams;                                // the source of the next group is fetched while one is written
     bool bypasses_caches;                        // then a plain destination is written by stream_out
     bool needs_tokens;                           // a step needs all heads of a token first
-    Index units;                                 // heads per piece of work: all of a token if needs_tokens, else 1
 };
 
 /// The numbers of a group of heads of one token, as they pass from step to step.
@@ -117,7 +127,7 @@ struct StepCall {
     const OfToken& of_token;
     PathScratch<T>& scratch;
 
-    const HeadsInMemory& source() const noexcept { return PathAccess::source(task.path); }
+    const HeadsInMemory& source() const noexcept { return task.path.source; }
     Index head_dim() const noexcept { return source().extents[3]; }
 };
 
@@ -125,11 +135,10 @@ struct StepCall {
 template <class T>
 ROPE_INLINE const T* numbers_of(const PathTask<T>& task, const Numbers& n, bool adds_one, Index b, Index s, Index h,
                                 T* scratch) noexcept {
-    const Index head_dim = PathAccess::source(task.path).extents[3];
-    const Index at = b * n.strides[0] + s * n.strides[1] + h * n.strides[2];
-    const char* const p = static_cast<const char*>(n.data) + at * size_of(n.type);
+    const Index head_dim = task.path.source.extents[3];
+    const void* const p = n.at(n.offset_of(b, s, h));
     const bool is_plain = size_of(n.type) == static_cast<Index>(sizeof(T)) && n.strides[3] == 1 && !adds_one;
-    if (is_plain) return reinterpret_cast<const T*>(p);
+    if (is_plain) return static_cast<const T*>(p);
     task.steps.load(p, n.type, n.strides[3], scratch, head_dim);
     if (adds_one) task.steps.add(scratch, scratch, T(1), nullptr, head_dim);
     return scratch;
@@ -169,7 +178,7 @@ ROPE_INLINE void for_each_head_and_numbers(const StepCall<T>& c, Group<T>& g, co
 
 template <class T>
 ROPE_INLINE Index heads_at_once(const PathTask<T>& task) noexcept {
-    const Index head_dim = PathAccess::source(task.path).extents[3];
+    const Index head_dim = task.path.source.extents[3];
     if (head_dim == 0) return 1;
     const Index fit = kTileNumbers<T> / (task.streams ? 2 : 1) / head_dim;
     return fit < 1 ? 1 : fit < kMostHeads ? fit : kMostHeads;
@@ -188,16 +197,11 @@ inline T stored(T x) noexcept {
     return result;
 }
 
-/// The base of every stage. Each is a struct of static functions in a file of its own in stages/, which begins with what
-/// it computes and ends with the functions of Path that add such a step.
+/// The base of every stage. Each is a struct of static functions in a file of its own in stages/; the functions of Path
+/// that add its step to a path stand in run.hpp.
 struct Stage {
     /// Refuses unsuitable options or heads. check.hpp checks what all `numbers` and `bias` must be.
     static Status check(const PathStep&, const AnyView&, const PathCall&) noexcept { return Status(); }
-    /// Whether all heads of a token must have come so far before any goes on.
-    static bool needs_token(const PathStep&) noexcept { return false; }
-    /// Reads a token's heads in groups, and sets in of_token what `run` needs.
-    template <class T, class ForEachGroup>
-    static void read_token(const StepCall<T>&, OfToken&, const ForEachGroup&) noexcept {}
     // Each also has (T: float and double):
     //     static constexpr StepKind kKind    a number that no other has
     //     static constexpr const char* kName for sentences

@@ -33,10 +33,9 @@ inline const char* step_name(StepKind kind) noexcept {
     Stages::visit(kind, [&](auto stage) { name = decltype(stage)::kName; });
     return name;
 }
+/// Whether all heads of a token must have come so far before any goes on.
 inline bool needs_token(const PathStep& step) noexcept {
-    bool result = false;
-    Stages::visit(step.kind, [&](auto stage) { result = stage.needs_token(step); });
-    return result;
+    return step.kind == NormStage::kKind && NormStage::needs_token(step);
 }
 
 template <class T>

@@ -29,22 +29,9 @@ template <class C>
 using IfNumberContainer =
     std::enable_if_t<is_buffer<C> && !std::is_void_v<typename ElementTraits<ContainerValue<C>>::storage>, int>;
 
-/// Numbers of a step, by axis of the path's heads. A stride of 0 where one number serves all.
-struct Numbers {
-    const void* data;  // null if there are none
-    ElementType type;
+/// Numbers of a step, by axis of the path's heads; null if there are none. A stride of 0 where one number serves all.
+struct Numbers : NumbersInMemory {
     bool is_given, is_list;  // a list has head_dim numbers, and one number does not serve all features
-    Index extents[4];
-    Index strides[4];
-
-    AnyView view(const char* name) const noexcept {
-        return {name,
-                const_cast<void*>(data),
-                size_of(type),
-                nullptr,
-                {extents[0], extents[1], extents[2], extents[3]},
-                {strides[0], strides[1], strides[2], strides[3]}};
-    }
 };
 
 struct PathStep {
@@ -67,6 +54,20 @@ inline Options options_of(const PathStep& step) noexcept {
     std::memcpy(&o, step.options, sizeof(o));
     return o;
 }
+
+/// Numbers as a user gave them to a step.
+struct GivenNumbers {
+    HeadsInMemory in = {};
+    NumbersKind kind = NumbersKind::none;
+};
+
+/// A path as data.
+struct PathData {
+    HeadsInMemory source;
+    Target destination = {{{nullptr, kNoElements, {}, {}}}};  // in place
+    int count = 0;  // of steps, also of those beyond kMaxSteps, which a check refuses
+    PathStep steps[kMaxSteps];
+};
 
 }  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail

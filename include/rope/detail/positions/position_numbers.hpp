@@ -66,23 +66,11 @@ inline constexpr bool may_mean_positions =
      std::is_convertible_v<const Source&, const volatile void*> ||
      (std::is_convertible_v<const Source&, Index> && !std::is_class_v<Source> && !std::is_enum_v<Source>));
 
-template <class List>
-constexpr void refuse_temporary_list() noexcept {
-    static_assert(never<List>,
-                  "rope::Positions does not own its list, and this one is a temporary that would be gone: give the "
-                  "list a name, or pass it straight to the call.");
-}
 template <class Integer>
 constexpr void refuse_braces() noexcept {
     static_assert(never<Integer>,
                   "rope::Positions does not own its list, and this one in braces would be gone: give the list a "
                   "name (std::array, std::vector), or pass the braces straight to the call.");
-}
-template <class Other>
-constexpr void refuse_start() noexcept {
-    static_assert(never<Other>,
-                  "rope::start_at takes an integer of up to 64 bits, or a contiguous container of such integers (no "
-                  "bool, characters or fractions): for a pointer write rope::ids, or a span.");
 }
 /// Makes Positions or a PositionsArgument of a list.
 template <class Result, class Kind, class List>

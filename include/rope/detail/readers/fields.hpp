@@ -3,7 +3,6 @@
 // names its path.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <initializer_list>

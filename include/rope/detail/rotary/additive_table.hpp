@@ -50,11 +50,6 @@ inline auto as_embedding(Tensor& x) {
 template <class T>
 class AdditiveTable {
  protected:
-    AdditiveTable() = default;
-    AdditiveTable(const AdditiveTable&) = default;
-    AdditiveTable& operator=(const AdditiveTable&) = default;
-    ~AdditiveTable() = default;
-
     T* table() const noexcept { return table_.get(); }
 
     /// The entries of a position; null when refused and the handler returned.

@@ -12,8 +12,8 @@
 #include "../../positions.hpp"
 #include "../../types.hpp"
 #include "../../wrapped_rows.hpp"
+#include "../call/even_job.hpp"
 #include "../call/explain.hpp"
-#include "../call/job.hpp"
 #include "../call/loop.hpp"
 #include "../call/slab.hpp"
 #include "../kernels/rotate.hpp"
@@ -84,17 +84,6 @@ void write_tokens(const RowsTask<T>& task, Index begin, Index end) noexcept {
     }
 }
 
-template <class T>
-struct RowsJob {
-    RowsTask<T> task;
-    Kernel<RowsTask<T>> kernel;
-    Index heads;  // tokens
-    Index bytes;
-
-    Index per_unit() const noexcept { return 1; }
-    Index per_item() const noexcept { return Index(16384) / (2 * task.pairs * static_cast<Index>(sizeof(T))) + 1; }
-};
-
 /// Checks positions on axes, which must be whole and in the table.
 inline Status check_rows_of_axes(const AxisPositions& p, const AxisMap& map, Index pairs, const TableShape& table,
                                  Index seq, Index batch) noexcept {
@@ -142,10 +131,9 @@ inline CosSinView<T> write_rows_of(const CosSinRows<T>& table, const Positions& 
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     // Both layouts have the same kernel for rows.
     const RotateKernels<T, T, T>& kernels = rotate_kernels<Layout::half_split, T, T, T>(isa, pairs, true);
-    execute(executor, RowsJob<T>{{kernels, RowsAccess::source(table), positions, of_axes, map, pairs, seq, to},
-                                 &write_tokens<T>,
-                                 tokens,
-                                 tokens * 2 * pairs * static_cast<Index>(sizeof(T))});
+    const RowsTask<T> task = {kernels, RowsAccess::source(table), positions, of_axes, map, pairs, seq, to};
+    execute(executor,
+            EvenJob<RowsTask<T>>{task, &write_tokens<T>, tokens, tokens * 2 * pairs * static_cast<Index>(sizeof(T))});
     return {to, tokens > 0 ? to + pairs : to, seq, pairs, batch, 2 * pairs};
 }
 

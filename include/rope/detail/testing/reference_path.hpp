@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "../../apply.hpp"
@@ -49,8 +48,8 @@ inline T rounded_to(ElementType type, T x) noexcept {
 template <class T>
 class ReferencePath {
  public:
-    ReferencePath(Layout layout, const CosSinRows<T>& rows, const Positions& positions, const Path& path)
-        : layout_(layout), rows_(rows), positions_(positions), path_(path), source_(PathAccess::source(path)) {
+    ReferencePath(Layout layout, const CosSinRows<T>& rows, const Positions& positions, const PathData& path)
+        : layout_(layout), rows_(rows), positions_(positions), path_(path), source_(path.source) {
         x_.resize(static_cast<std::size_t>(extent(0) * extent(1) * extent(2) * extent(3)));
         for_each([&](Index b, Index s, Index h, Index i) {
             x(b, s, h, i) =
@@ -59,8 +58,8 @@ class ReferencePath {
     }
 
     void run() {
-        for (int i = 0; i < PathAccess::count(path_); ++i) {
-            const PathStep& step = PathAccess::steps(path_)[i];
+        for (int i = 0; i < path_.count; ++i) {
+            const PathStep& step = path_.steps[i];
             Stages::visit(step.kind, [&](auto stage) { stage.define(*this, step); });
         }
         write();
@@ -81,8 +80,7 @@ class ReferencePath {
                     for (Index i = 0; i < extent(3); ++i) f(b, s, h, i);
     }
     T number(const Numbers& n, Index b, Index s, Index h, Index i) const noexcept {
-        const Index at = b * n.strides[0] + s * n.strides[1] + h * n.strides[2] + i * n.strides[3];
-        return load_element<T>(static_cast<const char*>(n.data) + at * size_of(n.type), n.type);
+        return load_element<T>(n.at(n.offset_of(b, s, h) + i * n.strides[3]), n.type);
     }
     T rounded(T value) const noexcept { return rounded_to(source_.type, value); }
 
@@ -117,20 +115,20 @@ class ReferencePath {
     }
 
     void write() {
-        const Destination& d = PathAccess::destination(path_);
-        const HeadsInMemory& codes = PathAccess::codes(d);
+        const Target& d = path_.destination;
+        const HeadsInMemory& codes = d.codes;
         const HeadsInMemory& out = codes.type == kNoElements ? source_ : codes;
         for (Index b = 0; b < extent(0); ++b)
             for (Index s = 0; s < extent(1); ++s)
                 for (Index h = 0; h < extent(2) && !is_skipped(out, b, s, extent(1)); ++h) {
-                    if (PathAccess::format(d) == CacheFormat::elements) {
+                    if (d.format == CacheFormat::elements) {
                         const Index at = offset_in(out, b, s, extent(1), h);
                         for (Index i = 0; i < extent(3); ++i)
                             store_element(out.at(at + i * out.strides[3]), out.type, x(b, s, h, i));
                     } else if constexpr (std::is_same_v<T, float>) {
                         if (extent(3) > 0)
-                            portable::kWriteFormat[static_cast<int>(PathAccess::format(d))](
-                                &x(b, s, h, 0), extent(3), format_row(d, b, s, extent(1), h));
+                            portable::kWriteFormat[static_cast<int>(d.format)](&x(b, s, h, 0), extent(3),
+                                                                               format_row(d, b, s, extent(1), h));
                     }
                 }
     }
@@ -138,7 +136,7 @@ class ReferencePath {
     Layout layout_;
     const CosSinRows<T>& rows_;
     const Positions& positions_;
-    const Path& path_;
+    const PathData& path_;
     const HeadsInMemory& source_;
     std::vector<T> x_;
 };
@@ -151,7 +149,7 @@ namespace reference {
 
 template <class T>
 ROPE_ABI inline void pass(Layout layout, const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path) {
-    detail::ReferencePath<T>(layout, rows, positions, path).run();
+    detail::ReferencePath<T>(layout, rows, positions, detail::PathAccess::data(path)).run();
 }
 
 }  // namespace reference

@@ -2,7 +2,6 @@
 // The texts of <rope/testing.hpp>: errors about its arguments, and a report.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <string>
 #include <utility>

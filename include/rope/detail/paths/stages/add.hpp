@@ -25,14 +25,3 @@ struct AddStage : Stage {
 };
 
 ROPE_DETAIL_END
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-ROPE_ABI inline Path& Path::add(const StepNumbers& bias) noexcept {
-    if (detail::PathStep* const step = append(detail::AddStage::kKind, bias, 0.0)) step->needs_numbers = true;
-    return *this;
-}
-
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope

@@ -34,15 +34,4 @@ struct ClampStage : Stage {
 
 ROPE_DETAIL_END
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-ROPE_ABI inline Path& Path::clamp(double limit) noexcept {
-    append(detail::ClampStage::kKind, nullptr, limit);
-    return *this;
-}
-
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
 #include "../../base/restore_macros.hpp"

@@ -57,15 +57,4 @@ struct HadamardStage : Stage {
 
 ROPE_DETAIL_END
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-ROPE_ABI inline Path& Path::hadamard(Index block) noexcept {
-    append(detail::HadamardStage::kKind, nullptr, static_cast<double>(block));
-    return *this;
-}
-
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
 #include "../../base/restore_macros.hpp"

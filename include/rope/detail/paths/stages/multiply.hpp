@@ -35,19 +35,4 @@ struct MultiplyStage : Stage {
 
 ROPE_DETAIL_END
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-ROPE_ABI inline Path& Path::multiply(double factor) noexcept {
-    append(detail::MultiplyStage::kKind, nullptr, factor);
-    return *this;
-}
-ROPE_ABI inline Path& Path::multiply(const StepNumbers& factors) noexcept {
-    if (detail::PathStep* const step = append(detail::MultiplyStage::kKind, factors, 0.0)) step->needs_numbers = true;
-    return *this;
-}
-
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
 #include "../../base/restore_macros.hpp"

@@ -13,11 +13,8 @@
 ROPE_DETAIL_BEGIN
 
 /// The options of a norm; weight, bias and eps are numbers of the step.
-struct NormStep {
+struct NormStep : NormOptions {
     NormKind kind;
-    NormSpan over;
-    NormRounding rounding;
-    bool adds_one;
 };
 
 /// The reciprocal root of a norm.
@@ -51,14 +48,14 @@ struct NormStage : Stage {
     static constexpr StepKind kKind = StepKind(4);
     static constexpr const char* kName = "a norm";
 
-    static void append(Path& path, NormStep norm, const StepNumbers& weight, const StepNumbers& bias,
+    static void append(PathData& path, NormStep norm, const StepNumbers& weight, const StepNumbers& bias,
                        double eps) noexcept {
-        PathStep* const step = PathAccess::append(path, kKind, weight, eps);
+        PathStep* const step = append_step(path, kKind, weight, eps);
         if (step == nullptr) return;
         const bool of_token = norm.over == NormSpan::token;
         step->set(norm);
-        step->numbers = numbers_of_step(weight, PathAccess::source(path), of_token);
-        step->bias = numbers_of_step(bias, PathAccess::source(path), of_token);
+        step->numbers = numbers_of_step(weight, path.source, of_token);
+        step->bias = numbers_of_step(bias, path.source, of_token);
     }
 
     static Status check(const PathStep& step, const AnyView& x, const PathCall& call) noexcept {
@@ -213,31 +210,5 @@ struct NormStage : Stage {
 };
 
 ROPE_DETAIL_END
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-ROPE_ABI inline Path& Path::rms_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
-    detail::NormStage::append(*this, {NormKind::rms, options.over, options.rounding, options.adds_one}, weight, nullptr,
-                              eps);
-    return *this;
-}
-ROPE_ABI inline Path& Path::rms_norm(double eps, const NormOptions& options) noexcept {
-    return rms_norm(nullptr, eps, options);
-}
-ROPE_ABI inline Path& Path::l2_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
-    detail::NormStage::append(*this, {NormKind::l2, options.over, options.rounding, options.adds_one}, weight, nullptr,
-                              eps);
-    return *this;
-}
-ROPE_ABI inline Path& Path::layer_norm(const StepNumbers& weight, const StepNumbers& bias, double eps,
-                                       const NormOptions& options) noexcept {
-    detail::NormStage::append(*this, {NormKind::layer_norm, options.over, options.rounding, options.adds_one}, weight,
-                              bias, eps);
-    return *this;
-}
-
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
 
 #include "../../base/restore_macros.hpp"

@@ -39,7 +39,7 @@ ROPE_INLINE Row<T> row_of(const StepCall<T>& c, RotateRounding rounding, Index b
 /// Rotates the pairs of x to their places in y, with all products and sums rounded to the type of the source.
 template <class T>
 ROPE_COLD void rotate_rounded(const PathTask<T>& task, const T* x, T* y, const Row<T>& row, Index pairs) noexcept {
-    const ElementType type = PathAccess::source(task.path).type;
+    const ElementType type = task.path.source.type;
     const auto rounded = [&](T value) {
         task.steps.round(&value, type, 1);
         return value;
@@ -57,8 +57,8 @@ struct RotateStage : Stage {
     static constexpr StepKind kKind = StepKind(5);
     static constexpr const char* kName = "a rotation";
 
-    static void append(Path& path, RotateStep rotation) noexcept {
-        if (PathStep* const step = PathAccess::append(path, kKind, nullptr, 0.0)) step->set(rotation);
+    static void append(PathData& path, RotateStep rotation) noexcept {
+        if (PathStep* const step = append_step(path, kKind, nullptr, 0.0)) step->set(rotation);
     }
 
     static Status check(const PathStep& step, const AnyView& x, const PathCall& call) noexcept {
@@ -151,24 +151,5 @@ struct RotateStage : Stage {
 };
 
 ROPE_DETAIL_END
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-ROPE_ABI inline Path& Path::rotate(RotateRounding rounding) noexcept {
-    detail::RotateStage::append(*this, {rounding, false, false, Layout::half_split});
-    return *this;
-}
-ROPE_ABI inline Path& Path::rotate_back(RotateRounding rounding) noexcept {
-    detail::RotateStage::append(*this, {rounding, true, false, Layout::half_split});
-    return *this;
-}
-ROPE_ABI inline Path& Path::rotate_into(Layout layout, RotateRounding rounding) noexcept {
-    detail::RotateStage::append(*this, {rounding, false, true, layout});
-    return *this;
-}
-
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
 
 #include "../../base/restore_macros.hpp"

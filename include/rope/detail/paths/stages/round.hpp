@@ -23,14 +23,3 @@ struct RoundStage : Stage {
 };
 
 ROPE_DETAIL_END
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-ROPE_ABI inline Path& Path::round() noexcept {
-    append(detail::RoundStage::kKind, nullptr, 0.0);
-    return *this;
-}
-
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope

@@ -3,7 +3,6 @@
 // rotation.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <optional>
