@@ -72,7 +72,7 @@ class Destination {
  public:
     template <class T>
     ROPE_ABI Destination(const TensorView<T>& v) noexcept  // NOLINT(google-explicit-constructor)
-        : Destination(detail::Target{detail::in_memory(v)}) {
+        : Destination(detail::DestinationData{detail::in_memory(v)}) {
         check_elements<T>();
     }
     template <class T>
@@ -88,8 +88,8 @@ class Destination {
     template <class T>
     static void check_elements() noexcept;
 
-    ROPE_ABI explicit Destination(const detail::Target& data) noexcept : data_(data) {}
-    detail::Target data_;
+    ROPE_ABI explicit Destination(const detail::DestinationData& data) noexcept : data_(data) {}
+    detail::DestinationData data_;
 };
 
 /// How a scale is applied before a number is rounded to an 8-bit float: FlashInfer multiplies by it, vLLM divides.

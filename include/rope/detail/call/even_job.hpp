@@ -2,23 +2,26 @@
 // The work of a call whose pieces are all of one size.
 #pragma once
 
+#include "../../types.hpp"
+#include "../kernels/interface.hpp"
 #include "job.hpp"
 
 ROPE_DETAIL_BEGIN
 
-/// A task of `heads` such pieces, with its kernel; heads of a tensor or, say, tokens.
+/// A task of equal pieces, with its kernel. `heads` is their number, as run_range calls it; they may be tokens, say.
 template <class Task>
 struct EvenJob {
     Task task;
     Kernel<Task> kernel;
     Index heads;
     Index bytes;     // of all pieces, written or read
-    Index unit = 1;  // a cut lies between so many pieces
+    Index unit = 1;  // so many pieces stay together: all heads of a token, if a norm needs them
 
     Index per_unit() const noexcept { return unit; }
-    Index per_item() const noexcept {  // some 16 KiB or more
+    Index per_item() const noexcept {
+        constexpr Index item_bytes = 16384;
         const Index of_one = heads > 0 ? bytes / heads + 1 : 1;
-        return count_items(Index(16384) / of_one + 1, unit) * unit;
+        return count_items(item_bytes / of_one + 1, unit) * unit;
     }
 };
 

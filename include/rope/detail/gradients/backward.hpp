@@ -175,8 +175,7 @@ void back_through_norm(const BackwardTask<T>& task, Index begin, Index end) noex
             }
             for (Index h = 0; h < heads; ++h)
                 back_through_head(task, row, b, s, h,
-                                  dw.data != nullptr ? element(dw, 0, r, dw.extents[2] == 1 ? 0 : h) : nullptr,
-                                  scratch);
+                                  !is_left_out(dw) ? element(dw, 0, r, dw.extents[2] == 1 ? 0 : h) : nullptr, scratch);
         }
 }
 

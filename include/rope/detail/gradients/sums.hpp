@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the loops of gradients share: tensors without their types, outputs, and the cut into work items.
+// What the loops of gradients share: tensors without their types, outputs, and sums.
 #pragma once
 
 #include "../../cos_sin_rows.hpp"
@@ -40,7 +40,7 @@ ROPE_COLD Status check_groups(const AnyView& out, const AnyView& of) noexcept {
                    {out.name, groups, of.name, heads});
 }
 
-/// The address of an element of a view of doubles.
+/// The address of an element of a view of doubles; not to be written where the view is read.
 ROPE_INLINE double* element(const AnyView& v, Index b, Index s, Index h) noexcept {
     return static_cast<double*>(v.data) + b * v.strides[0] + s * v.strides[1] + h * v.strides[2];
 }

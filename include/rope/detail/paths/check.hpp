@@ -97,7 +97,7 @@ ROPE_COLD Status check_path(const PathData& path, Index number, const HeadsInMem
         if (x.is_const) return invalid("{} is const, and the path has no destination: add to(...).", {name});
         return check_no_self_overlap(v);
     }
-    const Target& d = path.destination;
+    const DestinationData& d = path.destination;
     for (int part = 0; part < 3; ++part)
         if (const HeadsInMemory* const m = part_of(d, part); m != nullptr && m->is_const)
             return invalid("{} is const; what is written must not be.", {destination_name(number)});

@@ -18,11 +18,11 @@ inline namespace ROPE_VERSION_NAMESPACE {
 namespace detail {
 inline namespace ROPE_DETAIL_NAMESPACE {
 
-/// `codes` in a format, with scales and zeros of its own if it has them.
+/// `codes` in a format, with the views of the scales and zeros that belong to them, if any.
 inline Destination with_format(const Destination& codes, CacheFormat format, const Destination* scales = nullptr,
                                const Destination* zeros = nullptr, float factor = 1.0f,
                                ScaleUse use = ScaleUse::multiplies) noexcept {
-    Target d = PathAccess::data(codes);
+    DestinationData d = PathAccess::data(codes);
     for (const Destination* part : {&codes, scales, zeros})
         if (part != nullptr && PathAccess::data(*part).format != CacheFormat::elements) d.has_two_formats = true;
     d.format = format;
@@ -76,7 +76,7 @@ ROPE_COLD Status check_part(const char* name, const char* part, const HeadsInMem
 }
 
 /// Whether a destination can hold [batch, seq, heads, head_dim] numbers.
-ROPE_COLD Status check_destination(const char* name, const Target& d, Index batch, Index seq, Index heads,
+ROPE_COLD Status check_destination(const char* name, const DestinationData& d, Index batch, Index seq, Index heads,
                                    Index head_dim) noexcept {
     const FormatShape& shape = shape_of(d.format);
     const HeadsInMemory& codes = d.codes;
@@ -126,7 +126,7 @@ ROPE_COLD Status check_destination(const char* name, const Target& d, Index batc
 }
 
 /// Where head h of a token of a format with codes lies.
-inline FormatRow format_row(const Target& d, Index b, Index s, Index seq, Index h) noexcept {
+inline FormatRow format_row(const DestinationData& d, Index b, Index s, Index seq, Index h) noexcept {
     const FormatShape& shape = shape_of(d.format);
     const HeadsInMemory &codes = d.codes, &scales = d.scales, &zeros = d.zeros;
     FormatRow row = {};
@@ -141,21 +141,21 @@ inline FormatRow format_row(const Target& d, Index b, Index s, Index seq, Index 
 }
 
 /// The parts of a destination that are in use: codes, scales and zeros.
-inline const HeadsInMemory* part_of(const Target& d, int part) noexcept {
+inline const HeadsInMemory* part_of(const DestinationData& d, int part) noexcept {
     const FormatShape& shape = shape_of(d.format);
     if (part == 0) return &d.codes;
     if (part == 1) return shape.scale != Beside::none ? &d.scales : nullptr;
     return shape.zero != Beside::none ? &d.zeros : nullptr;
 }
 /// Whether a view shares nothing with a destination, nor with the slots of one.
-ROPE_COLD bool is_disjoint_from(const Target& d, const AnyView& v) noexcept {
+ROPE_COLD bool is_disjoint_from(const DestinationData& d, const AnyView& v) noexcept {
     for (int part = 0; part < 3; ++part)
         if (const HeadsInMemory* const m = part_of(d, part); m != nullptr)
             if (!is_disjoint(m->view(""), v) || (m->is_paged && !is_disjoint(m->view_of_slots(), v))) return false;
     return true;
 }
 
-ROPE_COLD void read_destination(const Target& from, const HeadsInMemory& to) noexcept {
+ROPE_COLD void read_destination(const DestinationData& from, const HeadsInMemory& to) noexcept {
     const HeadsInMemory& codes = from.codes;
     const Index head_dim = to.extents[3], seq = to.extents[1];
     for (Index b = 0; b < to.extents[0]; ++b)
@@ -273,7 +273,7 @@ ROPE_ABI inline Destination q4_0(const Destination& blocks) noexcept {
 }
 
 ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>& to) {
-    const detail::Target& source = detail::PathAccess::data(from);
+    const detail::DestinationData& source = detail::PathAccess::data(from);
     const detail::HeadsInMemory into = detail::in_memory(to);
     const detail::AnyView v = into.view("to");
     Status s = detail::check_extents(v);

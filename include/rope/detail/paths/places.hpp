@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the heads of a path lie, as data: four axes in memory, or pages that slots choose.
+// Where the heads of a path lie, as data: four axes in memory, or pages that slots choose; what a destination is.
 #pragma once
 
 #include <type_traits>
@@ -34,7 +34,7 @@ constexpr Index size_of(ElementType type) noexcept {
 }
 inline constexpr char kElementTags[6] = {};
 
-/// Numbers as [batch, seq, heads, head_dim].
+/// Numbers as [batch, seq, heads, head_dim]. Nothing is set by default: a path has sixteen of these, most of them unused.
 struct NumbersInMemory {
     void* data;  // never written if the elements are const
     ElementType type;
@@ -98,7 +98,7 @@ inline HeadsInMemory tensor_of(X& x) noexcept {
 }
 
 /// A destination as data.
-struct Target {
+struct DestinationData {
     HeadsInMemory codes = {}, scales = {}, zeros = {};
     CacheFormat format = CacheFormat::elements;
     float factor = 1.0f;
@@ -106,7 +106,7 @@ struct Target {
     bool has_two_formats = false;  // which a check refuses
 };
 
-/// For the functions that read a path, a destination or numbers of a step, all of which are a `data_`.
+/// For the functions that read a path, a destination or numbers of a step, whose only member is `data_`.
 struct PathAccess {
     template <class X>
     static auto& data(X& x) noexcept {

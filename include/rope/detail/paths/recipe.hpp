@@ -13,7 +13,7 @@
 #include "../base/arithmetic.hpp"
 #include "../positions/positions_in_table.hpp"
 #include "../views/view_checks.hpp"
-#include "destinations.hpp"
+#include "places.hpp"
 #include "stages.hpp"
 
 #include "../base/hide_macros.hpp"
@@ -38,7 +38,7 @@ inline Status shape_numbers(const NumbersOfNorm& given, bool is_needed, Index la
     if (kind == NumbersKind::none)
         return invalid("{} is missing; layer {} of this model needs it, with the shape [{}, {}, {}, {}].",
                        {given.name, layer, extents[0], extents[1], extents[2], extents[3]});
-    HeadsInMemory m = PathAccess::data(given.numbers).in;
+    HeadsInMemory m = PathAccess::data(given.numbers).numbers;
     bool fits = m.extents[0] == extents[0] || m.extents[0] == 1, is_row = m.strides[3] == 1;
     for (int axis = 1; axis < 4; ++axis) fits = fits && m.extents[axis] == extents[axis];
     Index count = 1;

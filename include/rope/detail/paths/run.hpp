@@ -36,7 +36,7 @@ inline EvenJob<PathTask<T>> path_job(const PathData& path, const CosSinRows<T>& 
                                      const Positions& positions) noexcept {
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     const HeadsInMemory& source = path.source;
-    const Target& d = path.destination;
+    const DestinationData& d = path.destination;
     const HeadsInMemory& out = has_destination(path) ? d.codes : source;
     PairShape from = pair_shape(layout, rows.pairs()), to = from;
     Direction direction = Direction::forward;

@@ -40,7 +40,7 @@ inline Numbers numbers_of_step(const StepNumbers& given, const HeadsInMemory& of
     return n;
 }
 
-/// Null beyond kMaxSteps.
+/// Adds a step. Null beyond kMaxSteps, where it is only counted.
 inline PathStep* append_step(PathData& path, StepKind kind, const StepNumbers& numbers, double number,
                              bool needs_numbers = false) noexcept {
     if (++path.count > kMaxSteps) return nullptr;

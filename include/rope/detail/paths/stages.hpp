@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The list of stages, one for each kind of step: an #include and an entry. Each step also has a function in heads.hpp.
+// The list of stages, one for each kind of step: an #include and an entry. Each step also has a
+// function of Path, declared in heads.hpp and defined in run.hpp.
 #pragma once
 
 #include "stage.hpp"
@@ -33,7 +34,7 @@ inline const char* step_name(StepKind kind) noexcept {
     Stages::visit(kind, [&](auto stage) { name = decltype(stage)::kName; });
     return name;
 }
-/// Whether all heads of a token must have come so far before any goes on.
+/// Whether a step needs all heads of a token before it can run on one.
 inline bool needs_token(const PathStep& step) noexcept {
     return step.kind == NormStage::kKind && NormStage::needs_token(step);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The steps of a path as data.
+// A path and its steps as data.
 #pragma once
 
 #include <cstring>
@@ -29,7 +29,8 @@ template <class C>
 using IfNumberContainer =
     std::enable_if_t<is_buffer<C> && !std::is_void_v<typename ElementTraits<ContainerValue<C>>::storage>, int>;
 
-/// Numbers of a step, by axis of the path's heads; null if there are none. A stride of 0 where one number serves all.
+/// Numbers of a step, by axis of the path's heads; `data` is null if there are none. A stride of 0 where one number serves
+/// all.
 struct Numbers : NumbersInMemory {
     bool is_given, is_list;  // a list has head_dim numbers, and one number does not serve all features
 };
@@ -57,14 +58,14 @@ inline Options options_of(const PathStep& step) noexcept {
 
 /// Numbers as a user gave them to a step.
 struct GivenNumbers {
-    HeadsInMemory in = {};
+    HeadsInMemory numbers = {};
     NumbersKind kind = NumbersKind::none;
 };
 
 /// A path as data.
 struct PathData {
-    HeadsInMemory source;
-    Target destination = {{{nullptr, kNoElements, {}, {}}}};  // in place
+    HeadsInMemory source = {};
+    DestinationData destination = {{{nullptr, kNoElements, {}, {}}}};  // in place
     int count = 0;  // of steps, also of those beyond kMaxSteps, which a check refuses
     PathStep steps[kMaxSteps];
 };

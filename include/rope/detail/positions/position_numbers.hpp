@@ -57,8 +57,7 @@ template <class List>
 inline constexpr bool is_number_list =
     is_position_number<ContainerValue<List>>&& is_list<List> && !HasInnerStride<List>::value;
 
-/// Types that make Positions, and types that are refused with a sentence: numbers, pointers and containers of other
-/// types.
+/// Types that make Positions, or are refused with a sentence: numbers, pointers and containers of other types.
 template <class Source>
 inline constexpr bool may_mean_positions =
     !std::is_same_v<Source, Positions> &&

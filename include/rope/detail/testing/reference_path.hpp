@@ -115,7 +115,7 @@ class ReferencePath {
     }
 
     void write() {
-        const Target& d = path_.destination;
+        const DestinationData& d = path_.destination;
         const HeadsInMemory& codes = d.codes;
         const HeadsInMemory& out = codes.type == kNoElements ? source_ : codes;
         for (Index b = 0; b < extent(0); ++b)

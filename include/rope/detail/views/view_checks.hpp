@@ -149,6 +149,7 @@ ROPE_COLD bool is_disjoint(const AnyView& a, const AnyView& b) noexcept {
     return is_empty(a) || is_empty(b) || is_disjoint_at(a, b, static_cast<Index>(at_b - at_a));
 }
 
+/// Requires an output that shares no element with another view.
 ROPE_COLD Status check_shares_nothing(const AnyView& out, const AnyView& other) noexcept {
     if (is_disjoint(out, other)) return Status();
     return invalid("{} and {} may share elements; they must be shown to share none by their strides.",
