@@ -30,17 +30,17 @@
 //               is asked for calls that write at least 1 MiB; smaller ones are over before another thread has begun
 //               (<rope/part.hpp> has at_every_size, and part for threads that all make the call).
 //               It counts pieces of some 16 KiB or more: whole tokens where there are many, heads where there are few,
-//               a multiple of 16 tokens where tokens are contiguous. Pieces beyond 0 .. count - 1 are left out.
+//               a multiple of 16 tokens where tokens are contiguous. f ignores what lies outside 0 .. count.
 //
 // Only the features [rotary_offset, rotary_offset + rotary_dim) of each head rotate. In place the others are not
 // touched; out of place they are copied.
 //
 // Results      a' = fma(a, c, -(b*s)), b' = fma(b, c, a*s), computed in the table's type and rounded once more if the
 //              elements are narrower. Error of a', the table's included: at most 1.01 u |a*c| + 2.01 u |b*s| + half
-//              an ulp of the result + 2^-149, where u = 2^-24 and |c|, |s| count as at least m * 2^-10; likewise b',
-//              as long as no product and no result overflows. In double u = 2^-53, the smallest step is 2^-1074, and
-//              0.5 u (|a*c| + |b*s|) is added. Where the instruction set in use has no fma (see isa.hpp), 2.01 u on
-//              both terms. The bits of a result do not depend on where the element lies, on the layout, on strides,
+//              an ulp of the result + 2^-149, where u = 2^-24, and m * 2^-10 stands for a |c| or |s| that is less.
+//              Likewise b', unless a product or a result overflows. In double u = 2^-53, the smallest step is 2^-1074,
+//              and 0.5 u (|a*c| + |b*s|) is added. Where the instruction set in use has no fma (see isa.hpp), 2.01 u
+//              on both terms. The bits of a result do not depend on where the element lies, on the layout, on strides,
 //              batch or other heads, nor on how the work is cut; and on the instruction set only by whether it has fma.
 //              NaN and infinity stay in their pair; a NaN's sign and payload may be any. (A process that flushes
 //              subnormals to zero, as one linked with -ffast-math does, loses subnormal results.)

@@ -44,9 +44,9 @@ class CosSinCache : public detail::PositionTable<T> {
     /// Largest error of an entry, in ulp of max(|entry|, m * 2^-10), over the positions stated above.
     static constexpr double kMaxUlpError = std::is_same_v<T, float> ? 0.501 : 0.75;
 
-    /// The table of a Config, with frequencies(config, seq_len). Throws std::invalid_argument when check(config) is not
-    /// ok; when max_positions is below 1, or no machine could hold so many; when a position would lie outside -2^62 ..
-    /// 2^62; when a schedule's numbers for seq_len are not meant for sequences as long as the table; and when a
+    /// The table of frequencies(config, seq_len); see there for seq_len. Throws std::invalid_argument when check(config)
+    /// is not ok; when max_positions is below 1, or no machine could hold so many; when a position would lie outside
+    /// -2^62 .. 2^62; when a schedule's numbers for seq_len are not meant for sequences as long as the table; and when a
     /// magnitude that grows with the position (xPos) would leave e^-64 .. e^64. Throws std::bad_alloc when there is no
     /// memory.
     ROPE_ABI CosSinCache(const Config& config, Index max_positions, Index first_position = 0, Index seq_len = 0) {

@@ -67,7 +67,7 @@ struct NormOptions {
 };
 
 /// A path: heads, the steps on them in the order of the calls, and their destination. A value of some two kilobytes
-/// that owns nothing; pass reads what it refers to. At most kMaxSteps steps, at most one of which rotates.
+/// that owns nothing; pass reads what it refers to. At most kMaxSteps (8) steps, at most one of which rotates.
 ///
 /// Everything is computed in float (double for data in double) and rounded once, at the destination, unless a step says
 /// otherwise. Without `to` the result replaces the source.
@@ -78,9 +78,9 @@ class Path {
  public:
     /// x + b
     ROPE_ABI Path& add(const StepNumbers& bias) noexcept ROPE_LIFETIMEBOUND;
-    /// x, held within -limit .. limit
+    /// x, held within -limit .. limit; the limit is finite and at least 0
     ROPE_ABI Path& clamp(double limit) noexcept ROPE_LIFETIMEBOUND;
-    /// x * factor
+    /// x * factor, which is finite
     ROPE_ABI Path& multiply(double factor) noexcept ROPE_LIFETIMEBOUND;
     ROPE_ABI Path& multiply(const StepNumbers& factors) noexcept ROPE_LIFETIMEBOUND;
 
@@ -126,7 +126,7 @@ class Path {
 
 /// The beginning of a path: a view, or a tensor for which ViewTraits makes one, of float, half, bfloat16 or double. A
 /// slice of heads or features of one is a path of its own (q, k and v in one buffer; the latent and the rotated part of
-/// a key of multi-head latent attention). head_dim is at most kMaxPathHeadDim.
+/// a key of multi-head latent attention). head_dim is at most kMaxPathHeadDim (2048).
 template <class X>
 ROPE_ABI inline Path heads(X&& x) noexcept;
 
@@ -153,7 +153,9 @@ ROPE_ABI inline Path heads(X&& x) noexcept;
 ///              destination in the memory of the rows' cosines and sines; the last is not checked.
 /// Memory       No allocation; at most 36 KiB of the stack, 64 KiB in double. No byte outside the views is read or
 ///              written.
-/// Errors       As for apply; nothing is written before everything is checked.
+/// Errors       std::out_of_range for a position that the table does not hold and a slot that the pages do not have;
+///              std::invalid_argument for anything else, the numbers of steps among it, which no earlier call checks.
+///              Nothing is written before everything is checked.
 template <Layout layout, class T, class... Paths>
 ROPE_ABI inline void pass(const CosSinRows<T>& rows, PositionsArgument&& positions, const Paths&... paths);
 /// The same with an executor, which cuts the call for threads; <rope/part.hpp> has one for a part of the call.

@@ -31,14 +31,15 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// of whose layers is rotated, and a file whose model_type is not known and whose keys do not speak of a rotary
 /// embedding (GPT-2, BERT). A key that is null is as good as missing. A key that concerns RoPE or the kinds of layers
 /// and is not understood, or loses against another key with another value, is a sentence in ModelConfig::warnings, and
-/// so is every default for the base, the part that rotates or a length, unless no file of the type has such a key. (The
-/// parameters of schedules, such as beta_fast, have the defaults of schedule.hpp without a warning.) A model_type that
-/// is not known always leaves a warning, which names the parts that were not checked; Config::layout is then left open,
-/// unless `layout`, a key such as rope_interleave or a known class in architectures says it. A given layout beats the
-/// one that is known.
+/// so is every default for the base, the part that rotates or a length, but for a key that files of this model_type
+/// never have. (The parameters of schedules, such as beta_fast, have the defaults of schedule.hpp without a warning.) A
+/// model_type that is not known always leaves a warning, which names the parts that were not checked; Config::layout is
+/// then left open, unless `layout`, a key such as rope_interleave or a known class in architectures says it. A given
+/// layout beats the one that is known.
 ///
 /// Throws std::invalid_argument, for text that is no JSON, too (a byte order mark, comments and keys that stand twice
-/// in an object are none), or that is larger than kMaxConfigBytes or nested deeper than kMaxConfigDepth. Allocates.
+/// in an object are none), or that is larger than kMaxConfigBytes (4 MiB) or nested deeper than kMaxConfigDepth (32).
+/// Allocates.
 ROPE_ABI ROPE_COLD ModelConfig read_hf_config(std::string_view json_text, std::optional<Layout> layout = std::nullopt) {
     detail::Diagnostics diagnostics;
     ModelConfig model = detail::read_hf_json(json_text, layout, diagnostics);
