@@ -30,7 +30,7 @@
 //               is asked for calls that write at least 1 MiB; smaller ones are over before another thread has begun
 //               (<rope/part.hpp> has at_every_size, and part for threads that all make the call).
 //               It counts pieces of some 16 KiB or more: whole tokens where there are many, heads where there are few,
-//               a multiple of 16 tokens where tokens are contiguous. f ignores what lies outside 0 .. count.
+//               a multiple of 16 tokens where tokens are contiguous. Pieces outside 0 .. count - 1 change nothing.
 //
 // Only the features [rotary_offset, rotary_offset + rotary_dim) of each head rotate. In place the others are not
 // touched; out of place they are copied.

@@ -154,8 +154,8 @@ ROPE_ABI inline Path heads(X&& x) noexcept;
 /// Memory       No allocation; at most 36 KiB of the stack, 64 KiB in double. No byte outside the views is read or
 ///              written.
 /// Errors       std::out_of_range for a position that the table does not hold and a slot that the pages do not have;
-///              std::invalid_argument for anything else, the numbers of steps among it, which no earlier call checks.
-///              Nothing is written before everything is checked.
+///              std::invalid_argument for anything else, also for the numbers of steps, which the functions of Path do
+///              not check. Nothing is written before everything is checked.
 template <Layout layout, class T, class... Paths>
 ROPE_ABI inline void pass(const CosSinRows<T>& rows, PositionsArgument&& positions, const Paths&... paths);
 /// The same with an executor, which cuts the call for threads; <rope/part.hpp> has one for a part of the call.

@@ -62,6 +62,23 @@ TEST_CASE("an executor is asked once, from a mebibyte on, and never about less")
     CHECK(calls_of([&] { embedding.add(q_of(tokens - 1), {}, counting); }) == 0);
 }
 
+TEST_CASE("pieces outside the work change nothing") {
+    const Index d = 64, heads = 4, tokens = 2048;
+    const rope::CosSinCache<float> cache(config_of(d), tokens);
+    const std::vector<float> x = support::normal<float>(tokens * heads * d, 5);
+    std::vector<float> q = x, k = x, expected = x;
+    const auto view = [&](std::vector<float>& v) { return rope::view(v.data(), tokens, heads, d); };
+    rope::apply<Layout::interleaved>(view(expected), cache);
+    rope::apply<Layout::interleaved>(view(q), view(k), cache, {}, [](Index count, const auto& f) {
+        f(Index(-9), Index(-1));
+        f(Index(-3), count / 3);
+        f(count / 3, count + 7);
+        f(count + 2, count + 9);
+    });
+    CHECK(support::same_bits(q, expected));
+    CHECK(support::same_bits(k, expected));
+}
+
 namespace {
 
 /// Which heads each unit of a call turns, as numbers (batch * seq + token) * heads + head.

@@ -101,6 +101,27 @@ TEST_CASE("one part alone does its share and nothing else") {
     CHECK(same_bits(by_reference, one));
 }
 
+TEST_CASE("no work item of an executor ends within a token whose heads are normed together") {
+    const Index seq = 700;
+    const std::vector<float> x = support::normal<float>(seq * kHeads * kDim, 8);
+    std::vector<float> whole(x.size()), cut(x.size());
+    Index items = 0;
+    const auto one_by_one = [&](Index count, const auto& f) {
+        items = count;
+        for (Index i = count; i > 0; --i) f(i - 1, i);
+    };
+    const rope::Path path =
+        rope::heads(rope::view(x.data(), seq, kHeads, kDim)).rms_norm(1e-6, {rope::NormSpan::token});
+    const auto to = [&](std::vector<float>& y) {
+        rope::Path p = path;
+        return p.rotate().to(rope::view(y.data(), seq, kHeads, kDim));
+    };
+    rope::pass<kLayout>(table(), rope::start_at(0), to(whole));
+    rope::pass<kLayout>(rope::at_every_size(one_by_one), table(), rope::start_at(0), to(cut));
+    CHECK(items > 1);
+    CHECK(same_bits(cut, whole));
+}
+
 TEST_CASE("an executor is asked at every size, if it says so") {
     std::vector<float> x = support::normal<float>(kHeads * kDim, 4), expected = x;
     rope::apply<kLayout>(rope::view(expected.data(), 1, kHeads, kDim), table(), rope::start_at(3));

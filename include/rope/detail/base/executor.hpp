@@ -16,6 +16,7 @@ struct CallingThread {
 
 /// Smaller calls end before another thread has begun.
 inline constexpr Index kSplitBytes = Index(1) << 20;
+inline constexpr Index kItemBytes = 16384;  // in each work item of larger calls, at least
 
 /// Which calls go to an executor.
 enum class Cutting : unsigned char {

@@ -19,9 +19,8 @@ struct EvenJob {
 
     Index per_unit() const noexcept { return unit; }
     Index per_item() const noexcept {
-        constexpr Index item_bytes = 16384;
         const Index of_one = heads > 0 ? bytes / heads + 1 : 1;
-        return count_items(item_bytes / of_one + 1, unit) * unit;
+        return count_items(kItemBytes / of_one + 1, unit) * unit;
     }
 };
 

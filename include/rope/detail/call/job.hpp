@@ -17,8 +17,7 @@ ROPE_DETAIL_BEGIN
 ROPE_NOINLINE Index heads_per_item(const LoopOrder& order, const AnyView& v) noexcept {
     const Index all = v.extents[kHeadAxis], head_dim = v.extents[kFeatureAxis];
     if (all == 0 || head_dim == 0) return 1;
-    constexpr Index item_bytes = 16384;
-    const Index heads = item_bytes / (head_dim * v.element_size) + 1;
+    const Index heads = kItemBytes / (head_dim * v.element_size) + 1;
     if (order.lanes == kSeqAxis || order.lanes == kBatchAxis) {
         const Index neighbours = piece_of(v.extents[order.lanes], kMinLanes) * all;
         return (heads / neighbours + 1) * neighbours;

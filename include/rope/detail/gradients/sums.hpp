@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the loops of gradients share: tensors without their types, outputs, and sums.
+// Helpers of the loops of gradients: checks of outputs, addresses of elements, sums that no compiler reorders.
 #pragma once
 
 #include "../../cos_sin_rows.hpp"

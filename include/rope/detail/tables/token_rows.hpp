@@ -267,14 +267,13 @@ class TokenRows : public SourcedRows<T> {
         old_.coarse.release();
     }
 
-    /// Writes rows begin .. end - 1. The executor gets large calls, cut into pieces of about item_bytes. False if it has
+    /// Writes rows begin .. end - 1. The executor gets large calls, cut into pieces of about kItemBytes. False if it has
     /// left some out.
     template <class Executor, class MoveOf>
     bool write_rows(T* to, Index begin, Index end, bool is_slow, Executor& executor, const MoveOf& move_of) const {
-        constexpr Index slow = 256,
-                        item_bytes = 16384;  // slow: how many times as long an entry takes
+        constexpr Index slow = 256;  // an entry takes so many times as long
         const Index weight = 2 * this->pairs_ * static_cast<Index>(sizeof(T)) * (is_slow ? slow : 1);
-        const Index item = item_bytes / weight + 1;
+        const Index item = kItemBytes / weight + 1;
         const Index items = (end - begin + item - 1) / item;
         std::atomic<Index> done{0};
         const auto write = [&](Index from, Index until) {  // an executor may count beyond the ends
