@@ -52,7 +52,9 @@ std::string source(rope::schedule::FactorSource s) {
 
 struct Parameters {
     std::string operator()(const rope::schedule::Default&) const { return ""; }
-    std::string operator()(const rope::schedule::Ntk& s) const { return list("factor", s.factor); }
+    std::string operator()(const rope::schedule::Ntk& s) const {
+        return list("factor", s.factor, "mixed_b", s.mixed_b);
+    }
     std::string operator()(const rope::schedule::DynamicNtk& s) const {
         return list("factor", s.factor, "max_position_embeddings", s.max_position_embeddings);
     }

@@ -108,10 +108,12 @@ void print_model(const rope::ModelConfig& m) {
     if (m.layers() > 0)
         std::printf("heads of layer 0: %td for queries, %td for keys, %td for values\n", m.heads[0].q, m.heads[0].k,
                     m.heads[0].v);
-    if (!m.mrope_section.empty()) {
-        std::printf("axes:");
-        for (const Index section : m.mrope_section) std::printf(" %td", section);
-        std::printf(" pairs%s\n", m.mrope_interleaved ? ", interleaved" : "");
+    if (m.axis_map.axes > 1) {
+        Index pairs[8] = {};
+        for (const unsigned char axis : m.axis_map.axis_of) ++pairs[axis];
+        std::printf("pairs of each axis:");
+        for (Index axis = 0; axis < m.axis_map.axes; ++axis) std::printf(" %td", pairs[axis]);
+        std::printf("\n");
         std::printf("axis of each pair: ");
         for (const unsigned char axis : m.axis_map.axis_of) std::printf("%d", axis);
         std::printf("\n");

@@ -18,7 +18,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///
 ///     Qwen2-VL, HunYuan            mrope_sections({16, 24, 24}); a section per axis, as many as there are
 ///     Qwen3-VL, Qwen3.5            mrope_interleaved({24, 20, 20}); ggml's: LeftOver::fourth_axis
-///     Ernie 4.5 VL                 mrope_alternating({22, 22, 20})
+///     Ernie 4.5 VL, Ming           mrope_alternating({22, 22, 20}), mrope_alternating({12, 12, 8})
+///     openPangu VL                 mrope_apportioned({24, 20, 20})
 ///     Qwen's and Llama 4's ViT     mrope_sections({d/4, d/4}) with schedule::Axial{2}
 ///     Pixtral                      mrope_sections({d/4, d/4}) with dealt_out(frequencies(config), 2)
 ///     DINOv3                       mrope_sections({d/4, d/4}) with schedule::Axial{2}, base 100, interpolation_factor
@@ -63,6 +64,12 @@ ROPE_ABI inline AxisMap mrope_interleaved(const List<Index>& sections, LeftOver 
 /// h, w, h, w, ... for the first 2 * sections[0] pairs, then t for sections[2]. Sections have the order h, w (which
 /// must be equal), t; positions have the order t, h, w. Source: Ernie 4.5 VL's published code.
 ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections);
+
+/// Pairs apportioned to t, h and w as seats are to parties: the last pair follows t, and each other one follows the axis
+/// with the smallest share of its section placed so far, the first one of equals, but not the axis of the pair before
+/// it unless no other is left. Sections have the order t, h, w, and that of t is at least 1. Source: openPangu VL's
+/// published code.
+ROPE_ABI inline AxisMap mrope_apportioned(const List<Index>& sections);
 
 /// Every pair follows every axis, with a frequency for each. From 1 to 8 axes. Source: rope-vit, arXiv:2403.13298.
 ROPE_ABI inline AxisMap mixed_axes(Index axes);

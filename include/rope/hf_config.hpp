@@ -20,9 +20,10 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// and entries by layer or kind of layer, a language model nested in text_config, thinker_config, decoder_config or the
 /// like (ModelConfig::path says where). Where several keys set one value, lists by layer beat rope_parameters, which
 /// beats the keys outside it and the whole of rope_scaling; an outer original_max_position_embeddings beats an inner
-/// one. Infinity and NaN, which Python writes and JSON does not have, are read where their key does not matter.
+/// one. A params.json, which Mistral and Llama publish beside weights in their own form, is read, too (without a
+/// model_type, with dim, n_layers and n_heads). Infinity and NaN, which Python writes and JSON does not have, are read where their key does not matter.
 ///
-/// A table of some 360 types has the parts that a file leaves to the code of its model_type (see
+/// A table of some 390 types has the parts that a file leaves to the code of its model_type (see
 /// detail/readers/hf/models.hpp): the layout, layers without RoPE, defaults, axes, and ModelConfig::steps. Numbers of
 /// sequences and sequence lengths are the caller's: see frequencies(config, seq_len).
 ///
@@ -30,8 +31,9 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// value of the wrong JSON type or out of range is an error that names the key's path and its value. So is a model none
 /// of whose layers is rotated, and a file whose model_type is not known and whose keys do not speak of a rotary
 /// embedding (GPT-2, BERT). A key that is null is as good as missing. A key that concerns RoPE or the kinds of layers
-/// and is not understood, or loses against another key with another value, is a sentence in ModelConfig::warnings, and
-/// so is every default for the base, the part that rotates or a length, but for a key that files of this model_type
+/// and is not understood, or loses against another key with another value, is a sentence in ModelConfig::warnings; so is
+/// a step that only other model types have (a norm, a clamp, a factor), a guess (the order of axes of an unknown type),
+/// the keys of an indexer, whose heads are not described, and every default for the base, the part that rotates or a length, but for a key that files of this model_type
 /// never have. (The parameters of schedules, such as beta_fast, have the defaults of schedule.hpp without a warning.) A
 /// model_type that is not known always leaves a warning, which names the parts that were not checked; Config::layout is
 /// then left open, unless `layout`, a key such as rope_interleave or a known class in architectures says it. A given

@@ -23,8 +23,9 @@ enum class LayerType : unsigned char {
     chunked_attention,     ///< the tokens of its own chunk
     sparse_attention,      ///< past tokens or blocks that an indexer chooses
     compressed_attention,  ///< a window, and summaries of blocks of past tokens (DeepSeek-V4)
+    linear_attention,      ///< a sum over all past tokens (Ring-linear): its queries and keys are rotated, too
     cross_attention,       ///< the tokens of another input, such as an image: nothing there is rotated
-    no_attention           ///< linear attention, a state space, a convolution: nothing there is rotated
+    no_attention           ///< linear attention without RoPE, a state space, a convolution: nothing there is rotated
 };
 
 /// Query and key and value heads of a layer. Multi-head latent attention has one key head that is rotated.
@@ -69,12 +70,7 @@ struct ModelConfig {
     /// The other steps on q, k and v, layer by layer: norms, factors, shared keys. Empty if the reader knows none.
     List<HeadSteps> steps;
 
-    /// Pairs per axis (M-RoPE), as the file has them: in the order of axes, but height, width and time in Ernie 4.5 VL.
-    /// Empty: positions have one axis.
-    List<Index> mrope_section;
-    /// Whether axes alternate along the pairs instead of following one another.
-    bool mrope_interleaved = false;
-    /// The axis of each pair, for Rows and Moves; one axis where mrope_section is empty.
+    /// The axis of each pair (M-RoPE), for Rows and Moves. Without entries, positions have one axis.
     AxisMap axis_map;
 
     /// A factor on the scores, beside 1 / sqrt(features of a whole query head) (DeepSeek with YaRN).

@@ -24,11 +24,11 @@ inline namespace ROPE_VERSION_NAMESPACE {
 //
 // The "rope_type" (or "type") of a config.json, and the schedule that its reader makes of it:
 //
-//     default, mrope                       Default
+//     default, mrope                       Default; with axes of several positions video_rope, bailing_mrope, openpangu
 //     linear                               Default; the file's "factor" is Config::interpolation_factor
 //     ntk, xdrope, dynamic with "alpha"    Ntk
 //     dynamic                              DynamicNtk
-//     yarn, deepseek_yarn                  Yarn, with the YarnMagnitude of the model's code
+//     yarn, deepseek_yarn, telechat3-yarn  Yarn, with the YarnMagnitude of the model's code
 //     llama3                               Llama3
 //     longrope, su                         LongRope
 //     proportional                         Proportional
@@ -44,9 +44,15 @@ struct Default {};  // fwd.hpp declares it, with ROPE_ABI
 /// NTK-aware scaling: the base becomes base * factor^(d / (d - 2)), so that the fastest pair does not change and the
 /// slowest rotates `factor` times slower. HunYuan's "alpha" is this factor. rotary_dim is at least 4. Source: bloc97
 /// (2023).
+///
+/// With mixed_b, the formula of GTE's models, which slows the fastest pair, too: w_i / factor^(((i + 1) /
+/// (d / 2))^mixed_b). With mixed_b 1 that is (base * factor)^(-2i/d) / factor^(2/d), what their files mean without
+/// the key. A factor of at most 1 then changes nothing, and rotary_dim may be 2. Source: Su, "Transformer upgrade
+/// road, 11" (2023), and GTE's published code.
 struct Ntk {
     ROPE_CROSSES_AGGREGATE(Ntk)
     double factor = 1.0;
+    std::optional<double> mixed_b = {};  ///< 2^-32 .. 2^32; not given: the base is multiplied
 };
 
 /// NTK-aware scaling that grows with the sequence: for L = max(seq_len, max_position_embeddings), the base becomes base

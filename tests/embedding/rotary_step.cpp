@@ -71,8 +71,7 @@ TEMPLATE_TEST_CASE("a step at text positions gives each layer the bits of its ta
 
 TEST_CASE("a step on several axes is that of the model's axis map") {
     ModelConfig model = model_of({config_of(32, 1e4)}, {0, -1}, 300);
-    model.mrope_section = {6, 5, 5};
-    model.axis_map = rope::mrope_interleaved(model.mrope_section);
+    model.axis_map = rope::mrope_interleaved({6, 5, 5});
     const std::vector<Index> ids = {0, 1, 2, 3, 4, 7, 7, 8, 8, 9, 20, 21, 20, 21, 20};  // t, h, w
     const rope::RotaryEmbedding<float> rotary(model);
     rope::RotaryStep<float> step(rotary);

@@ -209,6 +209,7 @@ TEST_CASE("sections and axes are checked") {
         if (sections.size() == 3) {
             CHECK(refusal([&] { rope::mrope_interleaved(sections); }).message == text);
             CHECK(refusal([&] { rope::mrope_alternating(sections); }).message == text);
+            CHECK(refusal([&] { rope::mrope_apportioned(sections); }).message == text);
         }
         return text;
     };
@@ -226,6 +227,9 @@ TEST_CASE("sections and axes are checked") {
     CHECK(refusal([] {
               rope::mrope_alternating({3, 2, 1});
           }).message == "sections[1] is 2; h and w alternate, so it must be sections[0] (3).");
+    CHECK(refusal([] {
+              rope::mrope_apportioned({0, 2, 1});
+          }).message == "sections[0] is 0; the last pair follows time, so it must be at least 1.");
     CHECK(refusal([] { rope::mixed_axes(0); }).message == "axes is 0; it must be from 1 to 8.");
     CHECK(refusal([] { rope::dealt_out({{1.0}, {}, 1.0}, 9); }).message == "axes is 9; it must be from 1 to 8.");
     CHECK(refusal([] { rope::dealt_out({}, 2); }).message ==

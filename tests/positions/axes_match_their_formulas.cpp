@@ -208,6 +208,37 @@ TEMPLATE_TEST_CASE("language models with sections", "", float, double) {
         [](Index i) { return i >= 44      ? 0
                              : i % 2 == 0 ? 1
                                           : 2; }, [](Index i) { return power(5e5, i, 128); });
+    // openPangu VL: as its own code apportions them.
+    const std::string pangu = "0120120120120120120120102012012012012012012010201201201201201200";
+    check_config<TestType>(
+        config_of(128, 6.4e7), rope::mrope_apportioned({24, 20, 20}), half, prompt(3),
+        [&](Index i) { return pangu[support::size(i)] - '0'; }, [](Index i) { return power(6.4e7, i, 128); });
+}
+
+TEST_CASE("apportioned pairs follow the axis of which the smallest share is placed") {
+    for (const std::vector<Index>& sections :
+         std::vector<std::vector<Index>>{{24, 20, 20}, {16, 24, 24}, {1, 0, 0}, {1, 5, 0}, {7, 1, 2}, {2, 40, 3}}) {
+        const auto axis_of = rope::mrope_apportioned(sections).axis_of;
+        REQUIRE(axis_of.size() == support::size(sections[0] + sections[1] + sections[2]));
+        CHECK(axis_of.back() == 0);
+        double placed[3] = {}, due[3];
+        for (int axis = 0; axis < 3; ++axis) {
+            due[axis] = static_cast<double>(sections[support::size(axis)] - (axis == 0 ? 1 : 0));
+            CHECK(std::count(axis_of.begin(), axis_of.end(), axis) == sections[support::size(axis)]);
+        }
+        for (std::size_t i = 0; i + 1 < axis_of.size(); ++i) {
+            const int got = axis_of[i], last = i == 0 ? -1 : axis_of[i - 1];
+            bool is_free = false;  // another one than the last
+            for (int axis = 0; axis < 3; ++axis) is_free = is_free || (axis != last && placed[axis] < due[axis]);
+            CHECK(is_free == (got != last));
+            for (int axis = 0; axis < 3 && is_free; ++axis)
+                if (axis != last && placed[axis] < due[axis]) {
+                    const double own = placed[got] / due[got], other = placed[axis] / due[axis];
+                    CHECK((own < other || (own == other && got <= axis)));
+                }
+            ++placed[got];
+        }
+    }
 }
 
 TEMPLATE_TEST_CASE("image and video models", "", float, double) {

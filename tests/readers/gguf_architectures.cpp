@@ -190,15 +190,14 @@ TEST_CASE("models that see have the pairs of half-split where there are sections
         const bool is_glm4 = std::string(name) == "glm4";
         ModelConfig model = small_grouped_model(name).set("rope.dimension_sections", Ints{8, 12, 12, 0}).read();
         CHECK(model.layer(0)->layout == Layout::half_split);
-        CHECK(model.mrope_section == std::vector<Index>{8, 12, 12});
-        CHECK_FALSE(model.mrope_interleaved);
+        CHECK(model.axis_map.axis_of == rope::mrope_sections({8, 12, 12}).axis_of);
         CHECK(model.reference_uses_other_layout == is_glm4);
         for (const GgufFile& text :
              {small_grouped_model(name), small_grouped_model(name).set("rope.dimension_sections", Ints{0, 0, 0, 0}),
               small_grouped_model(name).set("rope.dimension_sections", Ints{32, 0, 0, 0})}) {
             model = text.read();
             CHECK(model.layer(0)->layout == (is_glm4 ? Layout::interleaved : Layout::half_split));
-            CHECK(model.mrope_section.empty());
+            CHECK(model.axis_map.axis_of.empty());
             CHECK_FALSE(model.reference_uses_other_layout);
             CHECK(model.warnings.empty());
         }
@@ -280,7 +279,8 @@ TEST_CASE("the list of architectures") {
         CHECK(model.configs.empty() == (a.rope == Rope::none));
         for (const Config& c : model.configs)
             CHECK(c.layout == (a.rope == Rope::norm ? Layout::interleaved : Layout::half_split));
-        CHECK(model.mrope_interleaved == (a.rope == Rope::imrope));
+        const bool is_in_turn = model.axis_map.axis_of.size() > 2 && model.axis_map.axis_of[1] == 1;
+        CHECK(is_in_turn == (a.rope == Rope::imrope));
         CHECK(model.heads[7].k == (a.traits & kLatentAttention ? 1 : 2));
 
         // What is published on Hugging Face turns as its type says.

@@ -100,7 +100,7 @@ TEST_CASE("Llama 3.1: rope_freqs divides, and is the schedule llama3") {
     CHECK(model.configs.size() == 1);
     CHECK(model.reference_uses_other_layout);
     CHECK(model.softmax_scale_factor == 1.0);
-    CHECK(model.mrope_section.empty());
+    CHECK(model.axis_map.axis_of.empty());
     CHECK(model.heads[31].q == 32);
     CHECK(model.heads[31].k == 8);
     CHECK(model.heads[31].v == 8);
@@ -177,8 +177,7 @@ TEST_CASE("Qwen2-VL, Qwen3-VL and Qwen3.5: positions of several axes") {
                                              {"rope.dimension_sections", Ints{16, 24, 24, 0}},
                                              {"rope.freq_base", 1000000.0}})
                             .read();
-    CHECK(model.mrope_section == std::vector<Index>{16, 24, 24});
-    CHECK_FALSE(model.mrope_interleaved);
+    CHECK(model.axis_map.axis_of == rope::mrope_sections({16, 24, 24}).axis_of);
     CHECK(model.warnings.empty());
     check_frequencies(model.layer(0), published(128, 1000000.0, Layout::half_split));
 
@@ -191,9 +190,8 @@ TEST_CASE("Qwen2-VL, Qwen3-VL and Qwen3.5: positions of several axes") {
                                  {"rope.dimension_sections", Ints{24, 20, 20, 0}},
                                  {"rope.freq_base", 5000000.0}})
                 .read();
-    CHECK(model.mrope_section == std::vector<Index>{24, 20, 20});
-    CHECK(model.mrope_interleaved);
     // ggml has a fourth axis for pairs whose section is used up.
+    CHECK(model.axis_map.axis_of == rope::mrope_interleaved({24, 20, 20}, rope::LeftOver::fourth_axis).axis_of);
     CHECK(model.axis_map.axes == 4);
     REQUIRE(model.axis_map.axis_of.size() == 64);
     for (std::size_t i = 0; i < 64; ++i)
@@ -213,8 +211,7 @@ TEST_CASE("Qwen2-VL, Qwen3-VL and Qwen3.5: positions of several axes") {
                                 {"rope.dimension_sections", Ints{11, 11, 10, 0}},
                                 {"rope.freq_base", 10000000.0}})
                 .read();
-    CHECK(model.mrope_section == std::vector<Index>{11, 11, 10});
-    CHECK(model.mrope_interleaved);
+    CHECK(model.axis_map.axis_of == rope::mrope_interleaved({11, 11, 10}, rope::LeftOver::fourth_axis).axis_of);
     for (const Index i : {0, 1, 2, 30}) {
         CHECK(model.layer(i) == nullptr);
         CHECK(model.layer_types[support::size(i)] == LayerType::no_attention);
@@ -271,7 +268,7 @@ TEST_CASE("DeepSeek-V4: the last features turn, and the ratio of compression dec
     file.set("rope.scaling.original_context_length", 4096).set("attention.compress_rope_freq_base", 80000.0);
     const auto types = [](const ModelConfig& m) {
         std::string letters;
-        for (const LayerType type : m.layer_types) letters += "fscizx-"[static_cast<int>(type)];
+        for (const LayerType type : m.layer_types) letters += "fscizlx-"[static_cast<int>(type)];
         return letters;
     };
     ModelConfig model = file.read();

@@ -103,7 +103,7 @@ TEST_CASE("lengths, heads and dimensions") {
 TEST_CASE("which layers attend to what") {
     const auto types = [](const GgufFile& file) {
         std::string letters;
-        for (const LayerType type : file.read().layer_types) letters += "fscizx-"[static_cast<int>(type)];
+        for (const LayerType type : file.read().layer_types) letters += "fscizlx-"[static_cast<int>(type)];
         return letters;
     };
     const GgufFile file = support::small_model().set("attention.sliding_window", 512);
@@ -267,17 +267,26 @@ TEST_CASE("YaRN") {
         warns_of(model, "qwen2.rope.scaling.original_context_length is missing; 8192 was taken, the context_length."));
 }
 
-TEST_CASE("yarn_attn_factor is a factor, or all of the magnitude") {
+TEST_CASE("yarn_attn_factor is the whole magnitude, 1 among its values") {
     const auto file = [](double value) { return support::yarn_model().set("rope.scaling.yarn_attn_factor", value); };
-    CHECK(magnitude(file(1.0)) == g(1.0));
-    CHECK(file(1.0).read().warnings.empty());
-    CHECK(magnitude(file(0.5)) == g(1.0) * 0.5);
-    CHECK(warns_of(file(0.5).read(), "qwen2.rope.scaling.yarn_attn_factor is 0.5 and multiplies YaRN's magnitude;"));
+    const std::string key = "qwen2.rope.scaling.yarn_attn_factor is ", own = "1.138629436111989";
+    for (const auto& [value, shown] : {std::pair{1.0, "1"}, {0.5, "0.5"}, {2.0, "2"}}) {
+        CHECK(magnitude(file(value)) == value);
+        CHECK(file(value).read().warnings ==
+              std::vector<std::string>{key + shown +
+                                       " and was taken for the whole magnitude, the attention_factor of a config.json; "
+                                       "llama.cpp does not read it and takes " +
+                                       own + "."});
+    }
+    // YaRN's own magnitude, in float as a file has it, is no news.
     CHECK(magnitude(file(double(static_cast<float>(g(1.0))))) == g(1.0));
-    CHECK(warns_of(file(g(1.0)).read(),
-                   "qwen2.rope.scaling.yarn_attn_factor is 1.138629436111989 and was taken for "
-                   "the whole magnitude, because YaRN's own is the same."));
+    CHECK(file(g(1.0)).read().warnings.empty());
+    // The attn_factor of a config.json, where it makes the magnitude 1.
+    CHECK(magnitude(file(double(static_cast<float>(1.0 / g(1.0))))) == 1.0);
+    CHECK(warns_of(file(0.87824885).read(), key + "0.87824885 and makes YaRN's own magnitude, " + own + ", 1;"));
+    // Without the ramp YaRN's own magnitude is 1.
     CHECK(magnitude(file(0.5).set("rope.scaling.yarn_ext_factor", 0.0)) == 0.5);
+    CHECK(file(1.0).set("rope.scaling.yarn_ext_factor", 0.0).read().warnings.empty());
 }
 
 TEST_CASE("tensors of factors") {
@@ -346,8 +355,9 @@ TEST_CASE("sections") {
     const auto file = [](const char* name, const Ints& list) {
         return support::small_model(name).set("rope.dimension_sections", list);
     };
-    CHECK(file("qwen2vl", {8, 12, 12, 0}).read().mrope_section == std::vector<Index>{8, 12, 12});
-    CHECK(file("qwen2vl", {8, 8, 8, 8}).read().mrope_section == std::vector<Index>{8, 8, 8, 8});
+    for (const Ints& list : {Ints{8, 12, 12, 0}, Ints{8, 8, 8, 8}})
+        CHECK(file("qwen2vl", list).read().axis_map.axis_of ==
+              rope::mrope_sections(std::vector<Index>(list.begin(), list.end())).axis_of);
     const std::string rule = "; there must be 2 to 4 with as many pairs as turn (32).";
     const auto refused = [&](const Ints& list) { return file("qwen2vl", list).refused(); };
     CHECK(refused({8, 12, 13, 0}) == "qwen2vl.rope.dimension_sections has 3 sections with a sum of 33" + rule);
@@ -355,7 +365,7 @@ TEST_CASE("sections") {
     CHECK(refused({8, 8, 8, 4, 4}) == "qwen2vl.rope.dimension_sections has 5 sections with a sum of 32" + rule);
     CHECK(refused({}) == "qwen2vl.rope.dimension_sections has 0 sections with a sum of 0" + rule);
     const ModelConfig model = file("qwen2", {8, 12, 12, 0}).read();
-    CHECK(model.mrope_section.empty());
+    CHECK(model.axis_map.axis_of.empty());
     CHECK(warns_of(model, "qwen2.rope.dimension_sections was not used: architecture qwen2 is not known to have "));
     CHECK(file("qwen2", {0, 0, 0, 0}).read().warnings.empty());
 }

@@ -60,7 +60,11 @@ TEST_CASE("every rope_type gives its schedule") {
         {R"("default")", "default"},
         {R"("linear", "factor": 2)", "default"},
         {R"("mrope", "mrope_section": [16, 8, 8])", "default"},
-        {R"("ntk", "factor": 2)", "ntk"},
+        {R"("ntk", "factor": 2, "mixed_b": 0.625)", "ntk"},
+        {R"("video_rope", "mrope_section": [16, 8, 8])", "default"},
+        {R"("bailing_mrope", "mrope_section": [16, 8, 8])", "default"},
+        {R"("openpangu", "mrope_section": [16, 8, 8])", "default"},
+        {R"("telechat3-yarn", "factor": 2, "original_max_position_embeddings": 9)", "yarn"},
         {R"("dynamic", "alpha": 2)", "ntk"},
         {R"("xdrope", "alpha": 2, "xdrope_section": [8, 8, 8, 8])", "ntk"},
         {R"("dynamic", "factor": 2)", "dynamic"},
@@ -183,9 +187,9 @@ TEST_CASE("values that do not go together are refused in terms of the keys that 
         return what + ", so that " + std::to_string(turning) +
                " features would turn; it must be an even number from 2 to head_dim (" + std::to_string(head_dim) + ").";
     };
-    refuses(R"("rotary_dim": 7)", part("rotary_dim is 7", 7, 64));
-    refuses(R"("rotary_dim": 66)", part("rotary_dim is 66", 66, 64));
     const std::string phi3 = R"("model_type": "phi3", )";
+    refuses(phi3 + R"("rotary_dim": 7)", part("rotary_dim is 7", 7, 64));
+    refuses(phi3 + R"("rotary_dim": 66)", part("rotary_dim is 66", 66, 64));
     refuses(phi3 + R"("rotary_pct": 0.05)", part("rotary_pct is 0.05", 3, 64));
     refuses(phi3 + R"("rope_scaling": {"partial_rotary_factor": 0.02})",
             part("rope_scaling.partial_rotary_factor is 0.02", 1, 64));

@@ -279,8 +279,7 @@ TEST_CASE("M-RoPE: how axes share the pairs is a matter of the model's type, and
         const double part = static_cast<double>(c.rotary_dim) / static_cast<double>(c.head_dim);
         Json j = config_of(c.type, {{"head_dim", c.head_dim}, {"partial_rotary_factor", part}});
         const auto is_right = [&](const ModelConfig& got) {
-            return got.mrope_section == c.sections && got.mrope_interleaved == c.is_interleaved &&
-                   got.axis_map.axes == 3 &&
+            return got.axis_map.axes == 3 &&
                    got.axis_map.axis_of ==
                        (c.is_interleaved ? rope::mrope_interleaved(c.sections) : rope::mrope_sections(c.sections))
                            .axis_of;
@@ -296,12 +295,11 @@ TEST_CASE("M-RoPE: how axes share the pairs is a matter of the model's type, and
 TEST_CASE("M-RoPE: mrope_interleaved false in a file of Qwen3-VL is not used, and not dropped in silence") {
     Json j = config_of("qwen3_vl_text", {{"head_dim", 128}});
     j["rope_scaling"] = {{"rope_type", "default"}, {"mrope_section", {24, 20, 20}}, {"mrope_interleaved", false}};
-    CHECK(read(j).mrope_interleaved);
     CHECK(read(j).axis_map.axis_of == rope::mrope_interleaved({24, 20, 20}).axis_of);
     CHECK(warns_of(read(j), "rope_scaling.mrope_interleaved was not used"));
     j["model_type"] = "qwen2_vl_text";
     j["rope_scaling"] = {{"type", "mrope"}, {"mrope_section", {16, 24, 24}}, {"mrope_interleaved", true}};
-    CHECK_FALSE(read(j).mrope_interleaved);
+    CHECK(read(j).axis_map.axis_of == rope::mrope_sections({16, 24, 24}).axis_of);
     CHECK(warns_of(read(j), "rope_scaling.mrope_interleaved was not used"));
     // Where the type is not known, it counts.
     j["model_type"] = "brand_new_vl";
@@ -315,10 +313,10 @@ TEST_CASE("M-RoPE: mrope_interleaved false in a file of Qwen3-VL is not used, an
 TEST_CASE("M-RoPE: Ernie 4.5 VL alternates height and width, and time comes last") {
     Json j = config_of("ernie4_5_vl_moe_text");
     const auto is_right = [&](const ModelConfig& got) {
-        if (got.axis_map.axis_of.size() != 64 || got.axis_map.axes != 3 || got.mrope_interleaved) return false;
+        if (got.axis_map.axis_of.size() != 64 || got.axis_map.axes != 3) return false;
         for (std::size_t i = 0; i < 64; ++i)
             if (got.axis_map.axis_of[i] != (i >= 44 ? 0 : i % 2 == 0 ? 1 : 2)) return false;
-        return got.mrope_section == std::vector<Index>{22, 22, 20};
+        return true;
     };
     CHECK(is_right(read(j)));
     CHECK(warns_of(read(j), "was taken, [22, 22, 20]"));
@@ -333,11 +331,11 @@ TEST_CASE("M-RoPE: Ernie 4.5 VL alternates height and width, and time comes last
 
 TEST_CASE("M-RoPE: sections of the type that do not fit the pairs are not taken") {
     const ModelConfig got = read(config_of("qwen2_vl_text", {{"head_dim", 64}}));
-    CHECK(got.mrope_section.empty());
     CHECK(got.axis_map.axes == 1);
     CHECK(warns_of(got, "is not for 32 pairs, so positions of several axes are not known"));
     // Where every third pair is due to an axis, they do.
-    CHECK(read(config_of("qwen3_vl_text", {{"head_dim", 64}})).mrope_section == std::vector<Index>{11, 11, 10});
+    CHECK(read(config_of("qwen3_vl_text", {{"head_dim", 64}})).axis_map.axis_of ==
+          rope::mrope_interleaved({11, 11, 10}).axis_of);
 }
 
 // ---- direction, and factors that were learned ----
@@ -392,7 +390,7 @@ TEST_CASE("Qwen3-TTS: the talker's scaling says that axes take turns") {
            {"rope_theta", 1000000},
            {"rope_scaling", {{"interleaved", true}, {"mrope_section", {24, 20, 20}}, {"rope_type", "default"}}}}}});
     CHECK(m.path == "talker_config");
-    CHECK(m.mrope_interleaved);
+    CHECK(m.axis_map.axis_of == rope::mrope_interleaved({24, 20, 20}).axis_of);
     CHECK(only(m).layout == Layout::half_split);
     CHECK(m.warnings.empty());
 }

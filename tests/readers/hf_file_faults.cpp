@@ -276,8 +276,8 @@ TEST_CASE("an unknown type whose architectures names a known class is taken for 
                    "\"LlamaForCausalLM\""));
     CHECK(only(read(named(Json::array({"CohereForCausalLM"})))).layout == Layout::interleaved);
     // Spelling of the class, as it differs from that of the type: Qwen2_5_VL, GPTNeoX, NanoChat.
-    CHECK(read(named(Json::array({"Qwen2_5_VLForConditionalGeneration"}))).mrope_section ==
-          std::vector<Index>{16, 24, 24});
+    CHECK(read(named(Json::array({"Qwen2_5_VLForConditionalGeneration"}))).axis_map.axis_of ==
+          rope::mrope_sections({16, 24, 24}).axis_of);
     CHECK(rope::detail::rotary_dim(only(read(named(Json::array({"GPTNeoXForCausalLM"}))))) == 32);
     CHECK(only(read(named(Json::array({"NanoChatForCausalLM"})))).is_reversed);
     // A class that is not known, or several of them, say nothing.

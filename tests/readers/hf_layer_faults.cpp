@@ -29,12 +29,12 @@ using support::read;
 using support::refused;
 using support::without;
 
-/// A letter per layer: full, sliding, chunked, sparse (i), compressed (z), cross (x) and none (-); capital where it is
+/// A letter per layer: full, sliding, chunked, sparse (i), compressed (z), linear with RoPE (l), cross (x) and none (-); capital where it is
 /// not rotated.
 std::string letters(const ModelConfig& m) {
     std::string all;
     for (Index i = 0; i < m.layers(); ++i) {
-        const char letter = "fscizx-"[static_cast<int>(m.layer_types[support::size(i)])];
+        const char letter = "fscizlx-"[static_cast<int>(m.layer_types[support::size(i)])];
         const bool is_capital = m.layer(i) == nullptr && letter != '-';
         all += is_capital ? static_cast<char>(letter - 'a' + 'A') : letter;
     }

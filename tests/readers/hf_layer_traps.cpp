@@ -265,6 +265,6 @@ TEST_CASE("type mrope beside rope_type default says the same, and is no reason t
     Json& scaling = j.contains("text_config") ? j["text_config"]["rope_scaling"] : j["rope_scaling"];
     scaling["type"] = "mrope";
     scaling["rope_type"] = "default";
-    CHECK(read(j).mrope_section == std::vector<Index>{16, 24, 24});
+    CHECK(read(j).axis_map.axis_of == rope::mrope_sections({16, 24, 24}).axis_of);
     CHECK_FALSE(warns_of(read(j), "type"));
 }

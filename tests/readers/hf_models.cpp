@@ -150,8 +150,10 @@ TEST_CASE("softmax factors, sections and temperatures are those of the model") {
         INFO(model.name);
         const ModelConfig config = read(model);
         CHECK(is_close(config.softmax_scale_factor, model.softmax_scale));
-        CHECK(config.mrope_section == model.sections);
-        CHECK(config.mrope_interleaved == model.sections_are_interleaved);
+        const rope::AxisMap axes = model.sections.empty()           ? rope::AxisMap()
+                                   : model.sections_are_interleaved ? rope::mrope_interleaved(model.sections)
+                                                                    : rope::mrope_sections(model.sections);
+        CHECK(config.axis_map.axis_of == axes.axis_of);
         const rope::AttentionTemperature &got = config.attention_temperature, &expected = model.temperature;
         CHECK(got.on_layers_with_rope == expected.on_layers_with_rope);
         CHECK(got.on_layers_without_rope == expected.on_layers_without_rope);

@@ -141,10 +141,10 @@ TEST_CASE("the newest of several names for one number is used, and keys beside R
     CHECK(config_of(read(R"("head_dim": 32, "kv_channels": 16)")).head_dim == 32);
     CHECK(config_of(read(R"("head_dim": 32, "qk_rope_head_dim": 16)")).head_dim == 16);
     CHECK(read(R"("num_kv_heads": 1, "num_key_value_heads": 2)").heads[0].k == 2);
-    const ModelConfig both = read(R"("rope_scaling": {"type": "linear", "rope_type": "ntk", "factor": 2})");
+    const ModelConfig both = read(R"("rope_scaling": {"type": "linear", "rope_type": "dynamic", "alpha": 2})");
     CHECK(std::string(rope::schedule_name(config_of(both).schedule)) == "ntk");
     CHECK(both.warnings == Warnings{"rope_scaling.type was not used: rope_scaling.rope_type is there, too."});
-    CHECK(read(R"("rope_scaling": {"type": "ntk", "rope_type": "ntk", "factor": 2})").warnings == Warnings());
+    CHECK(read(R"("rope_scaling": {"type": "linear", "rope_type": "linear", "factor": 2})").warnings == Warnings());
     // Names of layers beat a pattern; a list of layers without RoPE beats an interval.
     const std::string full =
         R"("layer_types": ["full_attention", "full_attention", "full_attention", "full_attention"])";

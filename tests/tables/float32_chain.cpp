@@ -94,6 +94,7 @@ TEST_CASE("with a schedule, the float32 chain begins with its frequencies and it
     namespace schedule = rope::schedule;
     const schedule::LongRope longrope = {std::vector<double>(40, 1.1), std::vector<double>(40, 7.3), 4096, 131072};
     const rope::Schedule schedules[] = {schedule::Ntk{7.3},
+                                        schedule::Ntk{7.3, 0.6},
                                         schedule::DynamicNtk{3.7, 4096},
                                         schedule::Yarn{4.0, 4096},
                                         schedule::Llama3(),

@@ -144,6 +144,12 @@ Enum enumerator(int value) {
 TEST_CASE("NTK-aware and dynamic NTK") {
     is_factor(schedule::Ntk{2.0}, &schedule::Ntk::factor, "factor");
     needs_four_features(schedule::Ntk{2.0});
+    const schedule::Ntk mixed = {2.0, 1.0};
+    refuses_values(mixed, &schedule::Ntk::mixed_b, "mixed_b", "from 2^-32 to 2^32",
+                   {kNoNumbers, kNotPositive, kNoFactors});
+    Config two = {2};
+    two.schedule = mixed;
+    accepts(two);
 
     const schedule::DynamicNtk dynamic = {2.0, 4096};
     using Dynamic = schedule::DynamicNtk;

@@ -161,18 +161,21 @@ TEST_CASE("default, axial, proportional, custom numbers and divisors") {
 
 TEST_CASE("NTK-aware scaling, and the one that grows with the sequence") {
     Draw draw(2);
-    Errors fixed("ntk"), dynamic("dynamic");
+    Errors fixed("ntk"), mixed("ntk, mixed"), dynamic("dynamic");
     for (int n = 0; n < 150; ++n) {
         Config c = draw.config();
         const double factor = draw.of({1.0, 2.0, 8.0, 1000.0, draw.spread(1.0, 64.0)});
         c.schedule = schedule::Ntk{draw.one_in(5) ? 1.0 / factor : factor};
         fixed.add(c);
+        c.schedule = schedule::Ntk{factor, draw.of({1.0, 0.625, draw.spread(0.1, 10.0), 0x1p32, 0x1p-32})};
+        mixed.add(c);
         const Index trained = draw.length();
         c.schedule = schedule::DynamicNtk{factor, trained};
         for (const Index seq_len : {Index(0), trained - 1, trained, trained + 1, 2 * trained, trained * 37 + 11})
             dynamic.add(c, seq_len);
     }
     fixed.check(150);
+    mixed.check(150);
     dynamic.check(900);
 }
 

@@ -149,7 +149,8 @@ std::uint64_t schedules(std::uint64_t h) {
         const rope::Frequencies f = rope::frequencies(config_of(schedule), 64);
         h = hash(hash(h, f.inv_freq), f.inv_freq_low);
     }
-    for (const rope::AxisMap& map : {rope::mrope_interleaved({4, 4, 4}), rope::mrope_alternating({4, 4, 4})})
+    for (const rope::AxisMap& map :
+         {rope::mrope_interleaved({4, 4, 4}), rope::mrope_alternating({4, 4, 4}), rope::mrope_apportioned({4, 4, 4})})
         h = hash(h, map.axis_of);
     h = gradients<float, float>(gradients<Eigen::half, float>(gradients<double, double>(h)));
     return hash(h, rope::frequencies(config_of(rope::schedule::Xpos())).log_growth);
@@ -194,8 +195,7 @@ rope::ModelConfig UNIT::model() {
     model.config_of_layer = {0, 1};
     model.layer_types = {rope::LayerType::full_attention, rope::LayerType::full_attention};
     model.heads = {{kHeads, 1, 1}, {kHeads, 1, 1}};
-    model.mrope_section = {4, 4, 4};
-    model.axis_map = rope::mrope_sections(model.mrope_section);
+    model.axis_map = rope::mrope_sections({4, 4, 4});
     return model;
 }
 std::string UNIT::read(rope::ModelConfig model) {
@@ -217,7 +217,6 @@ rope::RotaryEmbedding<float> UNIT::rotary() {
     rope::ModelConfig one = model();
     one.configs = {one.configs[0]};
     one.config_of_layer = {0, -1};
-    one.mrope_section = {};
     one.axis_map = {};
     return rope::RotaryEmbedding<float>(one);
 }

@@ -165,9 +165,8 @@ void check_more(const rope::ModelConfig& model) {
     for (const rope::Config& config : model.configs)
         require(config.layout.has_value(), "every rotary embedding has a layout");
     require(model.softmax_scale_factor >= 1.0, "the softmax is not made flatter");
-    if (model.mrope_section.empty()) return;
-    Index sum = 0;
-    for (const Index section : model.mrope_section) sum += section;
+    if (model.axis_map.axis_of.empty()) return;
+    const Index sum = static_cast<Index>(model.axis_map.axis_of.size());
     const rope::Config& c = model.configs.front();
     require(sum == (c.rotary_dim != 0 ? c.rotary_dim : c.head_dim) / 2, "sections have as many pairs as turn");
 }

@@ -33,8 +33,8 @@ using Json = nlohmann::json;
 class Account {
  public:
     explicit Account(const ModelConfig& m) {
-        (*this)(m.model_type, m.max_position_embeddings, m.config_of_layer, m.mrope_section, m.mrope_interleaved,
-                m.softmax_scale_factor, m.reference_uses_other_layout, m.axis_map.axes);
+        (*this)(m.model_type, m.max_position_embeddings, m.config_of_layer, m.softmax_scale_factor,
+                m.reference_uses_other_layout, m.axis_map.axes);
         for (const unsigned char axis : m.axis_map.axis_of) add(static_cast<int>(axis));
         const rope::AttentionTemperature& t = m.attention_temperature;
         (*this)(t.scale, t.period, t.shift, t.on_layers_with_rope, t.on_layers_without_rope);
@@ -78,7 +78,7 @@ class Account {
         for (const T& x : list) add(x);
         add("end");
     }
-    void add(const rope::schedule::Ntk& s) { add(s.factor); }
+    void add(const rope::schedule::Ntk& s) { (*this)(s.factor, s.mixed_b); }
     void add(const rope::schedule::DynamicNtk& s) { (*this)(s.factor, s.max_position_embeddings); }
     void add(const rope::schedule::Yarn& s) {
         (*this)(s.factor, s.original_max_position_embeddings, s.max_position_embeddings,

@@ -55,7 +55,13 @@ struct RealSchedule {
 
     RealFrequencies operator()(const rope::schedule::Default&) const { return {usual(), 1.0, {}, 0.0}; }
     RealFrequencies operator()(const rope::schedule::Ntk& s) const {
-        return {powers(ntk_base(s.factor), d), 1.0, {}, 0.0};
+        if (!s.mixed_b) return {powers(ntk_base(s.factor), d), 1.0, {}, 0.0};
+        RealFrequencies result = {usual(), 1.0, {}, 0.0};
+        const Real log_factor = log(max(Real(s.factor), Real(1.0)));
+        for (Index i = 0; i < d / 2; ++i)
+            result.inv_freq[size(i)] =
+                result.inv_freq[size(i)] / exp(log_factor * pow(integer(i + 1) / integer(d / 2), *s.mixed_b));
+        return result;
     }
     RealFrequencies operator()(const rope::schedule::DynamicNtk& s) const {
         const Real trained = integer(s.max_position_embeddings);

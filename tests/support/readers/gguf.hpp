@@ -158,7 +158,7 @@ inline GgufFile complete_model(const std::string& name, Index layers = 8) {
 inline std::string layers_of(const rope::ModelConfig& model) {
     std::string letters;
     for (Index i = 0; i < model.layers(); ++i) {
-        const char letter = "fscizx-"[static_cast<int>(model.layer_types[size(i)])];
+        const char letter = "fscizlx-"[static_cast<int>(model.layer_types[size(i)])];
         letters += model.layer(i) != nullptr ? static_cast<char>(letter - 'a' + 'A') : letter;
     }
     return letters;

@@ -84,7 +84,12 @@ inline double layout(const ModelConfig& m) { return number(static_cast<int>(*m.l
 inline double which_schedule(const ModelConfig& m) { return number(m.layer(0)->schedule.index()); }
 inline double magnitude(const ModelConfig& m) { return rope::frequencies(*m.layer(0)).attention_factor; }
 inline double second_section(const ModelConfig& m) {
-    return m.mrope_section.empty() ? -1.0 : number(m.mrope_section[1]);
+    const auto& axes = m.axis_map.axis_of;
+    return axes.empty() ? -1.0 : number(std::count(axes.begin(), axes.end(), 1));
+}
+/// Whether the second pair follows the second axis.
+inline double is_in_turn(const ModelConfig& m) {
+    return m.axis_map.axis_of.size() > 1 ? number(m.axis_map.axis_of[1]) : 0.0;
 }
 inline double second_short(const ModelConfig& m) { return std::get<LongRope>(m.layer(0)->schedule).short_factor[1]; }
 inline double second_long(const ModelConfig& m) { return std::get<LongRope>(m.layer(0)->schedule).long_factor[1]; }
@@ -147,7 +152,7 @@ inline const Bads kObjects = {{"\"linear\"", "\"linear\"", "an object"},
                               {"true", "true", "an object"}};
 inline const std::string kRopeTypes =
     "one of default, linear, dynamic, ntk, yarn, deepseek_yarn, longrope, su, llama3, "
-    "proportional, axial, mrope, xdrope";
+    "proportional, axial, mrope, xdrope or a word of one family";
 inline const Bads kTypes = {
     {"2", "2", "a string"},          {"true", "true", "a string"},         {"[\"yarn\"]", "a list of 1", "a string"},
     {"{}", "an object", "a string"}, {"\"YaRN\"", "\"YaRN\"", kRopeTypes}, {"\"\"", "\"\"", kRopeTypes}};
@@ -267,7 +272,7 @@ inline std::vector<Key> keys() {
         {"partial_rotary_factor", turning, "1", 64, "0.25", 16,
          warns(32, "@ is missing; 0.5 was taken, the default of model_type phi."), kFractions,
          R"("model_type": "phi")"},
-        {"rotary_dim", turning, "32", 32, "16", 16, silently(64), kCounts, ""},
+        {"rotary_dim", turning, "32", 32, "16", 16, silently(64), kCounts, R"("model_type": "phi3")"},
         {"rotary_dim", turning, "32", 32, "16", 16,
          warns(64, "@ is missing; 64 was taken, the default of model_type codegen."), kCounts,
          R"("model_type": "codegen", "head_dim": 128, "rope_theta": null)"},
@@ -293,12 +298,12 @@ inline std::vector<Key> keys() {
         // rope_type, and what its schedules need
         {"$.rope_type", which_schedule, "\"default\"", 0, "\"axial\"", 7, silently(0), kTypes, R"("$": {})"},
         {"$.type", which_schedule, "\"default\"", 0, "\"axial\"", 7, silently(0), kTypes, R"("$": {})"},
-        {"$.rope_type", which_schedule, "\"linear\"", 0, "\"ntk\"", 1, needed_by("factor"), kTypes,
+        {"$.rope_type", which_schedule, "\"linear\"", 0, "\"proportional\"", 6, needed_by("factor"), kTypes,
          R"("$": {"factor": 2})"},
         {"$.factor", of<&Config::interpolation_factor>, "2", 2, "4.5", 4.5, needed_by("rope_type linear"), kFactors,
          R"("$": {"rope_type": "linear"})"},
         {"$.factor", of<&Ntk::factor>, "2", 2, "4.5", 4.5, needed_by("rope_type ntk"), kFactors,
-         R"("$": {"rope_type": "ntk"})"},
+         R"("$": {"rope_type": "ntk", "mixed_b": 1})"},
         {"$.factor", of<&DynamicNtk::factor>, "1", 1, "4.5", 4.5, needed_by("rope_type dynamic"), kFactorsFromOne,
          R"("$": {"rope_type": "dynamic"})"},
         {"$.alpha", of<&Ntk::factor>, "1000", 1000, "4.5", 4.5, needed_by("rope_type xdrope"), kFactors,
@@ -350,8 +355,14 @@ inline std::vector<Key> keys() {
          kSections, R"("$": {"type": "mrope"})"},
         {"$.xdrope_section", second_section, "[8, 8, 8, 8]", 8, "[16, 6, 6, 4]", 6, silently(-1), kSections,
          R"("$": {"rope_type": "xdrope", "alpha": 2})"},
-        {"$.mrope_interleaved", of<&ModelConfig::mrope_interleaved>, "true", 1, "false", 0, silently(0), kTruths,
-         R"("$": {"mrope_section": [16, 8, 8]})"},
+        {"$.mrope_interleaved", is_in_turn, "true", 1, "true", 1, silently(1), kTruths,
+         R"("model_type": "qwen3_tts", "$": {"mrope_section": [16, 8, 8]})"},
+        {"$.mixed_b", of<&Ntk::mixed_b>, "0.625", 0.625, "1", 1,
+         warns(-1,
+               "$.rope_type is \"ntk\", and the base was multiplied by factor to the power of d / (d - 2); GTE's "
+               "models mean "
+               "another formula by the word, schedule::Ntk with mixed_b 1."),
+         kFactors, R"("$": {"rope_type": "ntk", "factor": 8})"},
         {"$.llama_4_scaling_beta", of<&AttentionTemperature::scale>, "0.25", 0.25, "0", 0, silently(0), kNumbers,
          kYarnModel},
         {"$.original_max_position_embeddings", of<&AttentionTemperature::period>, "1024", 1024, "2048", 2048,

@@ -35,10 +35,22 @@ inline constexpr const char* kNeedsFour =
 
 inline const char* name_of(const schedule::Ntk&) noexcept { return "ntk"; }
 ROPE_COLD Status check_parameters(const schedule::Ntk& s, Index d, double) noexcept {
-    return FirstError().factor("factor", s.factor).unless(d > 2, kNeedsFour, {d});
+    return FirstError()
+        .factor("factor", s.factor)
+        .factor("mixed_b", s.mixed_b)
+        .unless(s.mixed_b || d > 2, kNeedsFour, {d});
 }
 inline Scheduled scheduled(const schedule::Ntk& s, const Powers& powers, Index) {
-    return {powers.with_base_times(exact(s.factor))};
+    if (!s.mixed_b) return {powers.with_base_times(exact(s.factor))};
+    Scheduled result = {powers.all()};
+    const DoubleDouble log_factor = log(exact(s.factor > 1.0 ? s.factor : 1.0));
+    const DoubleDouble pairs = exact(powers.d / 2);
+    for (std::size_t i = 0; i < result.inv_freq.size(); ++i) {
+        const DoubleDouble log_share = exact(*s.mixed_b) * log(exact(static_cast<double>(i + 1)) / pairs);
+        if (log_share.hi < -100.0) continue;  // the divisor is 1 to 43 digits
+        result.inv_freq[i] = result.inv_freq[i] * exp(-(exp(log_share) * log_factor));
+    }
+    return result;
 }
 
 inline const char* name_of(const schedule::DynamicNtk&) noexcept { return "dynamic"; }

@@ -130,6 +130,31 @@ ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections) {
     return map;
 }
 
+ROPE_ABI inline AxisMap mrope_apportioned(const List<Index>& sections) {
+    if (!detail::ok_or_raise(detail::check_sections(sections, 3, 3))) return {0};
+    if (sections[0] < 1) {
+        detail::ok_or_raise(
+            detail::invalid("sections[0] is {}; the last pair follows time, so it must be at least 1.", {sections[0]}));
+        return {0};
+    }
+    const Index due[3] = {sections[0] - 1, sections[1], sections[2]};
+    Index placed[3] = {};
+    AxisMap map = {3};
+    for (int last = -1; placed[0] + placed[1] + placed[2] < due[0] + due[1] + due[2];) {
+        int next = -1;
+        for (int axis = 0; axis < 3; ++axis)  // placed / due is the smallest
+            if (placed[axis] < due[axis] && axis != last &&
+                (next < 0 || placed[axis] * due[next] < placed[next] * due[axis]))
+                next = axis;
+        if (next < 0) next = last;
+        map.axis_of.push_back(static_cast<unsigned char>(next));
+        ++placed[next];
+        last = next;
+    }
+    map.axis_of.push_back(0);
+    return map;
+}
+
 ROPE_ABI inline AxisMap mixed_axes(Index axes) {
     if (!detail::ok_or_raise(detail::check_axis_count(axes))) return {0};
     return {axes, {}, true};

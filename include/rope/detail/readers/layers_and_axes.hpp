@@ -18,19 +18,20 @@
 ROPE_DETAIL_BEGIN
 
 /// The type of layer i of n, by a repeated pattern of letters: f is full, s slides, c sees its chunk, i is sparse
-/// (indexed), z is compressed, and - does not attend. With a period, the first or the last letter of the pattern is f,
+/// (indexed), z is compressed, l is linear with RoPE, and - does not attend. With a period, the first or the last letter of the pattern is f,
 /// which stands once per period, at that end; the other one fills the rest.
 ROPE_COLD LayerType layer_of_pattern(std::string_view pattern, Index period, Traits traits, Index i, Index n) noexcept {
-    const bool ends = ((traits & kLastIsFull) != 0 && i == n - 1) || ((traits & kFirstIsFull) != 0 && i == 0);
+    const Index length = period > 0 ? period : (std::max)(Index(1), static_cast<Index>(pattern.size()));
+    const bool ends = ((traits & kLastIsFull) != 0 && i == n - 1) || ((traits & kFirstIsFull) != 0 && i == 0) ||
+                      ((traits & kRestIsFull) != 0 && i >= n / length * length);
     if (ends || pattern.empty()) return LayerType::full_attention;
-    const Index length = period > 0 ? period : static_cast<Index>(pattern.size());
     const Index place = ((traits & kPatternFromTheEnd) != 0 ? i + (length - n % length) % length : i) % length;
     const bool full_is_first = pattern.front() == 'f';
     const bool is_full = place == (full_is_first ? 0 : period - 1);
     const char letter = period <= 0                ? pattern[static_cast<std::size_t>(place)]
                         : is_full == full_is_first ? pattern.front()
                                                    : pattern.back();
-    return static_cast<LayerType>(std::string_view("fsciz?-").find(letter));  // in the order of LayerType
+    return static_cast<LayerType>(std::string_view("fscizl?-").find(letter));  // in the order of LayerType
 }
 
 ROPE_COLD bool attends_to_itself(LayerType type) noexcept {
@@ -91,7 +92,21 @@ ROPE_COLD bool fits(Mrope kind, const std::vector<Index>& sections, Index pairs)
     const Index sum = std::accumulate(sections.begin(), sections.end(), Index(0));
     if (sum != pairs || sections.size() < 2 || sections.size() > 4) return false;
     if (kind == Mrope::chunked) return true;
-    return sections.size() == 3 && (kind != Mrope::alternating || sections[0] == sections[1]);
+    if (sections.size() != 3) return false;
+    if (kind == Mrope::alternating) return sections[0] == sections[1];
+    return kind == Mrope::time_last ? sections[1] == sections[2] : kind != Mrope::apportioned || sections[0] > 0;
+}
+ROPE_COLD AxisMap axes_of(Mrope kind, const std::vector<Index>& sections) {
+    switch (kind) {
+        case Mrope::interleaved: return mrope_interleaved(sections);
+        case Mrope::fourth_axis: return mrope_interleaved(sections, LeftOver::fourth_axis);
+        case Mrope::alternating: return mrope_alternating(sections);
+        case Mrope::time_last: return mrope_alternating({sections[1], sections[2], sections[0]});
+        case Mrope::apportioned: return mrope_apportioned(sections);
+        case Mrope::none:
+        case Mrope::chunked: break;
+    }
+    return mrope_sections(sections);
 }
 /// Writes the axes into the model. `path` is where the sections stand, for errors.
 ROPE_COLD void set_axes(ModelConfig& model, Mrope kind, const std::vector<Index>& sections, Index pairs,
@@ -99,20 +114,17 @@ ROPE_COLD void set_axes(ModelConfig& model, Mrope kind, const std::vector<Index>
     if (!fits(kind, sections, pairs)) {
         const char* const count = kind == Mrope::chunked       ? "2 to 4"
                                   : kind == Mrope::alternating ? "3, the first two of which are equal,"
+                                  : kind == Mrope::time_last   ? "3, the last two of which are equal,"
                                                                : "3";
         const Index sum = std::accumulate(sections.begin(), sections.end(), Index(0));
         diagnostics.fail("{} has {} sections with a sum of {}; there must be {} with as many pairs as turn ({}).",
                          {path, sections.size(), sum, count, pairs});
     }
-    if (!model.mrope_section.empty() && model.mrope_section != sections)
-        diagnostics.fail("{} is not that of the other layer types; a model must have one.", {path});
     if (!diagnostics.ok()) return;
-    model.mrope_section = sections;
-    model.mrope_interleaved = kind == Mrope::interleaved || kind == Mrope::fourth_axis;
-    model.axis_map = kind == Mrope::chunked       ? mrope_sections(sections)
-                     : kind == Mrope::interleaved ? mrope_interleaved(sections)
-                     : kind == Mrope::fourth_axis ? mrope_interleaved(sections, LeftOver::fourth_axis)
-                                                  : mrope_alternating(sections);
+    const AxisMap map = axes_of(kind, sections);
+    if (!model.axis_map.axis_of.empty() && model.axis_map.axis_of != map.axis_of)
+        diagnostics.fail("{} is not that of the other layer types; a model must have one.", {path});
+    model.axis_map = map;
 }
 
 ROPE_DETAIL_END

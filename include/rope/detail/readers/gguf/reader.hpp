@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "../hf/models.hpp"
+#include "../hf/model_names.hpp"
 #include "rotary.hpp"
 
 ROPE_DETAIL_BEGIN

@@ -224,16 +224,17 @@ class Rotary {
         for (const char* key : keys)
             if (fields_.has(key)) fields_.warn_not_used(key, because);
     }
-    /// Conversions write one of two numbers there: "attn_factor", which multiplies the magnitude, or
-    /// "attention_factor", the whole magnitude. The second is recognised by being YaRN's own.
+    /// llama.cpp's conversion writes config.json's "attention_factor" there, the whole magnitude, or, without one, its
+    /// "attn_factor", which multiplies the magnitude and is known by making it 1.
     ROPE_COLD void read_yarn_attn_factor(double value, double g) {
-        if (value == 1.0) return;
-        const bool is_own = std::fabs(value - g) <= 1e-4 * g && yarn_.magnitude == schedule::YarnMagnitude::standard;
-        if (!is_own) yarn_.attn_factor *= value;
-        warn(is_own ? "{} is {} and was taken for the whole magnitude, because YaRN's own is the same."
-                    : "{} is {} and multiplies YaRN's magnitude; some conversions mean the whole "
-                      "magnitude by it.",
-             {fields_.path_of("rope.scaling.yarn_attn_factor"), shown(value)});
+        const double own = yarn_attention_factor(yarn_, exact(factor_)).hi;
+        if (std::fabs(value - own) <= 1e-4 * own) return;
+        const bool makes_one = value != 1.0 && std::fabs(value * g - 1.0) <= 1e-4;
+        yarn_.attention_factor = makes_one ? 1.0 : value;
+        warn(makes_one ? "{} is {} and makes YaRN's own magnitude, {}, 1; llama.cpp does not read it."
+                       : "{} is {} and was taken for the whole magnitude, the attention_factor of a config.json; "
+                         "llama.cpp does not read it and takes {}.",
+             {fields_.path_of("rope.scaling.yarn_attn_factor"), shown(value), shown(own)});
     }
     /// HunYuan: NTK-aware.
     ROPE_COLD void read_alpha() {

@@ -3,6 +3,7 @@
 // rotation.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <optional>
@@ -19,10 +20,11 @@ class HfHeadReader : HfPart {
     ROPE_COLD void read() {
         const HfHeads usual = read_usual();
         if (!ok()) return;
-        const HfHeads of_full = full(usual), of_sliding = sliding(usual);
+        const HfHeads of_full = full(usual), of_sliding = sliding(usual), of_linear = linear(usual);
         for (const LayerType type : model_.layer_types)
             file_.heads.push_back(type == LayerType::full_attention      ? of_full
                                   : type == LayerType::sliding_attention ? of_sliding
+                                  : type == LayerType::linear_attention  ? of_linear
                                                                          : usual);
         read_list("num_attention_heads_per_layer", &HfHeads::q);
         read_list("num_key_value_heads_per_layer", &HfHeads::kv);
@@ -105,6 +107,22 @@ class HfHeadReader : HfPart {
                        "swa_head_dim");
     }
 
+    /// Ring-linear: layers of linear attention have as many key heads as query heads, none of them latent.
+    ROPE_COLD HfHeads linear(HfHeads h) {
+        if (!has(kLinearRotates)) return h;
+        h.is_linear = true;
+        h.kv = h.q;
+        if (!h.is_latent) return h;
+        h.is_latent = false;
+        if (const auto head_dim = top_.count(kHeadDimKeys, kAnyHeadDim)) {
+            h.head_dim = *head_dim;
+            h.head_dim_is = top_.path_of_first(kHeadDimKeys);
+        } else {
+            h.head_dim = *or_default({}, "head_dim", type_.linear_head_dim);
+            h.head_dim_is = top_.path_of("head_dim");
+        }
+        return h;
+    }
     ROPE_COLD void read_list(const char* key, Index HfHeads::*member) {
         const auto list = top_.counts_per_layer(key, kAnyCount);
         for (std::size_t i = 0; i < list.list.size(); ++i) file_.heads[i].*member = list.list[i];
@@ -159,14 +177,58 @@ class HfSteps : HfPart {
             has(kValuesFromKeys) || (has(kValuesFromKeysIfAsked) && top_.truth({"attention_k_eq_v"}).value_or(false));
         for (std::size_t i = 0; i < file_.heads.size(); ++i) {
             HeadSteps s = usual;
+            if (has(kLinearRotates) && file_.heads[i].is_latent) s.q = s.k = HeadNorm();
             s.values_from_key_projection = values_from_keys && model_.layer_types[i] == LayerType::full_attention;
             s.softmax_scale = scale(file_.heads[i]) * model_.softmax_scale_factor;
             add_steps(model_, type_, s, i);
         }
+        if (has(kValueEmbeddings)) add_value_embeddings();
         share_keys();
+        warn_of_other_keys();
     }
 
  private:
+    /// NeoMME: v of two layers gets a learned embedding of its token, which no HeadSteps describes.
+    ROPE_COLD void add_value_embeddings() {
+        const List<LayerType>& types = model_.layer_types;
+        const auto first = std::find(types.begin(), types.end(), LayerType::full_attention);
+        const auto last = std::find(types.rbegin(), types.rend(), LayerType::full_attention);
+        if (first == types.end()) return;
+        for (const auto at : {first - types.begin(), types.rend() - last - 1})
+            model_.steps[static_cast<std::size_t>(at)].has_other_steps = true;
+    }
+    /// Keys of steps that other model types have, unless their value says what the code does anyway.
+    ROPE_COLD void warn_of_other_keys() {
+        for (const std::string& key : top_.unread()) {
+            const Value& value = *top_.lookup(key);
+            const bool is_truth = value.kind == Value::Kind::truth;
+            const bool has_norm = type_.norm.kind != NormKind::none;
+            if (!is_step_key(key) || (is_truth && !value.is_false() && has_norm && is_norm_key(key))) continue;
+            if (is_truth && value.is_false() && !(has_norm && is_norm_key(key))) continue;
+            if (value.kind == Value::Kind::number && value.number == 1.0 && !is_scale_key(key)) continue;
+            top_.warn_not_used(key, "the code of model_type " + model_.model_type + " does not read it");
+        }
+    }
+    /// Whether some model type of the table has a step, a norm, a softmax scale by this key.
+    ROPE_COLD static bool is_step_key(const std::string& key) {
+        for (const char* const general : {"clip_qkv", "rotary_value", "attention_k_eq_v", "num_kv_shared_layers"})
+            if (key == general) return true;
+        for (const HfModel& m : kHfModels)
+            for (const char* const own : {m.q_factor.key, m.k_factor.key, m.v_factor.key})
+                if (own != nullptr && key == own) return true;
+        return is_norm_key(key) || is_scale_key(key);
+    }
+    ROPE_COLD static bool is_norm_key(const std::string& key) {
+        for (const HfModel& m : kHfModels)
+            if (m.norm_key != nullptr && key == m.norm_key) return true;
+        return key == "qk_norm";
+    }
+    ROPE_COLD static bool is_scale_key(const std::string& key) {
+        for (const HfModel& m : kHfModels)
+            if (m.scale.key != nullptr && key == m.scale.key) return true;
+        return false;
+    }
+
     ROPE_COLD HeadSteps read_usual() {
         const bool has_norm =
             type_.norm.kind != NormKind::none &&
@@ -182,6 +244,9 @@ class HfSteps : HfPart {
         s.v_factor = factor(type_.v_factor);
         s.factors_follow_rotation = has(kFactorsFollowRotation);
         s.rotates_values = has(kRotatesValues) || top_.truth({"rotary_value"}).value_or(false);
+        if (has(kLinearRotates) && top_.truth({"linear_silu", "use_linear_silu"}).value_or(false))
+            s.has_other_steps = true;
+        if (!has(kClips)) return s;
         auto clip = top_.number({"clip_qkv"}, kAnyFactorOrNone);
         if (!clip) clip = top_.inside("attn_config").number({"clip_qkv"}, kAnyFactorOrNone);
         s.clip = clip.value_or(0.0);

@@ -12,7 +12,7 @@
 
 #include "../layers_and_axes.hpp"
 #include "json.hpp"
-#include "models.hpp"
+#include "model_names.hpp"
 #include "names.hpp"
 
 ROPE_DETAIL_BEGIN
@@ -25,12 +25,15 @@ struct HfHeads {
     Index rotary_dim = 0;          ///< where a key counts them; 0: see partial_rotary_factor
     Index plain_dim = 0;           ///< latent attention: features of a head that are not rotated
     bool is_latent = false;
+    bool is_linear = false;  ///< linear attention, whose queries and keys are rotated half-split
 };
 
 /// A configuration on its way to a ModelConfig: the object that describes the language model, and all known so far.
 struct HfFile {
     JsonFields top;
-    std::optional<Layout> layout;
+    JsonFields* outer = nullptr;  ///< the object around it, where the language model is one part of the file
+    std::optional<Layout> layout = {};
+    bool layout_is_given = false;
     HfModel type = {};
     bool type_is_known = false;
     ModelConfig model = {};
@@ -47,6 +50,7 @@ class HfPart {
     ROPE_COLD bool has(Traits trait) const noexcept { return (type_.traits & trait) != 0; }
     ROPE_COLD void fail(std::string_view form, Words words = {}) { diagnostics_.fail(form, words); }
     ROPE_COLD void warn(std::string_view form, Words words = {}) { diagnostics_.warn(form, words); }
+    ROPE_COLD void no_rope(const std::string& reason) { fail("{}: none of this model's layers is rotated.", {reason}); }
     ROPE_COLD std::string named() const { return "model_type " + shown(model_.model_type); }
     ROPE_COLD std::string default_of_type() const { return "the default of model_type " + model_.model_type; }
     /// Replaces a missing count by the default of the model's type; 0: none.
@@ -81,13 +85,17 @@ class HfLayers : HfPart {
         if (has(kLastIsAlwaysFull) && !names.empty()) names.back() = "full_attention";
         for (const Index i : crossing.list)
             if (i < count_ && ok()) names[static_cast<std::size_t>(i)] = "cross_attention";
+        const bool linear_rotates = has(kLinearRotates) && top_.truth({"linear_rope"}).value_or(true);
         for (std::size_t i = 0; i < names.size(); ++i) {
             const LayerName* const known = find_layer_name(names[i]);
             if (known == nullptr)
                 top_.refuse(sentence_of("{}[{}]", {source_, i}), shown(names[i]),
                             "one of full_attention, sliding_attention, chunked_attention and the like, or "
                             "linear_attention, mamba, conv and the like (without RoPE)");
-            model_.layer_types.push_back(known != nullptr ? known->type : LayerType::no_attention);
+            const bool is_linear = linear_rotates && names[i] == "linear_attention";
+            model_.layer_types.push_back(is_linear          ? LayerType::linear_attention
+                                         : known != nullptr ? known->type
+                                                            : LayerType::no_attention);
         }
         return names;
     }
@@ -104,6 +112,13 @@ class HfLayers : HfPart {
         const bool is_listed = !list.list.empty();
         if (is_listed) list = top_.per_layer("no_rope_layers", std::move(list), true);
         const Index interval = top_.count({"no_rope_layer_interval"}).value_or(has(kEveryFourthNoRope) ? 4 : 0);
+        const Value* const switches = top_.is_list("use_rope_layers") ? top_.find("use_rope_layers")->first : nullptr;
+        std::size_t number_of = 0;  // Step 5: one truth per layer
+        for (const Value* on = switches; on != nullptr && number_of < types.size(); on = on->next, ++number_of)
+            if (on->number == 0.0) rotated[number_of] = false;
+        if (switches != nullptr && number_of < types.size())
+            fail("{} has {} entries; it must have one per layer ({}).",
+                 {top_.path_of("use_rope_layers"), number_of, types.size()});
         const auto dense = has(kDensePrefixRotates) ? top_.texts("mlp_layer_types") : std::nullopt;
         for (std::size_t i = 0; i < types.size() && ok(); ++i) {
             const Index number = static_cast<Index>(i);
@@ -131,7 +146,11 @@ class HfLayers : HfPart {
         for (const LayerKey& known : kLayerKeys) {
             JsonFields& fields = *known.inside != '\0' ? top_.inside(known.inside) : top_;
             auto list = read_list(fields, known);
-            if (list.list.empty() || !source_.empty()) continue;
+            if (list.list.empty()) continue;
+            if (!source_.empty()) {
+                if (!means(list.list, names)) fields.warn_not_used(known.key, source_ + " is there, too");
+                continue;
+            }
             source_ = fields.path_of(known.key);
             if (auto one_each = fields.per_layer(known.key, std::move(list))) names = one_each.list;
         }
@@ -143,8 +162,25 @@ class HfLayers : HfPart {
             names[static_cast<std::size_t>(i)] = i % *period == offset ? "full_attention" : "mamba";
         return names;
     }
+    /// Whether two lists name the same types of layers, by whatever words.
+    ROPE_COLD static bool means(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+        bool is_same = a.size() == b.size();
+        for (std::size_t i = 0; is_same && i < a.size(); ++i) {
+            const LayerName *const x = find_layer_name(a[i]), *const y = find_layer_name(b[i]);
+            is_same = x != nullptr && y != nullptr && x->type == y->type;
+        }
+        return is_same;
+    }
     ROPE_COLD MaybeList<std::string> read_list(JsonFields& fields, const LayerKey& known) {
         std::vector<std::string> names;
+        if (known.form == LayerKey::Form::windows) {
+            if (!has(kReadsParamsJson) || !fields.is_list(known.key)) return std::nullopt;
+            for (const Value* window = fields.find(known.key)->first; window != nullptr; window = window->next)
+                names.push_back(window->kind == Value::Kind::null ? known.zero : known.other);
+            for (const std::size_t period = names.size(); period != 0 && names.size() < std::size_t(count_);)
+                names.push_back(names[names.size() - period]);
+            return names;
+        }
         if (known.form == LayerKey::Form::names) {
             auto list = fields.texts(known.key);
             const std::size_t period = known.repeats ? list.list.size() : 0;

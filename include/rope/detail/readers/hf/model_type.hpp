@@ -23,8 +23,9 @@ inline constexpr Traits kLastIsFull = 16;           ///< the last layer is full 
 inline constexpr Traits kFirstIsFull = 32;          ///< the first layer is full in any pattern
 inline constexpr Traits kPatternFromTheEnd = 64;    ///< the pattern ends with the last layer
 inline constexpr Traits kReordersFeatures =
-    128;  ///< the published code rotates in the other layout than the weights have
-inline constexpr Traits kFirstOwnTrait = 256;
+    128;                                    ///< the published code rotates in the other layout than the weights have
+inline constexpr Traits kRestIsFull = 256;  ///< layers at the end that fill no period of the pattern are full
+inline constexpr Traits kFirstOwnTrait = 512;
 
 /// Peculiarities of a model type, as bits beside the traits of its layers.
 inline constexpr Traits kNoRope = kFirstOwnTrait;  ///< no layer is rotated, regardless of keys
@@ -71,6 +72,13 @@ inline constexpr Traits kSlidesUnlessToldNot = kFirstOwnTrait << 30;  ///< use_s
 inline constexpr Traits kRotatesInFloat = kFirstOwnTrait << 31;  ///< the published code rounds nothing in the rotation
 inline constexpr Traits kRotatesByRoundedRows = kFirstOwnTrait << 32;  ///< it rounds cos and sin, nothing else
 inline constexpr Traits kHasOtherSteps = kFirstOwnTrait << 33;  ///< q, k or v have steps that HeadSteps cannot describe
+inline constexpr Traits kMixedNtk = kFirstOwnTrait << 34;       ///< "ntk" has the formula of GTE
+inline constexpr Traits kLinearRotates = kFirstOwnTrait << 35;  ///< linear_rope: layers of linear attention are rotated
+inline constexpr Traits kValueEmbeddings =
+    kFirstOwnTrait << 36;  ///< the first and the last full layer add a learned embedding of the token to v
+inline constexpr Traits kClips = kFirstOwnTrait << 37;            ///< clip_qkv is read
+inline constexpr Traits kReadsParamsJson = kFirstOwnTrait << 39;  ///< the file is a params.json of Mistral or Llama
+inline constexpr Traits kRopeTypeBeside = kFirstOwnTrait << 38;   ///< rope_type stands beside rope_theta
 
 /// How several axes share the pairs; see axis_map.hpp.
 enum class Mrope : unsigned char {
@@ -78,7 +86,9 @@ enum class Mrope : unsigned char {
     chunked,      ///< mrope_sections
     interleaved,  ///< mrope_interleaved
     fourth_axis,  ///< the same, with ggml's fourth axis
-    alternating   ///< mrope_alternating; sections of height, width and time
+    alternating,  ///< mrope_alternating; sections of height, width and time
+    time_last,    ///< the same; sections of time, height and width
+    apportioned   ///< mrope_apportioned
 };
 
 /// A number that a key says, and its default.
@@ -99,6 +109,7 @@ struct HfModel {
     const char* pattern = "";     ///< see layer_of_pattern
     Index head_dim = 0;           ///< 0: hidden_size / num_attention_heads
     Index global_head_dim = 0;    ///< of full layers; 0: head_dim
+    Index linear_head_dim = 128;  ///< of layers of linear attention beside latent ones
     Index layers = 0, hidden = 0, q_heads = 0;  ///< 0: the file must say it
     Index kv_heads = 0;                         ///< 0: as many as q_heads
     Index max_positions = 0;                    ///< 0: unknown

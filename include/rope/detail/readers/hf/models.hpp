@@ -2,11 +2,6 @@
 // Facts that Hugging Face configurations leave to the code of each model type.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <string_view>
-
 #include "../../../version.hpp"
 #include "model_type.hpp"
 
@@ -51,6 +46,7 @@ inline constexpr HfModel kHfModels[] = {
         .norm_if("use_qk_norm", true).with(kLlama4 | kEveryFourthNoRope | kNormIfRotated | kRotatesInFloat),
     interleaved_model("moonshine").with_partial(0.9),
     interleaved_model("moonshine_streaming").with_partial(0.8),
+    interleaved_model("neobert").with(kFixedTheta),
     interleaved_model("openai_privacy_filter").with_theta(150000.0).with_head_dim(64)
         .with_parameters(R"({"rope_type":"yarn","factor":32.0,"beta_fast":32.0,"beta_slow":1.0,"truncate":false,"original_max_position_embeddings":4096,"rope_theta":150000.0})")
         .with_scale(nullptr, 1.0).with_factors({nullptr, -0.25}, {nullptr, -0.25}).with(kFactorsFollowRotation),
@@ -58,9 +54,12 @@ inline constexpr HfModel kHfModels[] = {
     interleaved_model("pe_audio_video_encoder").with_theta(20000.0).with_head_dim(128).with_norm(kRmsTwice, 1e-5),
     interleaved_model("pe_video_encoder").with_theta(20000.0).with_head_dim(128).with_norm(kRmsTwice, 1e-5),
     interleaved_model("roformer").with(kFixedTheta),
+    interleaved_model("transformer").with(kReadsParamsJson),
     latent_model("axk1").with_latent_dim(64),
     latent_model("axk2").with_pattern("i").with_latent_dim(32).with(kFixedLayout),
     latent_model("bailing_hybrid").with_latent_dim(64).with_theta(6000000.0).with_pattern("-----f").with(kFixedLayout),
+    latent_model("bailing_moe_v2_5").with_latent_dim(64).with_theta(600000.0).with_norm(kRmsTwice, 1e-6)
+        .norm_if("use_qk_norm", true).with(kReadsPartial | kLinearRotates | kRestIsFull),
     latent_model("deepseek_v3 kimi_k25").with_latent_dim(64),
     latent_model("deepseek_v32").with_pattern("i").with_latent_dim(64).with(kFixedLayout),
     latent_model("glm4_moe_lite").with_latent_dim(64),
@@ -85,6 +84,13 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("arcee"),
     half_split_model("aria_text aria"),
     half_split_model("baichuan").with(kAlibiWithFortyLayers | kReadsPartial),
+    half_split_model("bailing_moe").with_theta(600000.0).with_norm(kRmsTwice, 1e-6).norm_if("use_qk_norm", false)
+        .with(kReadsPartial),
+    half_split_model("bailing_moe_linear bailing_moe_linear_v2").with_theta(600000.0).with_head_dim(128)
+        .with_norm(kRmsTwice, 1e-6).norm_if("use_qk_norm", true)
+        .with(kReadsPartial | kLinearRotates | kRestIsFull),
+    half_split_model("bailing_moe_v2 bailingmm bailingmm_moe_v2_lite").with_theta(600000.0).with_partial(0.5).with_head_dim(128)
+        .with_norm(kRmsTwice, 1e-6).norm_if("use_qk_norm", true),
     half_split_model("bamba").with_partial(0.5).with(kNeedsLayerTypes),
     half_split_model("beam").with_head_dim(128).with_pattern("sssssf").with_norm(kRms, 1e-6)
         .with(kLastIsFull | kRopeByEntry | kRotatesInFloat | kHasOtherSteps),
@@ -100,7 +106,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("csm_depth_decoder_model").with_theta(500000.0),
     half_split_model("cwm").with_theta(1000000.0).with_head_dim(128).with_pattern("fsss")
         .with_parameters(R"({"rope_theta":1000000.0,"factor":16.0,"high_freq_factor":4.0,"low_freq_factor":1.0,"original_max_position_embeddings":8192,"rope_type":"llama3"})"),
-    half_split_model("dbrx").with(kBaseInAttnConfig),
+    half_split_model("dbrx").with(kBaseInAttnConfig | kClips),
     half_split_model("deepseek").with(kReadsPartial),
     half_split_model("deepseek_ocr2_encoder"),
     half_split_model("deepseek_ocr2_text deepseek_ocr2"),
@@ -173,7 +179,8 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("granitemoehybrid").rotates_if("position_embedding_type", "rope")
         .with_scale("attention_multiplier", 1.0).with(kNeedsLayerTypes),
     half_split_model("granitemoeshared").with_scale("attention_multiplier", 1.0),
-    half_split_model("gte").with_theta(160000.0),
+    half_split_model("grok1 grok").with_head_dim(128).with(kRopeTypeBeside | kHasOtherSteps),
+    half_split_model("gte").with_theta(160000.0).with(kMixedNtk),
     half_split_model("higgs_audio_v2").with_theta(500000.0).with_head_dim(128)
         .with_parameters(R"({"factor":32.0,"rope_theta":500000.0,"high_freq_factor":0.5,"low_freq_factor":0.125,"original_max_position_embeddings":1024,"rope_type":"llama3"})"),
     half_split_model("hrm_text").with_head_dim(128),
@@ -218,6 +225,7 @@ inline constexpr HfModel kHfModels[] = {
         .with_pattern("sssssf")
         .with_parameters(R"({"full_attention":{"rope_type":"default","rope_theta":5000000.0,"partial_rotary_factor":0.334},"sliding_attention":{"rope_type":"default","rope_theta":10000.0,"partial_rotary_factor":0.334}})")
         .with_factors({}, {}, {"attention_value_scale", 0.707}).with(kFirstIsFull | kScalingOnFullOnly),
+    half_split_model("mimo").with(kSlidesIfAsked | kReadsPartial),
     half_split_model("minicpm").with(kReadsPartial),
     half_split_model("minicpm3").with_latent_dim(32),
     half_split_model("minimax").with_theta(1000000.0).with_pattern("f-"),
@@ -227,7 +235,7 @@ inline constexpr HfModel kHfModels[] = {
         .with_norm(kRmsPlusOne, 1e-6).with(kReadsPartial),
     half_split_model("minimax_m3_vl_text minimax_m3_vl").with_theta(5000000.0).with_rotary_dim(64).with_head_dim(128)
         .with_norm(kRmsPlusOne, 1e-6).with(kReadsPartial),
-    half_split_model("minimax_text_01").with_theta(10000000.0).with_head_dim(128)
+    half_split_model("minimax_text_01 minimax_m1").with_theta(10000000.0).with_head_dim(128)
         .with(kNeedsLayerTypes | kReadsPartial),
     half_split_model("ministral").with(kSlidesEverywhere),
     half_split_model("ministral3").with_theta(1000000.0).with_head_dim(128)
@@ -258,18 +266,22 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("nemotron3_diarization_audio").with(kReadsPartial),
     half_split_model("neomme").with_theta(1000000.0, 10000.0).with_head_dim(64).with_pattern("sssssf")
         .with_parameters(R"({"sliding_attention":{"rope_type":"default","rope_theta":10000.0,"partial_rotary_factor":1.0},"full_attention":{"rope_type":"default","rope_theta":1000000.0,"partial_rotary_factor":0.25}})")
-        .with_norm(kRmsWeightless, 1e-6, "norm_eps").with(kLastIsFull | kReadsPartial),
+        .with_norm(kRmsWeightless, 1e-6, "norm_eps").with(kLastIsFull | kReadsPartial | kValueEmbeddings),
     half_split_model("neucodec").with_head_dim(64),
+    half_split_model("new").with(kMixedNtk),
     half_split_model("nomic_bert").with_theta(1000.0),
-    half_split_model("olmo").with(kRotatesInFloat),
+    half_split_model("olmo").with(kRotatesInFloat | kClips),
     half_split_model("olmo2").with_norm(kRmsAllHeads, 1e-5).with(kRotatesInFloat),
     half_split_model("olmo3").with_theta(500000.0).with_pattern("sssf").with_norm(kRmsAllHeads, 1e-5)
         .with(kScalingOnFullOnly | kRotatesInFloat),
     half_split_model("olmo_hybrid").with_pattern("---f").with_norm(kRmsAllHeads, 1e-6).with(kRopeIfTheta | kRotatesInFloat),
-    half_split_model("olmoe").with_norm(kRmsAllHeadsTwice, 1e-5),
+    half_split_model("olmoe").with_norm(kRmsAllHeadsTwice, 1e-5).with(kClips),
+    half_split_model("openpangu_v2").with_latent_dim(64).with(kHasOtherSteps),
+    half_split_model("openpangu_v2_vl_moe openpangu_vl_text openpangu_vl").with_mrope(Mrope::apportioned).with(kReadsPartial),
     half_split_model("orion").with(kReadsPartial),
     half_split_model("paddleocr_vl_text paddleocr_vl").with_theta(500000.0).with_head_dim(128)
         .with_mrope(Mrope::chunked, 16, 24, 24),
+    half_split_model("PanguEmbedded"),
     half_split_model("persimmon fuyu").with_partial(0.5).with_norm(kLayerNorm, 1e-5, "layer_norm_eps")
         .norm_if("qk_layernorm", true),
     half_split_model("phi").with_partial(0.5).with_norm(kLayerNorm, 1e-5, "layer_norm_eps")
@@ -293,14 +305,14 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("qwen2_moe"),
     half_split_model("qwen2_vl_text qwen2_vl colqwen2").with_theta(1000000.0).with_mrope(Mrope::chunked, 16, 24, 24)
         .with(kSlidesIfAsked),
-    half_split_model("qwen3 fun_asr_nano lighton_ocr moss_transcribe_diarize qianfan_ocr qwen3_asr").with_head_dim(128)
+    half_split_model("qwen3 fun_asr_nano interns1 lighton_ocr moss_transcribe_diarize qianfan_ocr qwen3_asr").with_head_dim(128)
         .with_norm(kRmsTwice, 1e-6).with(kSlidesIfAsked),
-    half_split_model("qwen3_5_moe_text qwen3_5_moe").with_partial(0.25).with_head_dim(256).with_pattern("---f")
+    half_split_model("qwen3_5_moe_text qwen3_5_moe qwen3_8_moe_text qwen3_8_moe").with_partial(0.25).with_head_dim(256).with_pattern("---f")
         .with_mrope(Mrope::interleaved, 11, 11, 10).with_norm(kRmsPlusOne, 1e-6),
-    half_split_model("qwen3_5_text jev minicpm_ocr minicpmv4_6 minicpmv4_7 qwen3_5").with_partial(0.25)
+    half_split_model("qwen3_5_text jev minicpm_ocr minicpmv4_6 minicpmv4_7 qwen3_5 qwen3_8_text qwen3_8").with_partial(0.25)
         .with_head_dim(256).with_pattern("---f").with_mrope(Mrope::interleaved, 11, 11, 10)
         .with_norm(kRmsPlusOne, 1e-6),
-    half_split_model("qwen3_tts qwen3_tts_talker").with_theta(1000000.0).with_norm(kRmsTwice, 1e-6),
+    half_split_model("qwen3_tts qwen3_tts_talker").with_theta(1000000.0).with_mrope(Mrope::interleaved).with_norm(kRmsTwice, 1e-6),
     half_split_model("qwen3_moe").with_norm(kRmsTwice, 1e-6).with(kSlidesIfAsked),
     half_split_model("qwen3_next").with_partial(0.25).with_pattern("---f").with_head_dim(256)
         .with_norm(kRmsPlusOne, 1e-6),
@@ -313,7 +325,7 @@ inline constexpr HfModel kHfModels[] = {
         .with_norm(kRmsTwice, 1e-6),
     half_split_model("qwen3_vl_text cosmos3_omni qwen3_vl").with_theta(500000.0).with_head_dim(128)
         .with_mrope(Mrope::interleaved, 24, 20, 20).with_norm(kRmsTwice, 1e-6),
-    half_split_model("qwen4_exp_text qwen4_exp").with_head_dim(256).with_pattern("---f")
+    half_split_model("qwen4_exp_text qwen4_exp qwen3_8_flash_next_text qwen3_8_flash_next").with_head_dim(256).with_pattern("---f")
         .with_mrope(Mrope::interleaved, 11, 11, 10).with_norm(kRmsPlusOne, 1e-6).with(kReadsPartial),
     half_split_model("recurrent_gemma").with_partial(0.5).with_pattern("--s"),
     half_split_model("sarvam_moe").with_theta(8000000.0).with_head_dim(64).with_norm(kRmsTwice, 1e-6)
@@ -325,7 +337,8 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("stablelm").with_partial(0.25).with_norm(kLayerNormEach, 1e-5, "layer_norm_eps")
         .norm_if("qk_layernorm", false).with(kReadsPartial),
     half_split_model("starcoder2").with(kSlidesEverywhere),
-    half_split_model("step3p5 step3p7 step3p7_text").with_head_dim(128).with_norm(kRmsPlusOne, 1e-5)
+    half_split_model("step3_text step3_vl").with_theta(500000.0).with_head_dim(256),
+    half_split_model("step3p5 step3p7 step3p7_text step4 step5").with_head_dim(128).with_norm(kRmsPlusOne, 1e-5)
         .with_scale("query_pre_attn_scalar", 0.0, true).with(kScalingOnFullOnly | kReadsPartial),
     half_split_model("t5_gemma_module t5gemma").with_head_dim(256).with_pattern("sf")
         .with_scale("query_pre_attn_scalar", 256.0, true),
@@ -359,40 +372,5 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("clvp_decoder").with(kNoRope),
 };
 // clang-format on
-
-/// nullptr for a type that is not in the list.
-ROPE_COLD const HfModel* find_hf_model(std::string_view type) noexcept {
-    if (type.empty() || type.find(' ') != type.npos) return nullptr;
-    for (const HfModel& model : kHfModels) {
-        const std::string_view types = model.types;
-        for (std::size_t at = types.find(type); at != types.npos; at = types.find(type, at + 1)) {
-            const std::size_t end = at + type.size();
-            if ((at == 0 || types[at - 1] == ' ') && (end == types.size() || types[end] == ' ')) return &model;
-        }
-    }
-    return nullptr;
-}
-
-/// The letters and digits of a name, in lower case.
-ROPE_COLD std::string plain_name(std::string_view name) {
-    std::string plain;
-    for (const char c : name)
-        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'))
-            plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return plain;
-}
-/// The type whose class a file names in "architectures", such as LlamaForCausalLM; nullptr for none.
-ROPE_COLD const HfModel* find_hf_architecture(std::string_view name) {
-    const std::size_t end = name.find("For");
-    if (end == name.npos) return nullptr;
-    const std::string wanted = plain_name(name.substr(0, end));
-    for (const HfModel& model : kHfModels)
-        for (std::string_view types = model.types; !types.empty();) {
-            const std::string_view type = types.substr(0, types.find(' '));
-            if (plain_name(type) == wanted) return &model;
-            types.remove_prefix((std::min)(types.size(), type.size() + 1));
-        }
-    return nullptr;
-}
 
 ROPE_DETAIL_END

@@ -59,6 +59,7 @@ struct LayerKey {
         names,    ///< one per layer
         codes,    ///< 0 or another number per layer
         numbers,  ///< numbers of the layers called `other`; the first layer has the number `first`
+        windows,  ///< null or a window per layer, repeated (Mistral's params.json)
         letters,  ///< one per layer, as Nemotron-H has them: M is a Mamba layer, * attention, E experts, - an MLP
         blocks    ///< an object per layer, as Nemotron-NAS has them: some have no attention
     };
@@ -84,20 +85,33 @@ inline constexpr LayerKey kLayerKeys[] = {
     {"attn_layer_indices", LayerKey::Form::numbers, "mamba", "full_attention"},
     {"hybrid_layer_ids", LayerKey::Form::numbers, "mamba", "full_attention"},
     {"block_configs", LayerKey::Form::blocks},
+    {"sliding_window", LayerKey::Form::windows, "full_attention", "sliding_attention"},
+    {"swa_layers", LayerKey::Form::numbers, "full_attention", "sliding_attention"},
 };
 
 // Names of one key, in order of precedence.
 inline constexpr Keys kLayerCountKeys = {"num_hidden_layers", "n_layer", "n_layers", "num_layers",
                                          "decoder_num_hidden_layers"};
-inline constexpr Keys kLengthKeys = {
-    "max_position_embeddings", "n_positions",        "max_seq_len", "seq_length", "n_ctx",
-    "model_max_length",        "max_sequence_length"};
-inline constexpr Keys kHiddenKeys = {"hidden_size", "n_embd", "d_model"};
+inline constexpr Keys kLengthKeys = {"max_position_embeddings",
+                                     "n_positions",
+                                     "max_seq_len",
+                                     "seq_length",
+                                     "n_ctx",
+                                     "model_max_length",
+                                     "max_sequence_length",
+                                     "max_position_embedding",
+                                     "max_length"};
+inline constexpr Keys kHiddenKeys = {"hidden_size", "n_embd", "d_model", "dim"};
 inline constexpr Keys kHeadDimKeys = {"head_dim", "attention_head_dim", "kv_channels"};
 inline constexpr Keys kQueryKeys = {"num_attention_heads", "n_head", "n_heads", "decoder_num_attention_heads"};
-inline constexpr Keys kKeyKeys = {"num_key_value_heads",        "num_kv_heads",         "n_head_kv",
-                                  "multi_query_group_num",      "num_attention_groups", "num_query_groups",
-                                  "decoder_num_key_value_heads"};
+inline constexpr Keys kKeyKeys = {"num_key_value_heads",
+                                  "num_kv_heads",
+                                  "n_head_kv",
+                                  "multi_query_group_num",
+                                  "num_attention_groups",
+                                  "num_query_groups",
+                                  "decoder_num_key_value_heads",
+                                  "n_kv_heads"};
 inline constexpr Keys kPartKeys = {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction"};
 
 inline constexpr Keys kRopeTypeKeys = {"rope_type", "type"};
@@ -110,10 +124,31 @@ inline constexpr Keys kRotaryKeys = {
 /// Keys for the base of some kind of layers beside rope_parameters.
 inline constexpr Keys kSlidingThetaKeys = {"rope_local_base_freq", "local_rope_theta", "swa_rope_theta"},
                       kCompressedThetaKeys = {"compress_rope_theta"}, kFullThetaKeys = {"global_rope_theta"};
-/// Keys that need no warning: they repeat usual values, or concern an indexer, which is not read.
-inline constexpr Keys kHarmlessKeys = {"indexer_rope_interleave", "compress_rates",  "sliding_window_size",
-                                       "sliding_windows",         "rope_interleave", "original_rope",
-                                       "swa_v_head_dim"};
+/// Keys that need no warning: they repeat usual values.
+inline constexpr Keys kHarmlessKeys = {"compress_rates",  "sliding_window_size", "sliding_windows",
+                                       "rope_interleave", "original_rope",       "swa_v_head_dim"};
+/// Keys that need no warning where they are false: they switch off a thing that no layer has then.
+inline constexpr Keys kHarmlessIfFalse = {"use_sliding_window",
+                                          "use_mrope",
+                                          "use_alibi",
+                                          "use_nope",
+                                          "use_yarn",
+                                          "use_xpos",
+                                          "xpos",
+                                          "use_dynamic_ntk",
+                                          "use_logn_attn",
+                                          "logn_attention_scale",
+                                          "logn_attention_clip1",
+                                          "use_swa",
+                                          "use_hybrid_attention",
+                                          "use_video_rope",
+                                          "use_scaled_rope",
+                                          "use_mla_nope",
+                                          "alibi_scaling"};
+/// Names of the kind of position encoding, in order of precedence.
+inline constexpr Keys kPositionKindKeys = {"position_embeddings_type", "position_embedding_type", "position_embedding",
+                                           "position_encoding_type",   "position_encoding",       "pos_emb_type",
+                                           "positional_encoding",      "positional_embedding"};
 /// Objects that hold the language model. Names in the second list may mean something else: they count where no
 /// num_hidden_layers is beside them.
 inline constexpr Keys kLanguageModelKeys = {"text_config", "llm_config", "language_config", "thinker_config",
@@ -128,8 +163,26 @@ ROPE_COLD bool has_word(const std::string& key, Keys words) {
     return false;
 }
 ROPE_COLD bool concerns_rope(const std::string& key) {
-    return has_word(key, {"rope", "mrope", "xdrope", "longrope", "nope", "rotary", "yarn", "alibi", "ntk", "logn",
-                          "mscale", "position_embedding_type", "position_embeddings_type", "attn_temperature"});
+    return has_word(key, {"rope",
+                          "mrope",
+                          "xdrope",
+                          "longrope",
+                          "nope",
+                          "rotary",
+                          "yarn",
+                          "alibi",
+                          "ntk",
+                          "logn",
+                          "mscale",
+                          "xpos",
+                          "neox",
+                          "dual_chunk",
+                          "position_embedding",
+                          "position_embeddings_type",
+                          "position_encoding",
+                          "positional_e",
+                          "pos_emb",
+                          "attn_temperature"});
 }
 /// Whether a key is about which layers attend, or about the tokens that they see.
 ROPE_COLD bool concerns_layers(const std::string& key) {

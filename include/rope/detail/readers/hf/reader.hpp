@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,19 +14,21 @@
 
 #include "heads.hpp"
 #include "rotary.hpp"
+#include "type.hpp"
 
 ROPE_DETAIL_BEGIN
 
 class HfReader : HfPart {
  public:
-    ROPE_COLD explicit HfReader(HfFile& file) : HfPart(file), layout_is_given_(file.layout.has_value()) {}
+    ROPE_COLD explicit HfReader(HfFile& file) : HfPart(file) {}
 
     ROPE_COLD ModelConfig read() {
-        read_type();
+        HfType(file_).read();
         if (ok()) read_layers();
         if (ok()) read_rotary();
         if (ok()) read_llama4_temperature();
         if (ok() && file_.type_is_known) HfSteps(file_).read();
+        warn_of_indexer();
         for (const std::string& key : top_.unread()) warn_unread(key);
         for (const JsonFields& inner : top_.children())
             for (const std::string& key : inner.unread())
@@ -35,107 +39,28 @@ class HfReader : HfPart {
  private:
     ROPE_COLD std::size_t layers() const noexcept { return model_.layer_types.size(); }
 
+    /// One warning for all keys of an indexer, whose heads have a norm and a rotation of their own.
+    ROPE_COLD void warn_of_indexer() {
+        std::string names;
+        for (const std::string& key : top_.unread())
+            if (key.rfind("index_", 0) == 0 || key.rfind("indexer_", 0) == 0) {
+                if (names.size() < kMaxShown) names.append(names.empty() ? "" : ", ").append(top_.path_of(key));
+                top_.find(key);
+            }
+        if (!names.empty())
+            warn("Keys of the indexer were not used ({}): its heads, their norm and their rotation are not described.",
+                 {names});
+    }
+    ROPE_COLD static bool is_among(Keys keys, const std::string& key) {
+        return std::find(keys.begin(), keys.end(), key) != keys.end();
+    }
     ROPE_COLD void warn_unread(const std::string& key) {
-        if (std::find(kHarmlessKeys.begin(), kHarmlessKeys.end(), key) != kHarmlessKeys.end()) return;
         const Value& value = *top_.lookup(key);
         const bool is_empty = value.kind == Value::Kind::list && value.size == 0;
-        if ((value.is_false() && key.rfind("use_", 0) == 0) || is_empty) return;
-        if (concerns_rope(key) || concerns_layers(key)) warn(top_.unread_sentence(key, kRotaryKeys));
+        if (is_empty || is_among(kHarmlessKeys, key) || (value.is_false() && is_among(kHarmlessIfFalse, key))) return;
+        if (concerns_rope(key) || concerns_layers(key)) return warn(top_.unread_sentence(key, kRotaryKeys));
         if (top_.is_object(key)) top_.inside_first_time(key);
     }
-    ROPE_COLD void read_type() {
-        const HfModel* known = find_hf_model(model_.model_type);
-        if (known == nullptr) known = type_of_architecture();
-        file_.type_is_known = known != nullptr;
-        if (known != nullptr) {
-            file_.type = *known;
-            if (!layout_is_given_) file_.layout = known->layout;
-            model_.reference_uses_other_layout = has(kReordersFeatures) != (*file_.layout != known->layout);
-        } else if (!speaks_of_rope()) {
-            return fail("{} is not known to have a rotary embedding, and no key of the file speaks of one.", {named()});
-        }
-        if (has(kNoRope)) return no_rope(named() + " has no rotary embedding");
-        read_layout_keys();
-        read_switches();
-        if (!file_.type_is_known)
-            warn(
-                "{} is not known: only what the keys say was used. Not checked is whether its code turns the other "
-                "way, another slice of the head or other layers, and has magnitudes or learned factors of its own.",
-                {named()});
-        if (!file_.layout)
-            warn(
-                "{} is not known, so Config::layout is left open: find out whether the model turns (x[2i], x[2i+1]) or "
-                "(x[i], x[i + rotary_dim/2]).",
-                {named()});
-        const auto positions = top_.count(kLengthKeys);
-        model_.max_position_embeddings = positions.value_or(type_.max_positions);
-        if (!positions && type_.max_positions != 0)
-            top_.warn_of_default("max_position_embeddings", type_.max_positions, default_of_type());
-    }
-    /// The type of the class in "architectures", by which programs load the weights.
-    ROPE_COLD const HfModel* type_of_architecture() {
-        const Value* const list = top_.find("architectures");
-        const Value* const only = list != nullptr && list->size == 1 ? list->first : nullptr;
-        const bool is_text = only != nullptr && only->kind == Value::Kind::text;
-        const HfModel* const known = is_text ? find_hf_architecture(only->text) : nullptr;
-        if (known != nullptr)
-            warn("{} is not known, and was taken for what architectures names, {}.", {named(), shown(*only)});
-        return known;
-    }
-    /// Whether some key says that there is a rotary embedding.
-    ROPE_COLD bool speaks_of_rope() {
-        for (const std::string& key : top_.keys()) {
-            const Value& value = *top_.lookup(key);
-            if (!concerns_rope(key) || value.kind == Value::Kind::null || value.is_false()) continue;
-            if (has_word(key, {"alibi", "nope", "no_rope"})) continue;
-            if (key.find("type") == key.npos || value.text.rfind("ro", 0) == 0) return true;
-        }
-        return top_.inside("attn_config").truth({"rope"}).value_or(false);  // MPT
-    }
-    ROPE_COLD void no_rope(const std::string& reason) { fail("{}: none of this model's layers is rotated.", {reason}); }
-
-    ROPE_COLD void read_layout_keys() {
-        const auto interleave = top_.truth({"rope_interleave", "rotary_emb_interleaved"});
-        if (layout_is_given_) return;
-        if (has(kDeepSeekYarn) && !top_.truth({"use_mla"}).value_or(true)) {
-            file_.layout = Layout::half_split;  // DeepSeek-OCR, whose plain attention is Llama's
-            model_.reference_uses_other_layout = false;
-        }
-        if (!interleave) return;
-        const Layout said = *interleave ? Layout::interleaved : Layout::half_split;
-        if (has(kFixedLayout) && said != file_.layout)
-            top_.warn_not_used("rope_interleave", "the code of " + named() + " does not read it");
-        if (has(kFixedLayout)) return;
-        file_.layout = said;
-        model_.reference_uses_other_layout = *interleave && top_.says("rope_interleave");
-    }
-
-    /// Keys that switch rotary embeddings on and off.
-    ROPE_COLD void read_switches() {
-        if (top_.truth({"position_encoding_2d"}).value_or(false))
-            return fail("{} is true: each half of a head is rotated by a position of its own, which no Config says.",
-                        {top_.path_of("position_encoding_2d")});
-        if (top_.truth({"alibi"}).value_or(false)) return no_rope(top_.path_of("alibi") + " is true");
-        for (const char* key : {"rotary", "use_rotary_pos_emb", "use_rotary_embedding"})
-            if (!top_.truth({key}).value_or(true)) return no_rope(top_.path_of(key) + " is false");
-        const char* const kind_key =
-            top_.says("position_embeddings_type") ? "position_embeddings_type" : "position_embedding_type";
-        const auto kind = top_.text({kind_key});
-        if (const char* const key = type_.rope_key) {
-            const char* const value = type_.rope_value;
-            if (value != nullptr ? kind == value : top_.truth({key}).value_or(false)) return;
-            return no_rope((top_.says(key) ? top_.path_of(key) + " is " + shown(*top_.find(key)) : top_.lack_of(key)) +
-                           ", not " + (value != nullptr ? shown(value) : "true"));
-        }
-        if (!kind || *kind == "rope" || *kind == "rotary") return;
-        if (*kind == "nope" || *kind == "alibi" || *kind == "learned")
-            return no_rope(top_.path_of(kind_key) + " is " + shown(*kind));
-        // These values repeat the layout that is known, or are left over from older files.
-        const bool is_usual = *kind == "absolute" || (*kind == "rope_gptj" && type_.layout == Layout::interleaved);
-        if (!file_.type_is_known || !is_usual)
-            warn("{} is {}, which is not understood, and was not used.", {top_.path_of(kind_key), shown(*kind)});
-    }
-
     ROPE_COLD void read_layers() {
         HfLayers reader(file_);
         kinds_ = reader.read();
@@ -176,6 +101,9 @@ class HfReader : HfPart {
             top_.warn_not_used("rope_scaling", "rope_parameters is there, too");
         params_path_ = top_.path_of(params_ != nullptr || older == nullptr ? "rope_parameters" : "rope_scaling");
         if (params_ == nullptr) params_ = older;
+        if (params_ == nullptr && has(kReadsParamsJson)) params_ = top_.object("yarn");
+        is_params_json_ = params_ != nullptr && params_ == top_.lookup("yarn");
+        if (is_params_json_) params_path_ = top_.path_of("yarn");
         if (params_ == nullptr && !top_.has("rope_parameters") && !top_.has("rope_scaling")) take_default_parameters();
         JsonFields outer(params_, params_path_, diagnostics_);
         for (const std::string& key : outer.keys()) by_kind_ = by_kind_ || is_kind(key);
@@ -198,7 +126,7 @@ class HfReader : HfPart {
             any_asks = any_asks || (source.params != nullptr && source.is_scaled);
             if (theta != 0.0 && !has(kThetaListIsSwitch)) source.own_theta = theta;
             if (!own_partials_.empty()) source.own_partial = own_partials_[i];
-            const Value*& config = made[source.text(file_.heads[i].head_dim)];
+            const Value*& config = made[source.text(file_.heads[i])];
             if (config == nullptr) {
                 config = &numbers.add(Value::Kind::number, static_cast<double>(model_.configs.size()));
                 model_.configs.push_back(HfRotary(file_, source, file_.heads[i]).read());
@@ -209,6 +137,7 @@ class HfReader : HfPart {
         if (!any_is_rotated) return no_rope("The keys about layers leave none with RoPE");
         if (params_ != nullptr && !by_kind_ && !any_asks)
             warn("{} was not used: no layer asks for it.", {params_path_});
+        if (by_kind_) find_repeated(outer);
         for (const std::string& key : by_kind_ ? outer.unread() : std::vector<std::string>())
             warn(is_kind(key) ? outer.path_of(key) + " was not used: no layer of that type has RoPE."
                               : outer.unread_sentence(key));
@@ -217,6 +146,16 @@ class HfReader : HfPart {
                 "{} multiplies each frequency by e^alpha, and alpha is in its weights: Config::log_scale must be set "
                 "before any table is made.",
                 {named()});
+    }
+    /// Keys beside the entries for kinds of layers that stand in an entry, too.
+    ROPE_COLD void find_repeated(JsonFields& outer) const {
+        for (const std::string& kind : outer.keys()) {
+            const Value* const entry = outer.lookup(kind);
+            if (!is_kind(kind) || entry->members == nullptr) continue;
+            for (const auto& member : *entry->members)
+                if (member.second->kind != Value::Kind::null)
+                    outer.beat(member.first, *member.second, outer.path_of(kind) + "." + in_path(member.first));
+        }
     }
     /// The default rope_parameters of the model's type, unless the file has one of kRotaryKeys, as older files do.
     ROPE_COLD void take_default_parameters() {
@@ -245,6 +184,7 @@ class HfReader : HfPart {
         const bool slides = type == LayerType::sliding_attention;
         s.params = params_;
         s.path = params_path_;
+        s.is_params_json = is_params_json_;
         s.theta = slides && type_.local_theta != 0.0 ? type_.local_theta : type_.theta;
         if (slides && !by_kind_ && params_ != nullptr && has(kScalingOnFullOnly)) s.is_scaled = false;
         if (scaled_kinds_)
@@ -303,14 +243,14 @@ class HfReader : HfPart {
         if (tuning.value_or(1.0) != 0.0) model_.attention_temperature = {scale, period, 1, false, true};
     }
 
-    const bool layout_is_given_;
     std::vector<std::string> kinds_;  ///< of layers, as the file names them
     Flags rotated_;
     std::vector<double> own_thetas_, own_partials_;
     const Value* params_ = nullptr;
     Values default_params_;
     std::string params_path_;
-    bool by_kind_ = false;  ///< whether params_ has entries for kinds of layers
+    bool by_kind_ = false;         ///< whether params_ has entries for kinds of layers
+    bool is_params_json_ = false;  ///< whether it is the "yarn" of a params.json
     MaybeList<std::string> scaled_kinds_;
     MaybeList<Index> scaled_layers_;
 };
@@ -326,8 +266,9 @@ ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> 
 
     // Multimodal models keep the language model in an object of its own, at times within another.
     std::string path, type;
+    std::list<JsonFields> objects;
     while (diagnostics.ok()) {
-        JsonFields fields(model, path, diagnostics);
+        JsonFields& fields = objects.emplace_back(model, path, diagnostics);
         if (const auto own = fields.text({"model_type"})) type = *own;
         const char* name = fields.said(kLanguageModelKeys);
         for (const char* key : kPerhapsLanguageModelKeys)  // only where there is nothing else
@@ -335,14 +276,17 @@ ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> 
         const Value* const inner = name != nullptr ? fields.object(name) : nullptr;
         if (inner == nullptr) break;
         for (const std::string& unread : fields.unread())
-            if (concerns_rope(unread) &&
+            if (concerns_rope(unread) && unread != "mrope_section" &&
                 (member_of(*inner, unread) == nullptr || !(*member_of(*inner, unread) == *member_of(*model, unread))))
                 fields.warn_not_used(unread, "the language model is in " + fields.path_of(name));
         model = inner;
         path = fields.path_of(name);
     }
     if (!diagnostics.ok()) return {};
-    HfFile file = {JsonFields(model, path, diagnostics), layout};
+    HfFile file = {JsonFields(model, path, diagnostics)};
+    if (objects.size() > 1) file.outer = &*std::prev(objects.end(), 2);
+    file.layout = layout;
+    file.layout_is_given = layout.has_value();
     file.model.path = path;
     file.model.model_type = type;
     return HfReader(file).read();

@@ -10,43 +10,24 @@
 #include <vector>
 
 #include "../../../frequencies.hpp"
-#include "../../angles/schedules.hpp"
-#include "layers.hpp"
+#include "schedules.hpp"
 
 ROPE_DETAIL_BEGIN
 
-/// The source of the numbers of one kind of layers.
-struct HfSource {
-    const Value* params = nullptr;  ///< rope_parameters, one of their entries, or rope_scaling; they may be missing
-    std::string path = {};          ///< of params
-    const char* theta_key = "rope_theta";                    ///< the key for the base beside them
-    double theta = 10000.0;                                  ///< if there is no base
-    bool is_scaled = true;                                   ///< false: rope_type counts as default
-    bool is_entry = false;                                   ///< params is the entry of one kind of layers
-    std::optional<double> own_theta = {}, own_partial = {};  ///< from lists with one entry per layer
-
-    /// Layers with the same text have the same Config.
-    ROPE_COLD std::string text(Index head_dim) const {
-        const auto bits = [](std::optional<double> x) { return bit_cast<Index>(x.value_or(0.0)); };
-        return sentence_of("{} {} {} {} {} {}", {reinterpret_cast<Index>(params), theta_key, Index(is_scaled),
-                                                 bits(own_theta), bits(own_partial), head_dim});
-    }
-};
-
 /// Reads one rotary embedding, and facts about the whole model from its keys.
-class HfRotary : HfPart {
+class HfRotary : HfSchedules {
  public:
-    ROPE_COLD HfRotary(HfFile& file, const HfSource& source, const HfHeads& heads)
-        : HfPart(file), source_(source), heads_(heads), params_(source.params, source.path, diagnostics_) {}
+    using HfSchedules::HfSchedules;
 
     ROPE_COLD Config read() {
         Config c;
         c.head_dim = heads_.head_dim;
-        c.layout = file_.layout;
+        c.layout = heads_.is_linear && !file_.layout_is_given ? Layout::half_split : file_.layout;
         c.is_reversed = has(kReversed);
         c.has_log_scale = has(kLearnedLogScale);
         read_type();
         if (!source_.is_scaled) rope_type_ = "default";
+        known_ = find_rope_type(rope_type_);
         by_ = "rope_type " + rope_type_;
         c.base = read_theta();
         read_rotary_dim(c);
@@ -86,8 +67,12 @@ class HfRotary : HfPart {
 
     /// Files may use both keys.
     ROPE_COLD void read_type() {
-        const auto type = params_.text(kRopeTypeKeys);
+        auto type = params_.text(kRopeTypeKeys);
+        if (source_.is_params_json) type = "yarn";
         rope_type_ = type.value_or("default");
+        if (has(kRopeTypeBeside))
+            if (const auto beside = top_.text({"rope_type"}); beside && *beside != "original")
+                top_.refuse(top_.path_of("rope_type"), shown(*beside), "\"original\", with which nothing is scaled");
         const Value* const other = params_.lookup("type");
         if (rope_type_ == "default" && other != nullptr && other->text == "mrope") {  // they mean the same
             params_.find("type");
@@ -101,9 +86,17 @@ class HfRotary : HfPart {
         const char* const key = source_.theta_key;
         const bool is_usual = std::string(key) == "rope_theta";
         theta_is_ = top_.path_of(key);
-        if (source_.own_theta) return *source_.own_theta;
         const Keys keys = {key, is_usual ? "rotary_emb_base" : key, is_usual ? "rotary_embedding_base" : key};
         JsonFields& attn_config = top_.inside("attn_config");  // DBRX
+        if (source_.own_theta) {
+            const char* const own = top_.is_list("layer_rope_theta") ? "layer_rope_theta" : "rope_theta";
+            const Value& list = *top_.find(own);
+            theta_is_ = top_.path_of(own);
+            for (const char* single : keys)
+                if (!top_.is_list(single)) top_.beat(single, list, theta_is_);
+            params_.beat("rope_theta", list, theta_is_);
+            return *source_.own_theta;
+        }
         if (params_.says("rope_theta")) {
             theta_is_ = params_.path_of("rope_theta");
             for (const char* outer : keys) top_.beat(outer, *params_.find("rope_theta"), theta_is_);
@@ -144,15 +137,23 @@ class HfRotary : HfPart {
         if (source_.own_partial) {
             part = source_.own_partial;
             part_is_ = top_.path_of("partial_rotary_factors");
+            const Value& list = *top_.find("partial_rotary_factors");
+            params_.beat("partial_rotary_factor", list, part_is_);
+            for (const char* single : kPartKeys) top_.beat(single, list, part_is_);
         } else if (!part) {
             part = top_.number(kPartKeys, kAnyFraction);
             part_is_ = top_.path_of_first(kPartKeys);
         }
-        const bool reads_it = !file_.type_is_known || has(kReadsPartial) || type_.partial != 1.0 ||
-                              type_.rotary_dim != 0 || rope_type_ != "default" || heads_.is_latent;
-        if (reads_it || part.value_or(1.0) == 1.0) return part;
-        warn("{} was not used: the code of model_type {} rotates whole heads.", {part_is_, model_.model_type});
+        if (reads_part() || part.value_or(1.0) == 1.0) return part;
+        warn_not_read(part_is_);
         return std::nullopt;
+    }
+    ROPE_COLD bool reads_part() const {
+        return !file_.type_is_known || has(kReadsPartial) || type_.partial != 1.0 || type_.rotary_dim != 0 ||
+               rope_type_ != "default" || heads_.is_latent;
+    }
+    ROPE_COLD void warn_not_read(const std::string& path) {
+        warn("{} was not used: the code of model_type {} rotates whole heads.", {path, model_.model_type});
     }
     /// The number of rotated features: a part of the head, or a count.
     ROPE_COLD void read_rotary_dim(Config& c) {
@@ -163,15 +164,19 @@ class HfRotary : HfPart {
         partial_ = part.value_or(1.0);
         if (rope_type_ == "proportional") return;
         const auto part_of_head = [&](double x) { return static_cast<Index>(static_cast<double>(c.head_dim) * x); };
-        std::optional<Index> count = top_.count({"rotary_dim"});
+        Index count = top_.count({"rotary_dim"}).value_or(0);  // 0: there is none
         if (heads_.rotary_dim != 0) count = heads_.rotary_dim;
         const std::string count_is = top_.path_of(heads_.rotary_dim != 0 ? "qk_rope_head_dim" : "rotary_dim");
-        if (count && part && *count != part_of_head(*part))
+        if (heads_.rotary_dim == 0 && count != 0 && count != c.head_dim && !reads_part()) {
+            warn_not_read(count_is);
+            count = 0;
+        }
+        if (count != 0 && part && count != part_of_head(*part))
             warn("{} was not used: {} is there, too.", {count_is, part_is_});
         const double factor = part.value_or(type_.partial);
-        if (!part && (count || type_.rotary_dim != 0)) {
-            c.rotary_dim = count.value_or(type_.rotary_dim);
-            if (!count) warn_of_default("rotary_dim", c.rotary_dim);
+        if (!part && (count != 0 || type_.rotary_dim != 0)) {
+            c.rotary_dim = count != 0 ? count : type_.rotary_dim;
+            if (count == 0) warn_of_default("rotary_dim", c.rotary_dim);
             rotary_dim_is_ = sentence_of("{} is {}", {count_is, c.rotary_dim});
         } else if (factor != 1.0) {
             if (!part && !has(kFixedTheta)) warn_of_default("partial_rotary_factor", shown(factor));
@@ -184,140 +189,41 @@ class HfRotary : HfPart {
         if (has(kTrailingSlice)) c.rotary_offset = c.head_dim - rotary_dim(c);
     }
 
-    ROPE_COLD double required(const char* key, const NumberRange& range = kAnyFactor) {
-        return params_.needed(params_.number({key}, range), key, by_);
-    }
-    ROPE_COLD std::vector<double> required_list(const char* key) {
-        const auto given = params_.numbers(key, {0x1p-32, 1e300, "a number from 2^-32 to 1e300"});
-        params_.demand(given.is_there, key, by_);
-        return given.list;
-    }
-    ROPE_COLD void require_max_position(std::string_view by) {
-        top_.demand(model_.max_position_embeddings != 0, "max_position_embeddings", by);
-    }
-    /// `by` is the part of the file that needs it.
-    ROPE_COLD Index original_length(std::string_view by, bool is_required = false) {
-        const char* const key = "original_max_position_embeddings";
-        const auto outer = top_.count({key}), inner = params_.count({key});
-        has_original_ = outer || inner;
-        if (is_required) params_.demand(has_original_, key, by);
-        original_length_is_ = outer   ? top_.path_of(key)
-                              : inner ? params_.path_of(key)
-                                      : top_.path_of("max_position_embeddings");
-        if (outer && inner && *outer != *inner) params_.warn_not_used(key, original_length_is_ + " is there, too");
-        if (has_original_) return outer ? *outer : *inner;
-        require_max_position(by);
-        if (model_.max_position_embeddings != 0)  // it serves as the original length
-            params_.warn_of_default(key, model_.max_position_embeddings, "the " + original_length_is_);
-        return model_.max_position_embeddings;
-    }
-
-    ROPE_COLD void read_schedule(Config& c) {
-        if (rope_type_ == "default" || rope_type_ == "mrope") {
-            // Nomic's own code: dynamic NTK beyond the length it was trained with.
-            if (const auto factor = top_.number({"rotary_scaling_factor"}, {1.0, 0x1p32, "a number from 1 to 2^32"})) {
-                const auto trained = top_.count({"max_trained_positions"});
-                if (!trained) require_max_position("rotary_scaling_factor");
-                c.schedule = schedule::DynamicNtk{*factor, trained.value_or(model_.max_position_embeddings)};
-            }
-        } else if (rope_type_ == "linear") {
-            c.interpolation_factor = required("factor");
-        } else if (rope_type_ == "ntk") {
-            c.schedule = schedule::Ntk{required("factor")};
-        } else if (rope_type_ == "dynamic" || rope_type_ == "xdrope") {
-            read_dynamic(c);
-        } else if (rope_type_ == "yarn" || rope_type_ == "deepseek_yarn") {
-            c.schedule = read_yarn();
-        } else if (rope_type_ == "llama3") {
-            c.schedule = schedule::Llama3{required("factor"), required("low_freq_factor"), required("high_freq_factor"),
-                                          original_length(by_, true)};
-        } else if (rope_type_ == "longrope" || rope_type_ == "su") {
-            c.schedule = read_longrope();
-        } else if (rope_type_ == "proportional") {
-            c.schedule = schedule::Proportional{partial_, params_.number({"factor"}, kAnyFactor).value_or(1.0)};
-        } else if (rope_type_ == "axial") {
-            c.schedule = schedule::Axial();
-        } else {
-            params_.refuse(params_.path_of_first(kRopeTypeKeys), shown(rope_type_),
-                           "one of default, linear, dynamic, ntk, yarn, deepseek_yarn, longrope, su, llama3, "
-                           "proportional, axial, mrope, xdrope");
-        }
-    }
-    ROPE_COLD void read_dynamic(Config& c) {
-        if (const auto alpha = params_.number({"alpha"}, kAnyFactor)) {  // HunYuan: NTK-aware at any length
-            // Beside it stand relics of YaRN and of dynamic NTK, which HunYuan's code does not read.
-            for (const char* key : {"factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"})
-                params_.number({key}, kAnyNumber);
-            c.schedule = schedule::Ntk{*alpha};
-        } else if (rope_type_ == "xdrope") {
-            params_.demand(false, "alpha", by_);
-        } else {
-            const double factor = required("factor", {1.0, 0x1p32, "a number from 1 to 2^32"});
-            // Not the original length: the published code grows from max_position_embeddings on.
-            require_max_position(by_);
-            const char* const key = "original_max_position_embeddings";
-            if (params_.count({key}).value_or(model_.max_position_embeddings) != model_.max_position_embeddings)
-                params_.warn_not_used(key, "rope_type dynamic grows from max_position_embeddings on");
-            c.schedule = schedule::DynamicNtk{factor, model_.max_position_embeddings};
-        }
-    }
-    ROPE_COLD schedule::Yarn read_yarn() {
-        schedule::Yarn y;
-        y.original_max_position_embeddings = original_length(by_);
-        y.max_position_embeddings = model_.max_position_embeddings;
-        y.factor = params_.number({"factor"}, kAnyFactor);
-        // It may be null where two lengths can give it.
-        params_.demand(y.factor || (params_.has("factor") && has_original_), "factor", by_);
-        if (!y.factor) require_max_position(by_ + " without a factor");
-        y.beta_fast = params_.number({"beta_fast"}, kAnyFactor).value_or(y.beta_fast);
-        y.beta_slow = params_.number({"beta_slow"}, kAnyFactor).value_or(y.beta_slow);
-        y.truncate = params_.truth({"truncate"}).value_or(true);
-        y.extrapolation_factor = params_.number({"extrapolation_factor"}, kAnyPart).value_or(1.0);
-        y.attention_factor = params_.number({"attention_factor"}, kAnyFactor);
-        y.mscale = params_.number({"mscale"}, kAnyNumber);
-        y.mscale_all_dim = params_.number({"mscale_all_dim"}, kAnyNumber);
-        y.attn_factor = params_.number({"attn_factor"}, kAnyFactor).value_or(1.0);
-        if (y.attn_factor != 1.0)
-            warn("{} multiplies the magnitude, as the model's authors mean it; transformers leaves it out.",
-                 {params_.path_of("attn_factor")});
-        y.log_coefficient = type_.log_coefficient;
-        const bool deepseek =
-            rope_type_ == "deepseek_yarn" || has(kDeepSeekYarn) || (heads_.is_latent && !file_.type_is_known);
-        const bool is_plain = !params_.truth({"apply_yarn_scaling"}).value_or(true) || has(kYarnWithoutMagnitude);
-        y.magnitude = is_plain   ? schedule::YarnMagnitude::none
-                      : deepseek ? schedule::YarnMagnitude::deepseek
-                                 : schedule::YarnMagnitude::standard;
-        if (deepseek && y.mscale_all_dim && ok()) model_.softmax_scale_factor = yarn_softmax_factor(y);
-        return y;
-    }
-    ROPE_COLD schedule::LongRope read_longrope() {
-        schedule::LongRope s;
-        s.short_factor = required_list("short_factor");
-        s.long_factor = required_list("long_factor");
-        s.original_max_position_embeddings = original_length(by_);
-        s.max_position_embeddings = model_.max_position_embeddings;
-        s.factor = params_.number({"factor"}, kAnyFactor);
-        s.attention_factor = params_.number({"attention_factor"}, kAnyFactor);
-        s.short_mscale = params_.number({"short_mscale"}, kAnyFactor);
-        s.long_mscale = params_.number({"long_mscale"}, kAnyFactor);
-        const bool has_magnitude = s.attention_factor || (s.short_mscale && s.long_mscale);
-        if (!s.factor && !has_magnitude) require_max_position(by_ + " without a factor");
-        return s;
-    }
-
     /// The model's code decides how axes share the pairs; a flag in the file counts where the code is not known.
     ROPE_COLD void read_sections(const Config& c) {
         const char* const key = params_.has("xdrope_section") ? "xdrope_section" : "mrope_section";
-        const auto sections = params_.counts(key, kAnyCountOrNone);
+        auto sections = params_.counts(key, kAnyCountOrNone);
+        std::string sections_are = params_.path_of(key);
+        for (JsonFields* const beside : {&top_, file_.outer}) {  // Ming
+            if (beside == nullptr || !beside->says("mrope_section")) continue;
+            auto list = beside->counts("mrope_section", kAnyCountOrNone);
+            if (sections && sections.list != list.list)
+                beside->warn_not_used("mrope_section", sections_are + " is there, too");
+            if (sections) continue;
+            sections = std::move(list);
+            sections_are = beside->path_of("mrope_section");
+        }
         const auto flag = params_.truth({"mrope_interleaved", "interleaved"});
-        Mrope kind = type_.mrope;
-        if (kind == Mrope::none) kind = flag.value_or(false) ? Mrope::interleaved : Mrope::chunked;
-        if (type_.mrope != Mrope::none && flag && *flag != (kind == Mrope::interleaved))
+        const auto is_video = params_.truth({"video_rope"});
+        Mrope kind = known_ != nullptr && known_->axes != Mrope::none ? known_->axes : type_.mrope;
+        if (kind == Mrope::none && is_video.value_or(false)) kind = Mrope::time_last;
+        const bool is_decided = kind != Mrope::none;
+        if (!is_decided) kind = flag.value_or(false) ? Mrope::interleaved : Mrope::chunked;
+        if (is_decided && flag && *flag != (kind == Mrope::interleaved || kind == Mrope::apportioned))
             params_.warn_not_used(params_.says("mrope_interleaved") ? "mrope_interleaved" : "interleaved",
                                   "the code of model_type " + model_.model_type + " decides it by itself");
+        if (!is_decided && flag.value_or(false))
+            warn(
+                "{} is true, and t, h and w were taken in turn, as Qwen3-VL does. That is a guess for {}: other models "
+                "alternate h and w before t, or apportion the pairs.",
+                {params_.path_of(params_.says("mrope_interleaved") ? "mrope_interleaved" : "interleaved"), named()});
         if (!ok()) return;
         const Index pairs = rotary_dim(c) / 2;
-        if (sections) return set_axes(model_, kind, sections.list, pairs, params_.path_of(key), diagnostics_);
+        if (sections) return set_axes(model_, kind, sections.list, pairs, sections_are, diagnostics_);
+        if (kind == Mrope::time_last && is_decided && type_.sections[0] == 0) {
+            warn("{}; that of Ming was taken, [8, 12, 12].", {params_.lack_of(key)});
+            return set_axes(model_, kind, {8, 12, 12}, pairs, params_.path_of(key), diagnostics_);
+        }
         if (type_.sections[0] == 0) return params_.demand(rope_type_ != "mrope", "mrope_section", by_);
         std::vector<Index> own(std::begin(type_.sections), std::end(type_.sections));
         if (kind == Mrope::interleaved) {  // an axis has every third pair: no more than there are of these
@@ -333,20 +239,24 @@ class HfRotary : HfPart {
         set_axes(model_, kind, own, pairs, params_.path_of(key), diagnostics_);
     }
     ROPE_COLD void read_temperature() {
+        if (const Value* const of = has(kReadsParamsJson) ? top_.object("llama_4_scaling") : nullptr) {
+            JsonFields scaling(of, top_.path_of("llama_4_scaling"), diagnostics_);
+            const auto beta = scaling.number({"beta"}, kAnyNumber);
+            const auto length = scaling.count({"original_max_position_embeddings"});
+            scaling.demand(beta.has_value(), "beta", "llama_4_scaling");
+            scaling.demand(length.has_value(), "original_max_position_embeddings", "llama_4_scaling");
+            for (const std::string& key : scaling.unread()) warn(scaling.unread_sentence(key));
+            model_.attention_temperature = {beta.value_or(0.0), static_cast<double>(length.value_or(1)), 0, true,
+                                            false};
+        }
         const auto beta = params_.number({"llama_4_scaling_beta"}, kAnyNumber);
         if (!beta) return;
         const Index period = original_length("llama_4_scaling_beta");
         model_.attention_temperature = {*beta, static_cast<double>(period), 0, true, false};
     }
 
-    const HfSource& source_;
-    const HfHeads& heads_;
-    JsonFields params_;
-    std::string rope_type_, by_;  ///< by_: the part of the file that needs a key, for errors
-    double partial_ = 1.0;
-    bool has_original_ = false;
     // The places in the file where these were found, for errors.
-    std::string theta_is_, part_is_, rotary_dim_is_, original_length_is_;
+    std::string theta_is_, part_is_, rotary_dim_is_;
 };
 
 ROPE_DETAIL_END

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Where a model type is found in the table: by its name, by the class that a file names, by a further key.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "models.hpp"
+
+ROPE_DETAIL_BEGIN
+
+/// The name under which params.json files are in the table: they have no model_type, or this one.
+inline constexpr const char* kParamsJsonType = "transformer";
+/// A model_type that stands for several language models, and the key and value that tell which.
+struct HfVersion {
+    const char *type, *key, *value, *is;
+};
+inline constexpr HfVersion kHfVersions[] = {
+    {"minicpmv", "version", "2", "minicpm"}, {"minicpmv", "version", "2.0", "minicpm"},
+    {"minicpmv", "version", "2.5", "llama"}, {"minicpmv", "version", "2.6", "qwen2"},
+    {"minicpmv", "version", "4", "llama"},   {"minicpmv", "version", "4.0", "llama"},
+    {"minicpmv", "version", "4.5", "qwen3"}, {"minicpmo", "version", "2.6", "qwen2"},
+    {"minicpmo", "version", "4.5", "qwen3"},
+};
+
+/// nullptr for a type that is not in the list.
+ROPE_COLD const HfModel* find_hf_model(std::string_view type) noexcept {
+    if (type.empty() || type.find(' ') != type.npos) return nullptr;
+    for (const HfModel& model : kHfModels) {
+        const std::string_view types = model.types;
+        for (std::size_t at = types.find(type); at != types.npos; at = types.find(type, at + 1)) {
+            const std::size_t end = at + type.size();
+            if ((at == 0 || types[at - 1] == ' ') && (end == types.size() || types[end] == ' ')) return &model;
+        }
+    }
+    return nullptr;
+}
+
+/// The letters and digits of a name, in lower case.
+ROPE_COLD std::string plain_name(std::string_view name) {
+    std::string plain;
+    for (const char c : name)
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'))
+            plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return plain;
+}
+/// The type whose class a file names in "architectures", such as LlamaForCausalLM; nullptr for none.
+ROPE_COLD const HfModel* find_hf_architecture(std::string_view name) {
+    const std::size_t end = name.find("For");
+    if (end == name.npos) return nullptr;
+    const std::string wanted = plain_name(name.substr(0, end));
+    for (const HfModel& model : kHfModels)
+        for (std::string_view types = model.types; !types.empty();) {
+            const std::string_view type = types.substr(0, types.find(' '));
+            if (plain_name(type) == wanted) return &model;
+            types.remove_prefix((std::min)(types.size(), type.size() + 1));
+        }
+    return nullptr;
+}
+
+ROPE_DETAIL_END

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// Keys that change what a model computes and that no reader may pass over in silence; names of model types that few
+// programs know.
+#include <rope/core.hpp>
+#include <rope/heads.hpp>
+#include <rope/recipe.hpp>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/readers/hf_files.hpp"
+#include "support/readers/hf_models.hpp"
+#include "support/readers/read_hf_config.hpp"
+
+namespace {
+
+using rope::Index;
+using rope::Layout;
+using rope::ModelConfig;
+using rope::NormKind;
+using support::config_of;
+using support::Json;
+using support::only;
+using support::read;
+using support::refused;
+using support::warns_of;
+
+using Warnings = std::vector<std::string>;
+
+Warnings warnings(const char* type, const Json& more) { return read(config_of(type, 1, more)).warnings; }
+
+}  // namespace
+
+TEST_CASE("keys of another way to encode positions are warnings by name") {
+    const auto not_understood = [](const std::string& key) {
+        return Warnings{key + " is not understood, and was not used."};
+    };
+    CHECK(warnings("llama", {{"use_rope", false}}) == not_understood("use_rope"));
+    CHECK(warnings("llama", {{"xpos", true}}) == not_understood("xpos"));
+    CHECK(warnings("llama", {{"use_xpos", true}}) == not_understood("use_xpos"));
+    CHECK(warnings("llama", {{"use_dynamic_ntk", true}}) == not_understood("use_dynamic_ntk"));
+    CHECK(warnings("qwen2", {{"dual_chunk_attention_config", {{"chunk_size", 262144}, {"local_size", 8192}}}}) ==
+          not_understood("dual_chunk_attention_config"));
+    // What is switched off needs no word.
+    for (const char* key : {"use_xpos", "xpos", "use_sliding_window", "use_mrope", "use_alibi", "use_logn_attn"})
+        CHECK(warnings("llama", {{key, false}}).empty());
+}
+
+TEST_CASE("the kind of position encoding has many names, and ALiBi by any of them is no RoPE") {
+    for (const char* key : {"position_embedding", "position_embedding_type", "position_embeddings_type",
+                            "position_encoding", "position_encoding_type", "pos_emb_type", "positional_embedding"}) {
+        CHECK(refused(config_of("llama", 1, {{key, "alibi"}})) ==
+              std::string(key) + " is \"alibi\": none of this model's layers is rotated.");
+        CHECK(warnings("llama", {{key, "rope"}}).empty());
+        CHECK(warnings("llama", {{key, "spiral"}}) ==
+              Warnings{std::string(key) + " is \"spiral\", which is not understood, and was not used."});
+    }
+    CHECK(refused(config_of("neobert", 1, {{"rope", false}})) ==
+          "rope is false: none of this model's layers is rotated.");
+}
+
+TEST_CASE("is_neox_style is the layout of an unknown type, and a warning where it contradicts a known one") {
+    for (const bool is_neox : {true, false}) {
+        const Json j = config_of("brand_new", 1, {{"is_neox_style", is_neox}});
+        CHECK(only(read(j)).layout == (is_neox ? Layout::half_split : Layout::interleaved));
+        CHECK_FALSE(warns_of(read(j), "is_neox_style"));
+        CHECK(only(read(config_of("llama", 1, {{"is_neox_style", is_neox}}))).layout == Layout::half_split);
+    }
+    CHECK(warnings("llama", {{"is_neox_style", true}}).empty());
+    CHECK(warnings("llama", {{"is_neox_style", false}}) ==
+          Warnings{"is_neox_style was not used: the code of model_type \"llama\" does not read it."});
+}
+
+TEST_CASE("keys of an indexer are one warning") {
+    const Json j = {
+        {"index_head_dim", 128}, {"index_topk", 2048}, {"indexer_rope_interleave", true}, {"qk_rope_head_dim", 64}};
+    CHECK(warnings("glm_moe_dsa", j) ==
+          Warnings{"Keys of the indexer were not used (index_head_dim, index_topk, indexer_rope_interleave): its heads, "
+                   "their norm and their rotation are not described."});
+}
+
+TEST_CASE("steps of other model types are warnings, unless their value says what the code does anyway") {
+    const auto not_read = [](const std::string& key, const std::string& type) {
+        return Warnings{key + " was not used: the code of model_type " + type + " does not read it."};
+    };
+    CHECK(warnings("llama", {{"use_qk_norm", true}}) == not_read("use_qk_norm", "llama"));
+    CHECK(warnings("llama", {{"clip_qkv", 8.0}}) == not_read("clip_qkv", "llama"));
+    CHECK(warnings("llama", {{"attention_multiplier", 0.5}}) == not_read("attention_multiplier", "llama"));
+    CHECK(warnings("llama", {{"key_multiplier", 0.5}}) == not_read("key_multiplier", "llama"));
+    CHECK(read(config_of("llama", 1, {{"clip_qkv", 8.0}})).steps[0].clip == 0.0);
+    CHECK(read(config_of("olmo", 1, {{"clip_qkv", 8.0}})).steps[0].clip == 8.0);
+    // The norm of Qwen3 cannot be switched off.
+    CHECK(warnings("qwen3", {{"use_qk_norm", false}}) == not_read("use_qk_norm", "qwen3"));
+    CHECK(warnings("qwen3", {{"use_qk_norm", true}}).empty());
+    CHECK(warnings("llama", {{"use_qk_norm", false}, {"clip_qkv", nullptr}, {"key_multiplier", 1.0}}).empty());
+}
+
+TEST_CASE("rotary_dim counts where partial_rotary_factor does, and not where the code rotates whole heads") {
+    for (const Json& part : {Json{{"rotary_dim", 64}}, Json{{"partial_rotary_factor", 0.5}}}) {
+        const std::string key = part.begin().key();
+        CHECK(only(read(config_of("llama", 1, part))).rotary_dim == 0);
+        CHECK(warnings("llama", part) ==
+              Warnings{key + " was not used: the code of model_type llama rotates whole heads."});
+        CHECK(only(read(config_of("phi3", 1, part))).rotary_dim == 64);
+    }
+    CHECK(warnings("llama", {{"rotary_dim", 128}}).empty());
+}
+
+TEST_CASE("a key that another one overrules is not called unknown") {
+    Json j = config_of("granite_swa", 4, {{"layer_rope_theta", {0, 1e4, 1e4, 1e4}}, {"attention_multiplier", 0.5}});
+    j.erase("rope_theta");
+    j["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 5e5}};
+    CHECK(read(j).warnings == Warnings{"rope_parameters.rope_theta was not used: layer_rope_theta is there, too."});
+    j.erase("rope_parameters");
+    j["rope_theta"] = 5e5;
+    CHECK(read(j).warnings == Warnings{"rope_theta was not used: layer_rope_theta is there, too."});
+    // Beside entries for kinds of layers, which have their own.
+    Json laguna = config_of("laguna", 1, {{"layer_types", {"full_attention"}}});
+    laguna.erase("rope_theta");
+    laguna["rope_parameters"] = {{"rope_theta", 7.0}, {"full_attention", {{"rope_theta", 5e5}}}};
+    CHECK(
+        read(laguna).warnings ==
+        Warnings{"rope_parameters.rope_theta was not used: rope_parameters.full_attention.rope_theta is there, too."});
+}
+
+TEST_CASE("a second list of layers that says something else is a warning") {
+    const Json names = {"full_attention", "sliding_attention"};
+    Json j = config_of("brand_new", 2, {{"layer_types", names}, {"hybrid_layer_pattern", {0, 1}}});
+    CHECK_FALSE(warns_of(read(j), "hybrid_layer_pattern"));
+    j["hybrid_layer_pattern"] = {1, 0};
+    CHECK(warns_of(read(j), "hybrid_layer_pattern was not used: layer_types is there, too."));
+    CHECK(read(config_of("step5", 2, {{"use_rope_layers", {true, false}}})).layer(1) == nullptr);
+    CHECK(refused(config_of("step5", 2, {{"use_rope_layers", Json::array({true})}})) ==
+          "use_rope_layers has 1 entries; it must have one per layer (2).");
+}
+
+TEST_CASE("NeoMME adds an embedding to v in its first and last full layer, which no recipe can say") {
+    const ModelConfig m = read(support::without(config_of("neomme", 12), "rope_theta"));
+    for (const Index i : {0, 4, 5, 6, 10, 11}) {
+        const bool adds = i == 5 || i == 11;
+        CHECK(m.steps[support::size(i)].has_other_steps == adds);
+        CHECK(rope::check_recipe(m, i).ok() == !adds);
+    }
+}
+
+TEST_CASE("types that few programs know: their layout, their norms, what rotates") {
+    struct Type {
+        const char* name;
+        Layout layout;
+        NormKind norm;
+    };
+    const Layout half = Layout::half_split, inter = Layout::interleaved;
+    for (const Type& t : {Type{"mimo", half, NormKind::none},
+                          {"bailing_moe", half, NormKind::none},
+                          {"bailing_moe_v2", half, NormKind::rms},
+                          {"qwen3_8", half, NormKind::rms},
+                          {"qwen3_8_flash_next", half, NormKind::rms},
+                          {"step3_text", half, NormKind::none},
+                          {"step4", half, NormKind::rms},
+                          {"grok1", half, NormKind::none},
+                          {"PanguEmbedded", half, NormKind::none},
+                          {"interns1", half, NormKind::rms},
+                          {"new", half, NormKind::none},
+                          {"neobert", inter, NormKind::none}}) {
+        CAPTURE(t.name);
+        const ModelConfig m = read(config_of(t.name, 4));
+        CHECK_FALSE(warns_of(m, "is not known"));
+        CHECK(m.layer(3)->layout == t.layout);
+        CHECK(m.steps[3].q.kind == t.norm);
+    }
+    CHECK(read(config_of("minimax_m1", 2, {{"attn_type_list", {0, 1}}, {"rotary_dim", 64}})).layer(1)->rotary_dim ==
+          64);
+    CHECK(read(config_of("bailing_moe", 1, {{"use_qk_norm", true}})).steps[0].q.kind == NormKind::rms);
+    // A name for several language models, told apart by a number.
+    for (const auto& [version, norm] : {std::pair{2.6, NormKind::none}, {4.5, NormKind::rms}}) {
+        const ModelConfig m = read(config_of("minicpmv", 1, {{"version", version}}));
+        CHECK_FALSE(warns_of(m, "is not known"));
+        CHECK(m.steps[0].q.kind == norm);
+    }
+    // Grok 2 calls itself "git"; its schedule's word stands beside the base.
+    Json grok = config_of("git", 1, {{"architectures", Json::array({"Grok1ForCausalLM"})}, {"rope_type", "original"}});
+    CHECK(only(read(grok)).layout == Layout::half_split);
+    CHECK(read(grok).steps[0].has_other_steps);
+    grok["rope_type"] = "yarn_log";
+    CHECK(refused(grok) == "rope_type is \"yarn_log\"; it must be \"original\", with which nothing is scaled.");
+}
