@@ -131,6 +131,8 @@ TEST_CASE("a second list of layers that says something else is a warning") {
     CHECK_FALSE(warns_of(read(j), "hybrid_layer_pattern"));
     j["hybrid_layer_pattern"] = {1, 0};
     CHECK(warns_of(read(j), "hybrid_layer_pattern was not used: layer_types is there, too."));
+    j = config_of("brand_new", 2, {{"layer_types", names}, {"attn_layer_period", 2}});
+    CHECK(warns_of(read(j), "attn_layer_period was not used: layer_types is there, too."));
     CHECK(read(config_of("step5", 2, {{"use_rope_layers", {true, false}}})).layer(1) == nullptr);
     CHECK(refused(config_of("step5", 2, {{"use_rope_layers", Json::array({true})}})) ==
           "use_rope_layers has 1 entries; it must have one per layer (2).");

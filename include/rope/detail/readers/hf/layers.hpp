@@ -156,11 +156,15 @@ class HfLayers : HfPart {
         }
         const auto period = top_.count({"attn_layer_period"});  // Jamba
         const Index offset = top_.count({"attn_layer_offset"}, kAnyCountOrNone).value_or(0);
-        if (!period || !source_.empty()) return names;
+        if (!period) return names;
+        std::vector<std::string> periodic;
+        for (Index i = 0; i < count_; ++i) periodic.push_back(i % *period == offset ? "full_attention" : "mamba");
+        if (!source_.empty()) {
+            if (!means(periodic, names)) top_.warn_not_used("attn_layer_period", source_ + " is there, too");
+            return names;
+        }
         source_ = top_.path_of("attn_layer_period");
-        for (Index i = 0; i < count_; ++i)
-            names[static_cast<std::size_t>(i)] = i % *period == offset ? "full_attention" : "mamba";
-        return names;
+        return periodic;
     }
     /// Whether two lists name the same types of layers, by whatever words.
     ROPE_COLD static bool means(const std::vector<std::string>& a, const std::vector<std::string>& b) {
