@@ -76,9 +76,10 @@ TEST_CASE("is_neox_style is the layout of an unknown type, and a warning where i
 TEST_CASE("keys of an indexer are one warning") {
     const Json j = {
         {"index_head_dim", 128}, {"index_topk", 2048}, {"indexer_rope_interleave", true}, {"qk_rope_head_dim", 64}};
-    CHECK(warnings("glm_moe_dsa", j) ==
-          Warnings{"Keys of the indexer were not used (index_head_dim, index_topk, indexer_rope_interleave): its heads, "
-                   "their norm and their rotation are not described."});
+    CHECK(
+        warnings("glm_moe_dsa", j) ==
+        Warnings{"Keys of the indexer were not used (index_head_dim, index_topk, indexer_rope_interleave): its heads, "
+                 "their norm and their rotation are not described."});
 }
 
 TEST_CASE("steps of other model types are warnings, unless their value says what the code does anyway") {
@@ -133,6 +134,10 @@ TEST_CASE("a second list of layers that says something else is a warning") {
     CHECK(warns_of(read(j), "hybrid_layer_pattern was not used: layer_types is there, too."));
     j = config_of("brand_new", 2, {{"layer_types", names}, {"attn_layer_period", 2}});
     CHECK(warns_of(read(j), "attn_layer_period was not used: layer_types is there, too."));
+    j = config_of("gemma2", 2, {{"layer_types", names}, {"sliding_window_pattern", 2}});
+    CHECK(warns_of(read(j), "sliding_window_pattern was not used: layer_types is there, too."));
+    j["layer_types"] = {"sliding_attention", "full_attention"};
+    CHECK_FALSE(warns_of(read(j), "sliding_window_pattern"));
     CHECK(read(config_of("step5", 2, {{"use_rope_layers", {true, false}}})).layer(1) == nullptr);
     CHECK(refused(config_of("step5", 2, {{"use_rope_layers", Json::array({true})}})) ==
           "use_rope_layers has 1 entries; it must have one per layer (2).");

@@ -143,6 +143,7 @@ class HfLayers : HfPart {
     ROPE_COLD std::vector<std::string> read_names() {
         read_window();
         std::vector<std::string> names = by_pattern();
+        const std::vector<std::string> by_period = names;
         for (const LayerKey& known : kLayerKeys) {
             JsonFields& fields = *known.inside != '\0' ? top_.inside(known.inside) : top_;
             auto list = read_list(fields, known);
@@ -154,6 +155,9 @@ class HfLayers : HfPart {
             source_ = fields.path_of(known.key);
             if (auto one_each = fields.per_layer(known.key, std::move(list))) names = one_each.list;
         }
+        const char* const pattern = top_.said(kPatternKeys);
+        if (pattern != nullptr && !source_.empty() && !means(names, by_period))
+            top_.warn_not_used(pattern, source_ + " is there, too");
         const auto period = top_.count({"attn_layer_period"});  // Jamba
         const Index offset = top_.count({"attn_layer_offset"}, kAnyCountOrNone).value_or(0);
         if (!period) return names;

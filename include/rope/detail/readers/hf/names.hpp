@@ -89,6 +89,10 @@ inline constexpr LayerKey kLayerKeys[] = {
     {"swa_layers", LayerKey::Form::numbers, "full_attention", "sliding_attention"},
 };
 
+/// Keys for the period of a pattern of layers.
+inline constexpr Keys kPatternKeys = {"sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers",
+                                      "full_attention_interval", "layer_group_size"};
+
 // Names of one key, in order of precedence.
 inline constexpr Keys kLayerCountKeys = {"num_hidden_layers", "n_layer", "n_layers", "num_layers",
                                          "decoder_num_hidden_layers"};
@@ -155,6 +159,11 @@ inline constexpr Keys kLanguageModelKeys = {"text_config", "llm_config", "langua
                                             "talker_config"},
                       kPerhapsLanguageModelKeys = {"decoder_config", "decoder", "vlm_config"};
 
+ROPE_COLD bool is_among(Keys keys, const std::string& key) {
+    for (const char* const one : keys)
+        if (key == one) return true;
+    return false;
+}
 /// Whether one of these begins a word of the key. ("rope" is in "properties", but begins no word.)
 ROPE_COLD bool has_word(const std::string& key, Keys words) {
     for (const std::string word : words)
@@ -163,26 +172,9 @@ ROPE_COLD bool has_word(const std::string& key, Keys words) {
     return false;
 }
 ROPE_COLD bool concerns_rope(const std::string& key) {
-    return has_word(key, {"rope",
-                          "mrope",
-                          "xdrope",
-                          "longrope",
-                          "nope",
-                          "rotary",
-                          "yarn",
-                          "alibi",
-                          "ntk",
-                          "logn",
-                          "mscale",
-                          "xpos",
-                          "neox",
-                          "dual_chunk",
-                          "position_embedding",
-                          "position_embeddings_type",
-                          "position_encoding",
-                          "positional_e",
-                          "pos_emb",
-                          "attn_temperature"});
+    return has_word(key, {"rope", "mrope", "xdrope", "longrope", "nope", "rotary", "yarn", "alibi", "ntk", "logn",
+                          "mscale", "xpos", "neox", "dual_chunk", "attn_temperature"}) ||
+           is_among(kPositionKindKeys, key);
 }
 /// Whether a key is about which layers attend, or about the tokens that they see.
 ROPE_COLD bool concerns_layers(const std::string& key) {

@@ -44,15 +44,12 @@ class HfReader : HfPart {
         std::string names;
         for (const std::string& key : top_.unread())
             if (key.rfind("index_", 0) == 0 || key.rfind("indexer_", 0) == 0) {
-                if (names.size() < kMaxShown) names.append(names.empty() ? "" : ", ").append(top_.path_of(key));
+                if (names.size() < 2 * kMaxShown) names.append(names.empty() ? "" : ", ").append(top_.path_of(key));
                 top_.find(key);
             }
         if (!names.empty())
             warn("Keys of the indexer were not used ({}): its heads, their norm and their rotation are not described.",
                  {names});
-    }
-    ROPE_COLD static bool is_among(Keys keys, const std::string& key) {
-        return std::find(keys.begin(), keys.end(), key) != keys.end();
     }
     ROPE_COLD void warn_unread(const std::string& key) {
         const Value& value = *top_.lookup(key);

@@ -75,7 +75,7 @@ class HfType : HfPart {
             const Value& value = *top_.lookup(key);
             if (!concerns_rope(key) || value.kind == Value::Kind::null || value.is_false()) continue;
             if (has_word(key, {"alibi", "nope", "no_rope", "neox"})) continue;
-            const bool is_kind = has_word(key, {"position_", "positional_", "pos_emb"}) || key.find("type") != key.npos;
+            const bool is_kind = is_among(kPositionKindKeys, key) || key.find("type") != key.npos;
             if (!is_kind || value.text.rfind("ro", 0) == 0 || value.text.rfind("Ro", 0) == 0) return true;
         }
         return top_.inside("attn_config").truth({"rope"}).value_or(false);  // MPT
