@@ -135,6 +135,7 @@ class Fields {
         if (value != nullptr) read_[std::string(key)];
         return value;
     }
+    ROPE_COLD bool was_read(std::string_view key) const { return read_.count(std::string(key)) != 0; }
     ROPE_COLD bool has(std::string_view key) const { return lookup(key) != nullptr; }
     /// The kind of a value; null where there is none. Neither this nor the tests below mark the key as read.
     ROPE_COLD Value::Kind kind_of(std::string_view key) const {

@@ -197,36 +197,29 @@ class HfSteps : HfPart {
         for (const auto at : {first - types.begin(), types.rend() - last - 1})
             model_.steps[static_cast<std::size_t>(at)].has_other_steps = true;
     }
-    /// Keys of steps that other model types have, unless their value says what the code does anyway.
+    /// What a key of some model type sets.
+    enum class Sets : unsigned char { step, factor, norm, scale };
+    /// Warns of keys of steps that other model types have. (Asks for each key of the table: a file may have many more.)
     ROPE_COLD void warn_of_other_keys() {
-        for (const std::string& key : top_.unread()) {
-            const Value& value = *top_.lookup(key);
-            const bool is_truth = value.kind == Value::Kind::truth;
-            const bool has_norm = type_.norm.kind != NormKind::none;
-            if (!is_step_key(key) || (is_truth && !value.is_false() && has_norm && is_norm_key(key))) continue;
-            if (is_truth && value.is_false() && !(has_norm && is_norm_key(key))) continue;
-            if (value.kind == Value::Kind::number && value.number == 1.0 && !is_scale_key(key)) continue;
-            top_.warn_not_used(key, "the code of model_type " + model_.model_type + " does not read it");
+        for (const char* const key : {"clip_qkv", "rotary_value", "attention_k_eq_v", "num_kv_shared_layers"})
+            warn_of_other(key, Sets::step);
+        warn_of_other("qk_norm", Sets::norm);
+        for (const HfModel& m : kHfModels) {
+            warn_of_other(m.norm_key, Sets::norm);
+            warn_of_other(m.scale.key, Sets::scale);
+            for (const KeyedNumber& factor : {m.q_factor, m.k_factor, m.v_factor})
+                warn_of_other(factor.key, Sets::factor);
         }
     }
-    /// Whether some model type of the table has a step, a norm, a softmax scale by this key.
-    ROPE_COLD static bool is_step_key(const std::string& key) {
-        for (const char* const general : {"clip_qkv", "rotary_value", "attention_k_eq_v", "num_kv_shared_layers"})
-            if (key == general) return true;
-        for (const HfModel& m : kHfModels)
-            for (const char* const own : {m.q_factor.key, m.k_factor.key, m.v_factor.key})
-                if (own != nullptr && key == own) return true;
-        return is_norm_key(key) || is_scale_key(key);
-    }
-    ROPE_COLD static bool is_norm_key(const std::string& key) {
-        for (const HfModel& m : kHfModels)
-            if (m.norm_key != nullptr && key == m.norm_key) return true;
-        return key == "qk_norm";
-    }
-    ROPE_COLD static bool is_scale_key(const std::string& key) {
-        for (const HfModel& m : kHfModels)
-            if (m.scale.key != nullptr && key == m.scale.key) return true;
-        return false;
+    /// Unless the value says what the code does anyway.
+    ROPE_COLD void warn_of_other(const char* key, Sets sets) {
+        if (key == nullptr || !top_.says(key) || top_.was_read(key)) return;
+        const Value& value = *top_.lookup(key);
+        const bool has_norm = type_.norm.kind != NormKind::none;
+        bool is_so = value.is_false();
+        if (sets == Sets::norm && value.kind == Value::Kind::truth) is_so = value.is_false() != has_norm;
+        if (sets == Sets::factor) is_so = value.kind == Value::Kind::number && value.number == 1.0;
+        if (!is_so) top_.warn_not_used(key, "the code of model_type " + model_.model_type + " does not read it");
     }
 
     ROPE_COLD HeadSteps read_usual() {
