@@ -180,6 +180,10 @@ TEST_CASE("types that few programs know: their layout, their norms, what rotates
     CHECK(read(config_of("minimax_m1", 2, {{"attn_type_list", {0, 1}}, {"rotary_dim", 64}})).layer(1)->rotary_dim ==
           64);
     CHECK(read(config_of("bailing_moe", 1, {{"use_qk_norm", true}})).steps[0].q.kind == NormKind::rms);
+    // "max_length" is how much to generate, but for NeoBERT.
+    for (const auto& [type, length] : {std::pair{"neobert", 4096}, {"mimo", 0}})
+        CHECK(read(support::without(config_of(type, 1, {{"max_length", 4096}}), "max_position_embeddings"))
+                  .max_position_embeddings == length);
     // A name for several language models, told apart by a number.
     for (const auto& [version, norm] : {std::pair{2.6, NormKind::none}, {4.5, NormKind::rms}}) {
         const ModelConfig m = read(config_of("minicpmv", 1, {{"version", version}}));

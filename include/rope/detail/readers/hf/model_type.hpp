@@ -113,6 +113,7 @@ struct HfModel {
     Index layers = 0, hidden = 0, q_heads = 0;  ///< 0: the file must say it
     Index kv_heads = 0;                         ///< 0: as many as q_heads
     Index max_positions = 0;                    ///< 0: unknown
+    const char* length_key = nullptr;           ///< a key for it that means something else to most types
     Index shared_layers = 0;                    ///< num_kv_shared_layers
     double log_coefficient = 0.1;
     Mrope mrope = Mrope::none;  ///< none: the keys decide

@@ -46,7 +46,7 @@ inline constexpr HfModel kHfModels[] = {
         .norm_if("use_qk_norm", true).with(kLlama4 | kEveryFourthNoRope | kNormIfRotated | kRotatesInFloat),
     interleaved_model("moonshine").with_partial(0.9),
     interleaved_model("moonshine_streaming").with_partial(0.8),
-    interleaved_model("neobert").with(kFixedTheta),
+    interleaved_model("neobert").with(&HfModel::length_key, "max_length").with(kFixedTheta),
     interleaved_model("openai_privacy_filter").with_theta(150000.0).with_head_dim(64)
         .with_parameters(R"({"rope_type":"yarn","factor":32.0,"beta_fast":32.0,"beta_slow":1.0,"truncate":false,"original_max_position_embeddings":4096,"rope_theta":150000.0})")
         .with_scale(nullptr, 1.0).with_factors({nullptr, -0.25}, {nullptr, -0.25}).with(kFactorsFollowRotation),

@@ -96,15 +96,9 @@ inline constexpr Keys kPatternKeys = {"sliding_window_pattern", "_sliding_window
 // Names of one key, in order of precedence.
 inline constexpr Keys kLayerCountKeys = {"num_hidden_layers", "n_layer", "n_layers", "num_layers",
                                          "decoder_num_hidden_layers"};
-inline constexpr Keys kLengthKeys = {"max_position_embeddings",
-                                     "n_positions",
-                                     "max_seq_len",
-                                     "seq_length",
-                                     "n_ctx",
-                                     "model_max_length",
-                                     "max_sequence_length",
-                                     "max_position_embedding",
-                                     "max_length"};
+inline constexpr Keys kLengthKeys = {
+    "max_position_embeddings", "n_positions",         "max_seq_len",           "seq_length", "n_ctx",
+    "model_max_length",        "max_sequence_length", "max_position_embedding"};
 inline constexpr Keys kHiddenKeys = {"hidden_size", "n_embd", "d_model", "dim"};
 inline constexpr Keys kHeadDimKeys = {"head_dim", "attention_head_dim", "kv_channels"};
 inline constexpr Keys kQueryKeys = {"num_attention_heads", "n_head", "n_heads", "decoder_num_attention_heads"};

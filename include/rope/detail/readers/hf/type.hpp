@@ -38,7 +38,8 @@ class HfType : HfPart {
                 "{} is not known, so Config::layout is left open: find out whether the model turns (x[2i], x[2i+1]) or "
                 "(x[i], x[i + rotary_dim/2]).",
                 {named()});
-        const auto positions = top_.count(kLengthKeys);
+        auto positions = top_.count(kLengthKeys);
+        if (!positions && type_.length_key != nullptr) positions = top_.count({type_.length_key});
         model_.max_position_embeddings = positions.value_or(type_.max_positions);
         if (!positions && type_.max_positions != 0)
             top_.warn_of_default("max_position_embeddings", type_.max_positions, default_of_type());
