@@ -19,6 +19,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///     rope::AxisPositions(ids, 3, tokens)                      // const std::int32_t* ids: t, h, w of all tokens
 ///     rope::AxisPositions(ids, 3, tokens, capacity)            // the same, from rows of a larger buffer
 ///     rope::AxisPositions(grid, 2)                             // const std::vector<rope::Index> grid, by image_grid
+///     rope::AxisPositions(&position, 3, 1, 0)                  // double position: one token, the same on every axis
 ///
 /// Nothing is checked here but the size of a list: Rows and Moves check the number of axes and of tokens, and that each
 /// number is from -2^52 to 2^52, when they are built.

@@ -65,7 +65,11 @@ enum class LeftOver : unsigned char;
 // The parts of images and prompts: <rope/position_builders.hpp>.
 struct GridOrder;
 struct PromptSpan;
-struct PromptPositions;
+enum class NextSpan : unsigned char;
+struct PromptOptions;
+template <class Number>
+struct BasicPromptPositions;
+using PromptPositions = BasicPromptPositions<Index>;
 
 // Rows of cos and sin. T is float or double. What apply needs to know of all of them: <rope/cos_sin_rows.hpp>.
 template <class T>

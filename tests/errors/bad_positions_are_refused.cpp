@@ -100,6 +100,36 @@ TEST_CASE("prompts that cannot be are refused") {
     CHECK(prompt(video_span(kMost, kMost, kMost)) == many);
     CHECK(prompt(video_span(Index(1) << 20, Index(1) << 10, Index(1) << 10)) == many);
 
+    // Audio lies in a video, is counted with its tokens, and knows one rule for what follows.
+    const std::string audio = "; they must be from 0 to 2^40 in a video, and 0 in text.";
+    CHECK(prompt(rope::video_with_audio_span(1, 1, 1, -1, 1.0, 25.0)) == "spans[1] has audio -1 and chunk 0" + audio);
+    CHECK(prompt(rope::video_with_audio_span(1, 1, 1, 5, 1.0, 25.0, -50)) ==
+          "spans[1] has audio 5 and chunk -50" + audio);
+    CHECK(prompt(rope::video_with_audio_span(1, 1, 1, kMost, 1.0, 25.0)).find("spans[1] has audio 9") == 0);
+    CHECK(prompt({4, 0, 0, 0, 1.0, 1.0, 5, 0}) == "spans[1] has audio 5 and chunk 0" + audio);
+    CHECK(prompt({4, 0, 0, 0, 1.0, 1.0, 0, 2}) == "spans[1] has audio 0 and chunk 2" + audio);
+    CHECK(prompt(rope::video_with_audio_span(2, 1, 1, (Index(1) << 40) - 4, 1.0, 25.0)) == many);
+    CHECK(prompt(rope::video_with_audio_span(1, 1, 1, Index(1) << 40, 1.0, 25.0)) == many);
+    rope::PromptOptions options;
+    options.next_span = rope::NextSpan::after_larger_side;
+    CHECK(invalid([&] {
+              (void)rope::mrope_prompt({rope::video_with_audio_span(1, 1, 1, 5, 1.0, 25.0)}, 0, options);
+          }) == "spans[0] has audio 5; after_larger_side is for videos without audio: write after_largest_position.");
+
+    CHECK(out_of_range([] { (void)rope::mrope_prompt<double>({}, 4503599627370497.0); }) ==
+          "start is 4503599627370497; the 1 positions from there must lie between -2^52 and 2^52.");
+    CHECK(out_of_range([] { (void)rope::mrope_prompt<double>({}, support::nan_value()); }).find("start is nan; ") == 0);
+    CHECK(out_of_range([] { (void)rope::mrope_prompt<double>({}, -support::infinity()); }).find("start is -inf") == 0);
+    CHECK(out_of_range([] { (void)rope::mrope_prompt<double>({text_span(3)}, 4503599627370494.5); }) ==
+          "spans[0] begins at position 4503599627370494.5 and would go beyond 2^52.");
+    CHECK(out_of_range([] {
+              (void)rope::mrope_prompt<double>({video_span(3, 1, 1, 4294967296.0, 4294967296.0)}, -4503599627370496.0);
+          }).find("spans[0] begins at ") == 0);
+    CHECK(out_of_range([] {
+              (void)rope::mrope_prompt({rope::video_with_audio_span(1, 1, 1, 5, 1.0, 25.0)}, kFar - 3);
+          }).find("spans[0] begins at ") == 0);
+    CHECK(out_of_range([] { (void)rope::mrope_prompt({}, ~std::uint64_t(0)); }).find("start is 9223372036854775807;") ==
+          0);
     CHECK(out_of_range([] { (void)rope::mrope_prompt({}, kFar + 1); }) ==
           "start is 4503599627370497; the 1 positions from there must lie between -2^52 and 2^52.");
     CHECK(out_of_range([] { (void)rope::mrope_prompt({}, kLeast); }).find("start is -9") == 0);

@@ -35,6 +35,8 @@
     X(rope::LeftOver)                 \
     X(rope::GridOrder)                \
     X(rope::PromptSpan)               \
+    X(rope::NextSpan)                 \
+    X(rope::PromptOptions)            \
     X(rope::PromptPositions)          \
     X(rope::CosSinRows<double>)       \
     X(rope::CosSinCache<>)            \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Definitions of position_builders.hpp: checks of grids, prompts and packed sequences, and the loops that fill lists.
+// Definitions of position_builders.hpp: checks of grids and packed sequences, and the loops that fill lists.
 #pragma once
 
 #include <algorithm>
@@ -25,12 +25,15 @@ inline namespace ROPE_DETAIL_NAMESPACE {
 inline constexpr Index kMaxTokens = kPointersAreShort ? Index(1) << 26 : Index(1) << 40;  // three positions each
 inline constexpr const char* kMaxTokensText = kPointersAreShort ? "2^26" : "2^40";
 
-/// Whether `count` positions (at most 2^54) from `first` on are from -2^52 to 2^52.
-constexpr bool positions_fit(Index first, Index count) noexcept {
-    return first >= -kMaxPosition && first <= kMaxPosition && (count < 1 || first <= kMaxPosition - (count - 1));
+/// Whether positions from `first` to first + last (at most 2^54) are from -2^52 to 2^52, and `first` alone where `last`
+/// is below 0. Number is Index or double.
+template <class Number>
+constexpr bool positions_fit(Number first, Number last) noexcept {
+    constexpr Number most = static_cast<Number>(kMaxPosition);
+    return first >= -most && first <= most && last <= most - first;
 }
 inline Status check_first(const char* name, Index first, Index count) noexcept {
-    if (positions_fit(first, count)) return Status();
+    if (positions_fit(first, count - 1)) return Status();
     return out_of_range("{} is {}; the {} positions from there must lie between -2^52 and 2^52.", {name, first, count});
 }
 
@@ -72,67 +75,11 @@ std::vector<Number> fill_grid(Index height, Index width, const GridOrder& order,
     return positions;
 }
 
-/// A grid of three axes into to[0 ..], to[axis ..] and to[2 * axis ..].
-template <class TimeOf>
-void write_video(Index frames, Index height, Index width, const Index (&first)[3], const TimeOf& time_of, Index* to,
-                 Index axis) noexcept {
-    for (Index t = 0; t < frames; ++t) {
-        const Index time = first[0] + time_of(t);
-        for (Index y = 0; y < height; ++y)
-            for (Index x = 0; x < width; ++x, ++to) {
-                to[0] = time;
-                to[axis] = first[1] + y;
-                to[2 * axis] = first[2] + x;
-            }
-    }
-}
-
-constexpr bool is_text(const PromptSpan& span) noexcept {
-    return span.frames == 0 && span.height == 0 && span.width == 0;
-}
-constexpr Index tokens_of(const PromptSpan& span) noexcept {
-    return is_text(span) ? span.text : span.frames * span.height * span.width;
-}
-/// How much later than the first a frame is, not yet cut to a whole number.
-inline float frame_time(const PromptSpan& span, Index frame) noexcept {
-    return nearest_product(nearest_product(static_cast<float>(frame), static_cast<float>(span.second_per_grid)),
-                           static_cast<float>(span.tokens_per_second));
-}
-/// Positions that a span takes, or three times 2^52 if its times go beyond 2^52.
-inline Index extent_of(const PromptSpan& span) noexcept {
-    if (is_text(span)) return span.text;
-    const float last = frame_time(span, span.frames - 1);
-    if (last >= static_cast<float>(kMaxPosition)) return 3 * kMaxPosition;
-    return std::max({static_cast<Index>(last) + 1, span.height, span.width});
-}
-
-/// Checks the spans and counts: how many tokens there are, and where the one after them stands.
-inline Status measure_prompt(const List<PromptSpan>& spans, Index start, Index& tokens, Index& next) noexcept {
-    const auto is_factor = [](double x) { return is_finite(x) && x >= 0.0 && x <= 4294967296.0; };
-    if (const Status s = check_first("start", start, 1); !s.ok()) return s;
-    tokens = 0;
-    next = start;
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-        const auto [text, frames, height, width, second_per_grid, tokens_per_second] = spans[i];
-        if (is_text(spans[i]) ? text < 0 : text != 0 || frames < 1 || height < 1 || width < 1)
-            return invalid(
-                "spans[{}] has text {}, frames {}, height {} and width {}; text must be at least 0 and the others 0, "
-                "or they at least 1 and text 0: write text_span(tokens), image_span(height, width) or "
-                "video_span(frames, height, width).",
-                {i, text, frames, height, width});
-        if (!is_factor(second_per_grid) || !is_factor(tokens_per_second))
-            return invalid("spans[{}] has second_per_grid {} and tokens_per_second {}; they must be from 0 to 2^32.",
-                           {i, second_per_grid, tokens_per_second});
-        const Index room = kMaxTokens - tokens;
-        if (is_text(spans[i]) ? text > room : frames > room || height > room / frames || width > room / frames / height)
-            return invalid("spans[{}] and those before it have more than {} tokens.", {i, kMaxTokensText});
-        const Index extent = extent_of(spans[i]);
-        if (!positions_fit(next, extent))
-            return out_of_range("spans[{}] begins at position {} and would go beyond 2^52.", {i, next});
-        tokens += tokens_of(spans[i]);
-        next += extent;
-    }
-    return Status();
+/// Calls put(y, x) for each patch of a frame, row after row.
+template <class Put>
+void for_each_patch(Index height, Index width, const Put& put) noexcept {
+    for (Index y = 0; y < height; ++y)
+        for (Index x = 0; x < width; ++x) put(y, x);
 }
 
 inline Status check_cu_seqlens(const Positions& cu_seqlens) noexcept {
@@ -167,7 +114,7 @@ inline Status check_packed(const Positions& cu_seqlens, const Positions& starts)
     }
     for (Index i = 0; i < sequences; ++i) {
         const Index start = start_of(starts, i), length = cu_seqlens[i + 1] - cu_seqlens[i];
-        if (!positions_fit(start, length))
+        if (!positions_fit(start, length - 1))
             return out_of_range("Sequence {} starts at position {}; its {} positions must lie between -2^52 and 2^52.",
                                 {i, start, length});
     }
@@ -249,25 +196,15 @@ ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index 
     }
     const Index tokens = frames * height * width;
     std::vector<Index> positions(static_cast<std::size_t>(3 * tokens));
-    detail::write_video(
-        frames, height, width, first, [](Index t) { return t; }, positions.data(), tokens);
+    Index* to = positions.data();
+    for (Index t = 0; t < frames; ++t)
+        detail::for_each_patch(height, width, [&to, t, tokens, &first](Index y, Index x) {
+            to[0] = first[0] + t;
+            to[tokens] = first[1] + y;
+            to[2 * tokens] = first[2] + x;
+            ++to;
+        });
     return positions;
-}
-
-ROPE_ABI inline PromptPositions mrope_prompt(const List<PromptSpan>& spans, Index start) {
-    Index tokens = 0, next = 0;
-    if (!detail::ok_or_raise(detail::measure_prompt(spans, start, tokens, next))) return {};
-    PromptPositions result = {std::vector<Index>(static_cast<std::size_t>(3 * tokens)), tokens, next - tokens};
-    Index* to = result.positions.data();
-    for (const PromptSpan& span : spans) {
-        const auto time_of = [&span](Index t) { return static_cast<Index>(detail::frame_time(span, t)); };
-        if (!detail::is_text(span))
-            detail::write_video(span.frames, span.height, span.width, {start, start, start}, time_of, to, tokens);
-        for (Index s = 0; s < span.text; ++s) to[s] = to[tokens + s] = to[2 * tokens + s] = start + s;
-        to += detail::tokens_of(span);
-        start += detail::extent_of(span);
-    }
-    return result;
 }
 
 ROPE_ABI inline std::vector<Index> packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts) {
