@@ -68,6 +68,12 @@ struct RecipeOptions {
 // engine's own: rope::heads(latent).rms_norm(...). Factors and temperature of q are for the whole of its heads:
 // rope::heads(q_nope).multiply(q_factor).multiply(temperatures). xPos has a table for q and one for k: two passes.
 //
+// Images and video. rotary.table is for text, whose tokens stand at one position on all axes. A prompt with others has
+// the rows of a RotaryStep, which is built for all layers at once; row s is that of token s:
+//
+//     step.build(rope::AxisPositions(prompt.positions, 3), prompt.tokens);    // rope::RotaryStep<float> step(rotary)
+//     rope::pass<rope::Layout::half_split>(step.rows(layer)->q, rope::start_at(0), ...);    // the same paths
+//
 // Errors. std::out_of_range for a layer that the model does not have. std::invalid_argument if check_recipe refuses
 // the layer; for a weight, a bias or temperatures that the layer needs and `weights` lacks, or that have another shape;
 // for a weight or a bias that the layer does not have; for a norm over all heads of a token when the path has only some

@@ -93,8 +93,10 @@ class RotaryEmbedding {
     ROPE_ABI void reserve(Index positions) { state_->reserve(positions); }
 
     /// The tables of a layer, or nothing where it has no RoPE. They stay valid as long as they are kept, and serve the
-    /// calls that apply below does not make: only queries, the inverse, out of place. Throws std::out_of_range when
-    /// there is no such layer.
+    /// calls that apply below does not make: a pass, only queries, the inverse, out of place. They are for tokens that
+    /// stand at the same position on all axes of model().axis_map, and no call can tell when others are given to them:
+    /// for a prompt with images, video or fractions take RotaryStep::rows. Throws std::out_of_range when there is no
+    /// such layer.
     ROPE_ABI std::optional<Table> table(Index layer) const { return state_->table(layer); }
 
     /// Rotates q and k of a layer, as rope::apply does; does nothing in a layer without RoPE. Throws as rope::apply
@@ -128,12 +130,21 @@ class RotaryEmbedding {
 ///     rope::RotaryStep<float> step(rotary);                       // once
 ///     step.build(rope::AxisPositions(ids, 3, tokens), tokens);    // once per step
 ///     step.apply(layer, q, k);                                    // in every layer
+///     rope::pass<layout>(step.rows(layer)->q, rope::start_at(0), paths...);    // or a pass: row s is that of token s
 ///
 /// It keeps as much memory as the Rows and Moves of each distinct table (see rows.hpp, moves.hpp). Not copied or moved.
 /// Any number of threads may apply while nobody builds.
 template <class T>
 class RotaryStep {
  public:
+    /// The rows for queries and for keys of a layer: the same, but for xPos. They know the layout, too.
+    struct LayerRows {
+        const Rows<T>& q;
+        const Rows<T>& k;
+        /// The layout that the weights of the layer are stored for.
+        ROPE_ABI Layout layout() const noexcept { return *q.layout(); }
+    };
+
     /// Throws as Rows does. Positions have the axes of model().axis_map; a text token has the same position on every
     /// axis. The model and frequencies of `rotary` are used, not its tables.
     ROPE_ABI explicit RotaryStep(const RotaryEmbedding<T>& rotary);
@@ -149,6 +160,11 @@ class RotaryStep {
     /// more than tokens. Throws as rope::apply does: before a build there are no rows, and so no positions.
     template <class Q, class K, class Executor = detail::CallingThread>
     ROPE_ABI void apply(Index layer, Q&& q, K&& k, Executor&& executor = {}) const;
+    /// The rows of a layer, as RotaryEmbedding::table has its tables, for the calls that apply does not make; nothing
+    /// where the layer has no RoPE. They are part of this object, and each build writes them anew. A row's number is
+    /// what calls take for its position: rope::start_at(0) gives token s the row s. Throws std::out_of_range when there
+    /// is no such layer.
+    ROPE_ABI std::optional<LayerRows> rows(Index layer) const ROPE_LIFETIMEBOUND;
 
     /// Makes the moves of cached keys, by a delta, or from old positions to new ones. Takes the arguments of
     /// Moves::build, and throws as it does.
@@ -161,6 +177,7 @@ class RotaryStep {
 
  private:
     struct ROPE_ABI Table {
+        const Config* config = nullptr;                     // of the model that whole_ keeps
         std::unique_ptr<Rows<T>> q_rows = {}, k_rows = {};  // k_rows: null if keys have the rows of queries
         std::unique_ptr<Moves<T>> moves = {};
     };

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// RotaryStep: one set of rows, or of moves, per step serves all layers of a model, also on several axes; RotaryEmbedding
-// moves the keys of a layer, and its tables reach the length that the model's scaling is made for.
+// RotaryStep: one set of rows, or of moves, per step serves all layers of a model, also on several axes and in a pass;
+// RotaryEmbedding moves the keys of a layer, and its tables reach the length that the model's scaling is made for.
 #include <rope/core.hpp>
+#include <rope/heads.hpp>
+#include <rope/position_builders.hpp>
+#include <rope/recipe.hpp>
 #include <rope/rotary_embedding.hpp>
 
 #include <cmath>
@@ -92,6 +95,101 @@ TEST_CASE("a step on several axes is that of the model's axis map") {
         refusal([&] { rope::RotaryEmbedding<float> bad(model); }).message ==
         "axis_of has 17 entries; it must have one per entry of inv_freq (16): write sections that add up to 16, which "
         "is rotary_dim / 2.");
+}
+
+TEST_CASE("a pass with the rows of a step is the step's apply") {
+    // An image of 2 x 1 between texts, layers with and without RoPE, and xPos, whose keys have rows of their own.
+    ModelConfig model = mixed();
+    model.configs.erase(model.configs.begin() + 1);  // whose pairs are fewer
+    model.config_of_layer = {0, -1, 1, 2, -1, 0};
+    model.axis_map = rope::mrope_interleaved({6, 5, 5});
+    model.steps.resize(6);
+    for (Index layer = 0; layer < 6; ++layer) model.steps[size(layer)].keys_of_layer = layer;
+    const rope::RotaryEmbedding<float> rotary(model);
+    rope::RotaryStep<float> step(rotary);
+    CHECK(refusal([&] { (void)step.rows(6); }).message == "layer is 6; this model has 6 layers, counted from 0.");
+    CHECK(refusal([&] {
+              Heads<float> x(32);
+              rope::pass<Layout::half_split>(step.rows(0)->q, rope::start_at(0), rope::heads(x.q_view()).rotate());
+          }).message == "positions are those of 5 tokens; this table of rows holds none (yet).");
+    const auto prompt = rope::mrope_prompt<double>({rope::text_span(2), rope::video_span(2, 1, 1, 0.5, 13.0),  //
+                                                    rope::text_span(1)});
+    REQUIRE(prompt.tokens == kTokens);
+    const double next = static_cast<double>(prompt.tokens) + prompt.delta;  // a fraction
+    CHECK(next == 10.5);
+    for (const bool is_prompt : {true, false}) {
+        const std::vector<double> decoding(kTokens, next);
+        REQUIRE(step.build(
+            is_prompt ? AxisPositions(prompt.positions, 3) : AxisPositions(decoding.data(), 3, kTokens, 0), kTokens));
+        for (Index layer = 0; layer < 6; ++layer) {
+            CAPTURE(is_prompt, layer);
+            Heads<float> by_apply(32), by_pass(32), by_text(32);
+            step.apply(layer, by_apply.q_view(), by_apply.k_view());
+            const auto rows = step.rows(layer);
+            CHECK(rows.has_value() == (model.layer(layer) != nullptr));
+            if (!rows) continue;
+            CHECK(rows->layout() == *model.layer(layer)->layout);
+            CHECK((&rows->q == &rows->k) == (layer != 2));
+            const auto run = [&](Heads<float>& x, const rope::CosSinRows<float>& q, const rope::CosSinRows<float>& k,
+                                 Index first) {
+                const auto path_of_q = rope::query_path(model, layer, rope::heads(x.q_view()));
+                const auto path_of_k = rope::key_path(model, layer, rope::heads(x.k_view()));
+                if (rows->layout() == Layout::half_split) {
+                    rope::pass<Layout::half_split>(q, rope::start_at(first), path_of_q);
+                    rope::pass<Layout::half_split>(k, rope::start_at(first), path_of_k);
+                } else {
+                    rope::pass<Layout::interleaved>(q, rope::start_at(first), path_of_q);
+                    rope::pass<Layout::interleaved>(k, rope::start_at(first), path_of_k);
+                }
+            };
+            run(by_pass, rows->q, rows->k, 0);
+            CHECK(by_pass.q == by_apply.q);
+            CHECK(by_pass.k == by_apply.k);
+            run(by_text, rotary.table(layer)->q, rotary.table(layer)->k, 0);
+            CHECK(by_text.q != by_apply.q);
+        }
+    }
+    // The rows know the layout of the layer's weights, as its table does.
+    Heads<float> x(32);
+    CHECK(refusal([&] {
+              rope::pass<Layout::interleaved>(step.rows(0)->q, rope::start_at(0), rope::heads(x.q_view()).rotate());
+          }).message.find("layout is interleaved") != std::string::npos);
+}
+
+TEST_CASE("rows and moves of a step end where the tables' numbers for a sequence length do") {
+    Config config = config_of(32, 1e4);
+    rope::schedule::LongRope longrope;
+    longrope.short_factor = std::vector<double>(16, 1.0);
+    longrope.long_factor = std::vector<double>(16, 4.0);
+    longrope.original_max_position_embeddings = 4096;
+    longrope.factor = 32.0;
+    config.schedule = longrope;
+    rope::TableOptions options;
+    options.max_positions = options.seq_len = 4096;
+    const ModelConfig model = model_of({config}, {0}, 131072);
+    const rope::RotaryEmbedding<float> rotary(model, options), longer(model);
+    rope::RotaryStep<float> step(rotary), longer_step(longer);
+    // The long factors serve all positions, also those that the short ones would.
+    REQUIRE(longer_step.build(rope::start_at(7), kTokens));
+    REQUIRE(longer_step.build_moves(Index(7)));
+    Heads<float> by_table(32), by_step(32);
+    longer.apply(0, by_table.q_view(), by_table.k_view(), rope::start_at(7));
+    longer_step.apply(0, by_step.q_view(), by_step.k_view());
+    CHECK(by_step.q == by_table.q);
+    longer.reposition(0, by_table.k_view(), Index(7));
+    longer_step.reposition(0, by_step.k_view());
+    CHECK(by_step.k == by_table.k);
+    // The short ones end at the original context.
+    REQUIRE(step.build(rope::start_at(4096 - kTokens), kTokens));
+    const std::vector<Index> from = {0}, to = {4096};
+    CHECK(
+        refusal([&] { step.build(to, 1); }).message ==
+        "positions[0] is 4096; this schedule holds positions -4503599627370496 to 4095. (Name the longest sequence as "
+        "seq_len.)");
+    CHECK(
+        refusal([&] { step.build_moves(rope::Positions(from), rope::Positions(to), 1); }).message ==
+        "new_positions[0] is 4096; this schedule holds positions -4503599627370496 to 4095. (Name the longest sequence "
+        "as seq_len.)");
 }
 
 TEST_CASE("moved keys of a layer are those that were rotated at the new positions") {

@@ -224,13 +224,16 @@ struct RotaryEmbedding<T>::State {
 template <class T>
 ROPE_ABI RotaryStep<T>::RotaryStep(const RotaryEmbedding<T>& rotary)
     : whole_(rotary.state_), tables_(whole_->sources.size()) {
-    const auto rows_of = [this](const detail::TableSource& s) {
-        return std::make_unique<Rows<T>>(s.f, whole_->model.axis_map, s.slice);
+    const auto rows_of = [this](const Config& config, schedule::Xpos::Side side) {
+        return std::make_unique<Rows<T>>(detail::config_of(config, side), whole_->model.axis_map, whole_->seq_len);
     };
-    for (std::size_t i = 0; i < tables_.size(); ++i) {
-        const detail::BothSources& both = whole_->sources[i];
-        tables_[i].q_rows = rows_of(both.q);
-        if (!both.is_one()) tables_[i].k_rows = rows_of(both.k);
+    for (const Config& config : whole_->model.configs) {
+        const std::size_t i = whole_->table_of(&config);
+        Table& t = tables_[i];
+        if (t.config != nullptr) continue;
+        t.config = &config;
+        t.q_rows = rows_of(config, schedule::Xpos::Side::query);
+        if (!whole_->sources[i].is_one()) t.k_rows = rows_of(config, schedule::Xpos::Side::key);
     }
 }
 
@@ -247,21 +250,28 @@ ROPE_ABI bool RotaryStep<T>::build(Positions&& positions, Index seq, Index batch
 template <class T>
 template <class Q, class K, class Executor>
 ROPE_ABI void RotaryStep<T>::apply(Index layer, Q&& q, K&& k, Executor&& executor) const {
+    const auto here = rows(layer);
+    if (!here) return;
+    rope::apply(here->layout(), std::forward<Q>(q), std::forward<K>(k), here->q, here->k, Positions(),
+                std::forward<Executor>(executor));
+}
+
+template <class T>
+ROPE_ABI std::optional<typename RotaryStep<T>::LayerRows> RotaryStep<T>::rows(Index layer) const {
     const Config* const config = whole_->model.layer(layer);
-    if (config == nullptr) return;
+    if (config == nullptr) return std::nullopt;
     const Table& t = tables_[whole_->table_of(config)];
-    rope::apply(*config->layout, std::forward<Q>(q), std::forward<K>(k), *t.q_rows, t.k_rows ? *t.k_rows : *t.q_rows,
-                Positions(), std::forward<Executor>(executor));
+    return LayerRows{*t.q_rows, t.k_rows ? *t.k_rows : *t.q_rows};
 }
 
 template <class T>
 template <class... Args>
 ROPE_ABI bool RotaryStep<T>::build_moves(Args&&... args) {
-    for (std::size_t i = 0; i < tables_.size(); ++i) {
-        auto& moves = tables_[i].moves;
-        const detail::TableSource& s = whole_->sources[i].k;
-        if (!moves) moves = std::make_unique<Moves<T>>(s.f, whole_->model.axis_map, s.slice);
-        if (!moves->build(std::forward<Args>(args)...)) return false;
+    for (Table& t : tables_) {
+        if (!t.moves)
+            t.moves = std::make_unique<Moves<T>>(detail::config_of(*t.config, schedule::Xpos::Side::key),
+                                                 whole_->model.axis_map, whole_->seq_len);
+        if (!t.moves->build(std::forward<Args>(args)...)) return false;
     }
     return true;
 }
