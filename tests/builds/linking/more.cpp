@@ -19,6 +19,7 @@ std::uint64_t positions(std::uint64_t h) {
     h = hash(h, rope::image_grid_centred(4, 6));
     h = hash(h, rope::video_grid(2, 3, 4, 1, 2, 3));
     h = hash(h, rope::mrope_prompt({rope::text_span(5), rope::video_span(3, 2, 2, 0.5, 25.0)}).positions);
+    h = hash(h, rope::mrope_prompt<double>({rope::video_with_audio_span(3, 2, 2, 20, 0.5, 13.0)}).positions);
     h = hash(h, rope::packed_positions({0, 3, 7, 20}, rope::start_at(5)));
     h = hash(h, rope::context_parallel_positions(1, 2, {0, 8, 24}));
     h = hash(h, rope::context_parallel_cu_seqlens(2, {0, 8, 24}));
