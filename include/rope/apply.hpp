@@ -11,6 +11,7 @@
 #include "tensor_view.hpp"
 #include "types.hpp"
 
+#include "detail/base/other_calls.hpp"
 #include "detail/call/run.hpp"
 
 #include "detail/base/hide_macros.hpp"
@@ -191,6 +192,17 @@ ROPE_ABI inline Status check_copy(In&& in, Out&& out, const CosSinRows<T>& cache
                                   Executor&& = {}) noexcept {
     return detail::check_tensors<layout...>(positions, detail::out_of_place(in, out, cache));
 }
+
+// ---- All other calls are refused by the compiler, with a sentence. ----
+
+ROPE_REFUSE_OTHER_CALLS(Status, check, refuse_arguments)
+ROPE_REFUSE_OTHER_CALLS(Status, check_copy, refuse_arguments)
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, apply, refuse_arguments)
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, apply_copy, refuse_arguments)
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, apply_inverse, refuse_arguments)
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, apply_inverse_copy, refuse_arguments)
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, apply_transpose, refuse_arguments)
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, apply_transpose_copy, refuse_arguments)
 
 // ---- The layout as a first argument, when it is known only at run time. ----
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 /// A view as std::span is one, which C++17 has not.
@@ -40,3 +41,51 @@ void buffers(std::vector<float>& q, const std::vector<float>& in, std::array<rop
     std::uint16_t bits[8] = {};
     rope::apply<rope::Layout::half_split>(rope::view(rope::as_half(bits), 1, 1, 8), cache);
 }
+
+/// Executors as programs write them.
+void pool(rope::Index count, const std::function<void(rope::Index, rope::Index)>& f);
+struct Pool {
+    template <class F>
+    void operator()(std::size_t count, F&& f) {
+        f(0, static_cast<rope::Index>(count));
+    }
+};
+void executors(float* q, const rope::CosSinCache<float>& cache) {
+    constexpr rope::Layout layout = rope::Layout::half_split;
+    const rope::TensorView<float> x = rope::view(q, 1, 1, 8);
+    Pool object;
+    rope::apply<layout>(x, cache, rope::start_at(5),
+                        [](auto count, const auto& f) { f(0, count / 2), f(count / 2, count); });
+    rope::apply<layout>(x, cache, rope::start_at(5), [](long long count, auto f) { f(0, count); });
+    rope::apply<layout>(x, cache, {5}, [calls = 0](rope::Index count, auto&& f) mutable { f(calls++, count); });
+    rope::apply<layout>(x, cache, {5}, pool);
+    rope::apply<layout>(x, cache, {5}, &pool);
+    rope::apply<layout>(x, cache, {5}, object);
+    rope::apply<layout>(x, cache, {5}, std::ref(object));
+    rope::apply<layout>(x, cache, {5}, rope::at_every_size(object));
+    rope::pass<layout>(rope::part(0, 2), cache, {5}, rope::heads(x).rotate());
+}
+
+void passes(float* q, const rope::CosSinCache<float>& cache, rope::Layout layout) {
+    rope::Path path = rope::heads(rope::view(q, 1, 1, 8)).rotate();
+    rope::pass<rope::Layout::half_split>(cache, path);
+    rope::pass<rope::Layout::half_split>(cache, path, rope::heads(rope::view(q, 1, 1, 8)));
+    rope::pass(layout, rope::part(0, 1), cache, path, path);
+    (void)rope::check_pass(layout, cache, path).ok();
+    (void)rope::check_pass<rope::Layout::half_split>(rope::part(0, 1), cache, path).ok();
+}
+
+// A program's own functions of the same names are called, though the library's are found by the types of arguments.
+namespace engine {
+struct Step {};
+void apply(rope::TensorView<const float> x, const rope::CosSinRows<float>& rows, long layer);
+int check(rope::TensorView<const float> x, Step);
+template <class X>
+int pass(const X& x, rope::Positions positions);
+int use(float* q, const rope::CosSinCache<float>& cache) {
+    const rope::TensorView<float> x = rope::view(q, 1, 1, 8);
+    apply(x, cache, 5);
+    const std::vector<int> list = {5};
+    return check(x, Step()) + pass(x, list);
+}
+}  // namespace engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: no matching function
+// expect: with a name they are rope::Positions, no PositionsArgument
 #include <rope/rope.hpp>
 
 void user(float* q, const rope::CosSinCache<float>& cache) {

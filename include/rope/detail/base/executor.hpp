@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The default executor, and the size from which a call goes to the caller's executor.
+// The default executor, the requirements on the caller's, and the size from which a call goes to it.
 #pragma once
+
+#include <type_traits>
+#include <utility>
 
 #include "../../types.hpp"
 
@@ -13,6 +16,56 @@ struct CallingThread {
         f(Index(0), count);
     }
 };
+
+/// The f of executor(count, f), for as long as the executor runs. All calls have this one type, so that a program's
+/// executor is compiled once, and the compiler can be asked whether it takes one.
+class WorkItems {
+ public:
+    template <class F>
+    explicit WorkItems(const F& f) noexcept : f_(&f), run_(&run<F>) {}
+    void operator()(Index begin, Index end) const { run_(f_, begin, end); }
+
+ private:
+    template <class F>
+    static void run(const void* f, Index begin, Index end) {
+        (*static_cast<const F*>(f))(begin, end);
+    }
+    const void* f_;
+    void (*run_)(const void*, Index, Index);
+};
+
+/// Converts to numbers that cannot hold every Index, and to nothing else.
+struct NarrowCount {
+    template <class N,
+              std::enable_if_t<std::is_arithmetic_v<N> && (std::is_floating_point_v<N> || sizeof(N) < sizeof(Index)),
+                               int> = 0>
+    operator N() const noexcept;  // NOLINT(google-explicit-constructor)
+};
+/// Whether an executor takes its count as such a number. (Braces, because an `auto count` is not deduced from them.)
+template <class Executor, class = void>
+inline constexpr bool narrows_count = false;
+template <class Executor>
+inline constexpr bool narrows_count<Executor, std::void_t<decltype(std::declval<Executor&>()(
+                                                  {std::declval<NarrowCount>()}, std::declval<WorkItems>()))>> = true;
+
+template <class Executor>
+inline constexpr bool is_executor = std::is_invocable_v<Executor&, Index, WorkItems> && !narrows_count<Executor>;
+
+/// Every function with an executor begins with this. (A function, because the compilers then say it once for all layouts.)
+template <class Executor>
+constexpr void expect_executor() noexcept {
+    static_assert(
+        is_executor<Executor>,
+        "An executor is a callable, [](rope::Index count, auto&& f) { ... }, that calls f(begin, end) for pieces "
+        "that cover 0 .. count - 1, on any threads: it is no number of threads, and its count no int, which "
+        "would narrow 64 bits. For threads that all make the same call: rope::part(thread, threads).");
+}
+
+/// Hands `count` work items to an executor. (One that the compiler has refused is not called.)
+template <class Executor, class F>
+inline void hand_over(Executor& executor, Index count, const F& f) {
+    if constexpr (is_executor<Executor>) executor(count, WorkItems(f));
+}
 
 /// Smaller calls end before another thread has begun.
 inline constexpr Index kSplitBytes = Index(1) << 20;

@@ -40,6 +40,7 @@ ROPE_ABI inline Part part(Index number, Index count) {
 
 template <class Executor>
 ROPE_ABI inline AtEverySize<Executor> at_every_size(Executor&& executor) {
+    detail::expect_executor<Executor>();
     return AtEverySize<Executor>(std::forward<Executor>(executor));
 }
 

@@ -60,7 +60,7 @@ ROPE_NOINLINE Index run_range(const Job& job, Index begin, Index end, Index firs
 template <bool is_fine, class Executor, class... Jobs>
 ROPE_NOINLINE void execute_cut(Executor& executor, const Jobs&... jobs) {
     const auto size = [](const auto& job) { return is_fine ? job.per_unit() : job.per_item(); };
-    executor((count_items(jobs.heads, size(jobs)) + ...), [&](Index begin, Index end) {
+    hand_over(executor, (count_items(jobs.heads, size(jobs)) + ...), [&](Index begin, Index end) {
         Index first = 0;
         ((first = run_range(jobs, begin, end, first, size(jobs))), ...);
     });

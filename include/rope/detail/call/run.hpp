@@ -9,6 +9,7 @@
 #include "../../isa.hpp"
 #include "../../positions.hpp"
 #include "../../tensor_view.hpp"
+#include "../base/executor.hpp"
 #include "../kernels/rotate.hpp"
 #include "../views/any_view.hpp"
 #include "accept.hpp"
@@ -146,6 +147,7 @@ inline constexpr bool is_cut = cutting_of<std::remove_const_t<Executor>> > Cutti
 /// A call on one tensor, and a call on two.
 template <Layout layout, class Executor, class A>
 ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& executor, const A& x) {
+    expect_executor<Executor>();
     if constexpr (!is_refused<A>) {
         const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
         Accepted<typename A::In, typename A::Out> call;
@@ -157,6 +159,7 @@ ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& 
 }
 template <Layout layout, class Executor, class Q, class K>
 ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& executor, const Q& q, const K& k) {
+    expect_executor<Executor>();
     if constexpr (!is_refused<Q> && !is_refused<K>) {
         constexpr Index most = kMaxAcceptedBytes<Executor>;
         const IsaId isa = chosen_isa.load(std::memory_order_relaxed);

@@ -132,6 +132,7 @@ inline Status check_angle_call(const AngleCall& call, const CosSinRows<T>& rows)
 
 template <Layout layout, class T, class Executor>
 inline void run_angles(Executor& executor, const AngleCall& call, const CosSinRows<T>& rows) {
+    expect_executor<Executor>();
     if (!ok_or_raise(check_angle_call<layout>(call, rows))) return;
     const AnyView y = call.y.view("y");
     if (is_empty(y)) return;

@@ -182,6 +182,7 @@ void back_through_norm(const BackwardTask<T>& task, Index begin, Index end) noex
 template <Layout layout, class T, class Executor>
 inline void run_backward(Executor& executor, const CosSinRows<T>& rows, const Positions& positions,
                          const PathData& path, const BackwardCall& call) {
+    expect_executor<Executor>();
     if (!ok_or_raise(check_backward(path, positions, call, call_of<layout>(rows)))) return;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     PathTask<T> task = path_job<layout>(path, rows, positions).task;

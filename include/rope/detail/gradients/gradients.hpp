@@ -15,6 +15,7 @@
 #include "../../tensor_view.hpp"
 #include "../../types.hpp"
 #include "../base/executor.hpp"
+#include "../base/other_calls.hpp"
 #include "angles.hpp"
 #include "backward.hpp"
 #include "parameters.hpp"
@@ -23,6 +24,28 @@
 
 namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
+namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
+
+template <bool never>
+inline void refuse_angle_gradients() noexcept {
+    static_assert(
+        never,
+        "No function of this name takes these arguments. In this order it takes y and g, [batch, seq, heads, "
+        "head_dim]; their rows; angles and magnitudes, views of double, the latter or none; and an executor, or "
+        "none. " ROPE_SAYS_ROWS);
+}
+template <bool never>
+inline void refuse_pass_backward() noexcept {
+    static_assert(
+        never,
+        "No function of this name takes these arguments. In this order it takes an executor, or none; rows; "
+        "positions, or none for 0, 1, 2, ...; a path, rope::heads(x) with steps; g and dx, as its heads; and dw, "
+        "a view of double, or none. " ROPE_SAYS_ROWS);
+}
+
+}  // namespace ROPE_DETAIL_NAMESPACE
+}  // namespace detail
 
 template <Layout layout, class Y, class G, class T, class Executor>
 ROPE_ABI inline void add_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles,
@@ -32,6 +55,8 @@ ROPE_ABI inline void add_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& rows
     detail::run_angles<layout>(executor, call, rows);
 }
 
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, add_angle_gradients, refuse_angle_gradients)
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(Status, check_angle_gradients, refuse_angle_gradients)
 ROPE_WITH_RUN_TIME_LAYOUT(add_angle_gradients)
 
 template <Layout layout, class Y, class G, class T, class Executor>
@@ -107,6 +132,11 @@ ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, PositionsArgument&
         here, rows, positions, detail::PathAccess::data(path),
         {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::erased("dw", dw)});
 }
+template <Layout layout, class T, class G, class Dx>
+ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, const Path& path, G&& g, Dx&& dx,
+                                   const TensorView<double>& dw) {
+    rope::pass_backward<layout>(rows, Positions(), path, g, dx, dw);
+}
 
 template <Layout layout, class Executor, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
@@ -114,6 +144,11 @@ ROPE_ABI inline void pass_backward(Executor&& executor, const CosSinRows<T>& row
     detail::run_backward<layout>(
         executor, rows, positions, detail::PathAccess::data(path),
         {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::erased("dw", dw)});
+}
+template <Layout layout, class Executor, class T, class G, class Dx>
+ROPE_ABI inline void pass_backward(Executor&& executor, const CosSinRows<T>& rows, const Path& path, G&& g, Dx&& dx,
+                                   const TensorView<double>& dw) {
+    rope::pass_backward<layout>(executor, rows, Positions(), path, g, dx, dw);
 }
 
 template <Layout layout, class T, class G, class Dx>
@@ -124,6 +159,14 @@ ROPE_ABI inline Status check_pass_backward(const CosSinRows<T>& rows, PositionsA
         {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::erased("dw", dw)},
         detail::call_of<layout>(rows));
 }
+template <Layout layout, class T, class G, class Dx>
+ROPE_ABI inline Status check_pass_backward(const CosSinRows<T>& rows, const Path& path, G&& g, Dx&& dx,
+                                           const TensorView<double>& dw) noexcept {
+    return rope::check_pass_backward<layout>(rows, Positions(), path, g, dx, dw);
+}
+
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, pass_backward, refuse_pass_backward)
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(Status, check_pass_backward, refuse_pass_backward)
 
 template <class Executor>
 ROPE_ABI inline void add_row_sums(const TensorView<const double>& rows, const TensorView<double>& out,

@@ -91,6 +91,7 @@ void add_token_sums(const TokenSumTask<Given>& task, Index begin, Index end) noe
 template <class Given, class Executor>
 inline void run_token_sums(Executor& executor, const AnyView& rows, const Given& positions, const AxisMap& map,
                            const AnyView& out) {
+    expect_executor<Executor>();
     if (is_empty(rows) || is_empty(out)) return;
     const TokenSumTask<Given> task = {rows, out, positions, map};
     execute(executor, EvenJob<TokenSumTask<Given>>{task, &add_token_sums<Given>, out.extents[2] * out.extents[3],
@@ -176,6 +177,7 @@ ROPE_COLD Status check_position_call(const AnyView& angles, const Frequencies& f
 template <class Executor>
 inline void run_positions(Executor& executor, const AnyView& angles, const Frequencies& f, const AxisMap& map,
                           const AnyView& out) {
+    expect_executor<Executor>();
     if (is_empty(angles)) return;
     const PositionTask task = {angles, out, f.inv_freq.data(), map};
     execute(executor, EvenJob<PositionTask>{task, &add_positions, angles.extents[0] * angles.extents[1],

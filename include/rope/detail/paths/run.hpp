@@ -9,6 +9,8 @@
 #include "../../errors.hpp"
 #include "../../heads.hpp"
 #include "../../positions.hpp"
+#include "../base/executor.hpp"
+#include "../base/other_calls.hpp"
 #include "../call/arguments.hpp"
 #include "../call/even_job.hpp"
 #include "../call/run.hpp"
@@ -70,6 +72,15 @@ inline PathCall call_of(const CosSinRows<T>& rows) noexcept {
             std::is_same_v<T, double>};
 }
 
+template <bool never>
+inline void refuse_pass() noexcept {
+    static_assert(
+        never,
+        "No function of this name takes these arguments. In this order it takes an executor, or none; rows, even "
+        "where no path rotates; positions, or none for 0, 1, 2, ...; and one or more paths, rope::heads(x) with "
+        "steps and to(...). " ROPE_SAYS_ROWS);
+}
+
 template <class... Paths>
 inline constexpr bool are_paths = sizeof...(Paths) > 0 && (std::is_same_v<Paths, Path> && ...);
 
@@ -88,6 +99,7 @@ inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& position
 
 template <Layout layout, class Executor, class T, class... Paths>
 inline void run_pass(Executor& executor, const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) {
+    expect_executor<Executor>();
     static_assert(are_paths<Paths...>,
                   "rope::pass takes rows, positions, and one or more paths, rope::heads(x) with steps and to(...); an "
                   "executor stands before the rows.");
@@ -166,15 +178,28 @@ ROPE_ABI inline void pass(const CosSinRows<T>& rows, PositionsArgument&& positio
     detail::CallingThread here;
     detail::run_pass<layout>(here, rows, positions, paths...);
 }
+template <Layout layout, class T, class... Paths>
+ROPE_ABI inline void pass(const CosSinRows<T>& rows, const Path& first, const Paths&... others) {
+    detail::CallingThread here;
+    detail::run_pass<layout>(here, rows, Positions(), first, others...);
+}
 template <Layout layout, class Executor, class T, class... Paths>
 ROPE_ABI inline void pass(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
                           const Paths&... paths) {
     detail::run_pass<layout>(executor, rows, positions, paths...);
 }
+template <Layout layout, class Executor, class T, class... Paths>
+ROPE_ABI inline void pass(Executor&& executor, const CosSinRows<T>& rows, const Path& first, const Paths&... others) {
+    detail::run_pass<layout>(executor, rows, Positions(), first, others...);
+}
 template <Layout layout, class T, class... Paths>
 ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, PositionsArgument&& positions,
                                   const Paths&... paths) noexcept {
     return detail::check_pass_of<layout>(rows, positions, paths...);
+}
+template <Layout layout, class T, class... Paths>
+ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, const Path& first, const Paths&... others) noexcept {
+    return detail::check_pass_of<layout>(rows, Positions(), first, others...);
 }
 
 template <Layout layout, class Executor, class T, class... Paths>
@@ -182,6 +207,14 @@ ROPE_ABI inline Status check_pass(Executor&&, const CosSinRows<T>& rows, Positio
                                   const Paths&... paths) noexcept {
     return detail::check_pass_of<layout>(rows, positions, paths...);
 }
+template <Layout layout, class Executor, class T, class... Paths>
+ROPE_ABI inline Status check_pass(Executor&&, const CosSinRows<T>& rows, const Path& first,
+                                  const Paths&... others) noexcept {
+    return detail::check_pass_of<layout>(rows, Positions(), first, others...);
+}
+
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, pass, refuse_pass)
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(Status, check_pass, refuse_pass)
 ROPE_WITH_RUN_TIME_LAYOUT(pass)
 template <class... Args>
 ROPE_ABI inline Status check_pass(Layout layout, Args&&... args) noexcept {

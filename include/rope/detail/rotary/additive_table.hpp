@@ -85,6 +85,7 @@ class AdditiveTable {
     void add_rows(const View& v, const Positions& positions, Executor& executor) const {
         if constexpr (!is_refused<decltype(v)>) {
             const AnyView out = erased("x", v);
+            expect_executor<Executor>();
             if (!ok_or_raise(check_view(out, positions))) return;
             using Storage = StorageOf<decltype(v)>;
             const Index heads = count_heads(out);

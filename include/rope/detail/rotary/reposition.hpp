@@ -14,6 +14,7 @@
 #include "../../reposition.hpp"
 #include "../../tensor_view.hpp"
 #include "../../types.hpp"
+#include "../base/other_calls.hpp"
 #include "../call/run.hpp"
 
 #include "../base/hide_macros.hpp"
@@ -23,6 +24,16 @@ inline namespace ROPE_VERSION_NAMESPACE {
 
 namespace detail {
 inline namespace ROPE_DETAIL_NAMESPACE {
+
+template <bool never>
+inline void refuse_reposition() noexcept {
+    static_assert(
+        never,
+        "No function of this name takes these arguments. It takes k; then Moves, which are built before, or a "
+        "Config (no table, and no Frequencies) with a delta, with old and new positions, or with old positions, "
+        "a new Config and new positions; and an executor, or none. A RotaryEmbedding has a reposition(layer, "
+        "k, ...).");
+}
 
 /// The moves of a tensor's type.
 template <class K>
@@ -81,6 +92,7 @@ ROPE_ABI inline void reposition(K&& k, const Config& old_config, PositionsArgume
                                       std::move(new_positions), executor);
 }
 
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, reposition, refuse_reposition)
 ROPE_WITH_RUN_TIME_LAYOUT(reposition)
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -126,6 +126,7 @@ inline Status check_write_rows(const CosSinRows<T>& table, const Positions& posi
 template <class T, class Executor>
 inline CosSinView<T> write_rows_of(const CosSinRows<T>& table, const Positions& positions, const AxisPositions* of_axes,
                                    const AxisMap* map, Index seq, Index batch, T* to, Executor& executor) {
+    expect_executor<Executor>();
     if (!ok_or_raise(check_write_rows(table, positions, of_axes, map, seq, batch, to))) return {};
     const Index pairs = table.pairs(), tokens = batch * seq;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
@@ -135,6 +136,15 @@ inline CosSinView<T> write_rows_of(const CosSinRows<T>& table, const Positions& 
     execute(executor,
             EvenJob<RowsTask<T>>{task, &write_tokens<T>, tokens, tokens * 2 * pairs * static_cast<Index>(sizeof(T))});
     return {to, tokens > 0 ? to + pairs : to, seq, pairs, batch, 2 * pairs};
+}
+
+template <bool never>
+inline void refuse_write_rows() noexcept {
+    static_assert(
+        never,
+        "No function of this name takes these arguments. In this order it takes rows; positions, or AxisPositions "
+        "and their AxisMap; seq and batch; a pointer to numbers of the rows' type; and an executor, or "
+        "none. " ROPE_SAYS_ROWS);
 }
 
 ROPE_DETAIL_END
@@ -152,6 +162,8 @@ ROPE_ABI inline CosSinView<T> write_rows(const CosSinRows<T>& table, const AxisP
                                          Index seq, Index batch, T* to, Executor&& executor) {
     return detail::write_rows_of(table, Positions(), &positions, &map, seq, batch, to, executor);
 }
+
+ROPE_REFUSE_OTHER_CALLS(CosSinView<float>, write_rows, refuse_write_rows)
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

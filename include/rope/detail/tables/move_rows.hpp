@@ -118,6 +118,7 @@ class MoveRows : public TokenRows<T> {
     /// Builds the rows of moves between positions, given as Positions or AxisPositions.
     template <class Given, class Executor>
     bool build_between(const Given& from, const Given& to, Index seq, Index batch, Executor& executor) {
+        expect_executor<Executor>();
         const Index axes = this->map_.axes;
         if (!ok_or_raise(check_tokens(this->pairs_, seq, batch)) ||
             !ok_or_raise(check_positions("old_", from, axes, seq, batch, this->old_.last)) ||

@@ -102,6 +102,7 @@ class TokenRows : public SourcedRows<T> {
     /// Builds the rows of positions, given as Positions or AxisPositions; false after an error.
     template <class Given, class Executor>
     bool build_at(const Given& given, Index seq, Index batch, Executor& executor) {
+        expect_executor<Executor>();
         if (!ok_or_raise(check_tokens(this->pairs_, seq, batch)) ||
             !ok_or_raise(check_positions("", given, map_.axes, seq, batch, new_.last)))
             return false;
@@ -289,7 +290,7 @@ class TokenRows : public SourcedRows<T> {
         if (cutting == Cutting::by_heads || (cutting != Cutting::always && (end - begin) * weight < kSplitBytes))
             write(0, items);
         else
-            executor(items, write);
+            hand_over(executor, items, write);
         return done.load(std::memory_order_relaxed) == items;
     }
 

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// expect: No function of this name takes these arguments. In this order it takes one tensor, or two
+#include <rope/core.hpp>
+
+void user(rope::TensorView<float> x, const rope::Config& config) {
+    rope::apply<rope::Layout::half_split>(x, config, {5, 0, 7});
+}

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+// expect: No function of this name takes these arguments. In this order it takes one tensor, or two
+#include <rope/core.hpp>
+
+rope::Status user(rope::TensorView<float> x, const rope::Config& config) { return rope::check(x, config); }
