@@ -143,7 +143,7 @@ ROPE_ABI inline Index weight_gradient_rows(Index batch, Index seq) noexcept;
 ///     rope::pass_backward<layout>(cache, positions, path, dq, dx, rope::view(by_rows, rows, 1, head_dim));
 ///     rope::add_row_sums(rope::view(by_rows, rows, 1, head_dim), rope::view(dw, 1, 1, head_dim));
 ///
-///   rows, positions  as for pass
+///   rows, positions  as for pass; without positions these are 0, 1, 2, ...
 ///   path      rms_norm or l2_norm (whose mean is a sum) over a head, then rotate() or nothing. Its source is x as it
 ///             was before the pass; its destination is not used. Roundings count as the identity: n is not rounded.
 ///   g         as the heads of the path, of a type of its own; double with rows of double, and only then
@@ -162,14 +162,23 @@ ROPE_ABI inline Index weight_gradient_rows(Index batch, Index seq) noexcept;
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path, G&& g,
                                    Dx&& dx, const TensorView<double>& dw = {});
+template <Layout layout, class T, class G, class Dx>
+ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, const Path& path, G&& g, Dx&& dx,
+                                   const TensorView<double>& dw = {});
 /// The same with an executor, which cuts the call for threads; <rope/part.hpp> has one for a part of the call.
 template <Layout layout, class Executor, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
                                    const Path& path, G&& g, Dx&& dx, const TensorView<double>& dw = {});
+template <Layout layout, class Executor, class T, class G, class Dx>
+ROPE_ABI inline void pass_backward(Executor&& executor, const CosSinRows<T>& rows, const Path& path, G&& g, Dx&& dx,
+                                   const TensorView<double>& dw = {});
 /// Whether pass_backward would accept these arguments. Never throws; see Status.
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline Status check_pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path,
                                            G&& g, Dx&& dx, const TensorView<double>& dw = {}) noexcept;
+template <Layout layout, class T, class G, class Dx>
+ROPE_ABI inline Status check_pass_backward(const CosSinRows<T>& rows, const Path& path, G&& g, Dx&& dx,
+                                           const TensorView<double>& dw = {}) noexcept;
 
 /// Adds the sum over batch, seq and groups of heads of `rows`, [batch, seq, heads, n], to `out`, [1, 1, groups, n]; the
 /// groups divide the heads. For the rows of pass_backward, and for anything else that is summed over tokens.

@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "apply.hpp"
 #include "cos_sin_cache.hpp"
 #include "cos_sin_rows.hpp"
 #include "destinations.hpp"
@@ -138,8 +139,8 @@ ROPE_ABI inline Path heads(X&& x) noexcept;
 ///         rope::heads(k).rms_norm(k_weight, 1e-6).rotate().to(rope::paged(keys, pages, 16, 8, 128, slots)),
 ///         rope::heads(v).to(rope::paged(values, pages, 16, 8, 128, slots)));
 ///
-///   rows, positions  as for apply, but that positions must be given. All paths have their batch and seq, and positions
-///                    are checked whether a path rotates or not.
+///   rows, positions  as for apply; without positions these are 0, 1, 2, ... All paths have their batch and seq, and
+///                    positions are checked whether a path rotates or not.
 ///   paths            one or more
 ///   executor         may stand before the rows: pass<layout>(executor, rows, positions, paths...). See apply.
 ///
@@ -158,19 +159,28 @@ ROPE_ABI inline Path heads(X&& x) noexcept;
 ///              not check. Nothing is written before everything is checked.
 template <Layout layout, class T, class... Paths>
 ROPE_ABI inline void pass(const CosSinRows<T>& rows, PositionsArgument&& positions, const Paths&... paths);
+template <Layout layout, class T, class... Paths>
+ROPE_ABI inline void pass(const CosSinRows<T>& rows, const Path& first, const Paths&... others);
 /// The same with an executor, which cuts the call for threads; <rope/part.hpp> has one for a part of the call.
 template <Layout layout, class Executor, class T, class... Paths>
 ROPE_ABI inline void pass(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
                           const Paths&... paths);
+template <Layout layout, class Executor, class T, class... Paths>
+ROPE_ABI inline void pass(Executor&& executor, const CosSinRows<T>& rows, const Path& first, const Paths&... others);
 
 /// Whether pass would accept these arguments. Never throws; see Status.
 template <Layout layout, class T, class... Paths>
 ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, PositionsArgument&& positions,
                                   const Paths&... paths) noexcept;
+template <Layout layout, class T, class... Paths>
+ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, const Path& first, const Paths&... others) noexcept;
 
 template <Layout layout, class Executor, class T, class... Paths>
 ROPE_ABI inline Status check_pass(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
                                   const Paths&... paths) noexcept;
+template <Layout layout, class Executor, class T, class... Paths>
+ROPE_ABI inline Status check_pass(Executor&& executor, const CosSinRows<T>& rows, const Path& first,
+                                  const Paths&... others) noexcept;
 
 /// With the layout as a first argument, when it is known only at run time; what follows is the same.
 template <class... Args>

@@ -236,3 +236,22 @@ TEMPLATE_TEST_CASE("half, bfloat16 and float are within the stated error", "", f
     }
     for (std::size_t i = 0; i < kHeadDim; ++i) CHECK(std::fabs(dw[i] - expected_dw[i]) <= error_dw[i]);
 }
+
+TEST_CASE("without positions they are 0, 1, 2, ...") {
+    constexpr rope::Layout layout = rope::Layout::interleaved;
+    rope::Config config;
+    config.head_dim = 16;
+    const rope::CosSinCache<float> cache(config, 8);
+    std::vector<float> x = support::normal<float>(8 * 2 * 16, 1), g = support::normal<float>(8 * 2 * 16, 2);
+    const auto view = [](std::vector<float>& v) { return rope::view(v.data(), 8, 2, 16); };
+    const rope::Path path = rope::heads(view(x)).rms_norm(1e-6).rotate();
+    std::vector<float> want(x.size()), dx(x.size()), cut(x.size());
+    rope::pass_backward<layout>(cache, rope::start_at(0), path, view(g), view(want));
+    rope::pass_backward<layout>(cache, path, view(g), view(dx));
+    for (rope::Index i = 0; i < 2; ++i) rope::pass_backward<layout>(rope::part(i, 2), cache, path, view(g), view(cut));
+    CHECK(support::same_bits(dx, want));
+    CHECK(support::same_bits(cut, want));
+    const rope::CosSinCache<float> shorter(config, 7);
+    CHECK(std::string(rope::check_pass_backward<layout>(shorter, path, view(g), view(dx)).message()) ==
+          "positions start at 0 and seq is 8; this cache holds positions 0 to 6.");
+}

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // pass has the bits of plain loops, whatever the steps, types, strides, places, formats, sets and cuts.
 #include <rope/heads.hpp>
+#include <rope/part.hpp>
 #include <rope/reference_path.hpp>
 
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "paths/drawn_paths.hpp"
@@ -152,4 +154,35 @@ TEST_CASE("layer_norm of numbers far from zero is that of long double") {
             }
         }
     }
+}
+
+TEST_CASE("without positions they are 0, 1, 2, ...: every form of pass and check_pass") {
+    rope::Config config;
+    config.head_dim = 32;
+    const rope::CosSinCache<float> cache(config, 8);
+    constexpr rope::Layout layout = rope::Layout::half_split;
+    const std::vector<float> x = support::normal<float>(2 * 3 * 4 * 32, 1);
+    std::vector<float> want(x.size());
+    const auto view = [](std::vector<float>& v) { return rope::view(v.data(), 2, 3, 4, 32); };
+    rope::apply_copy<layout>(rope::view(x.data(), 2, 3, 4, 32), view(want), cache, rope::start_at(0));
+    const auto is_rotated = [&](const auto& pass) {
+        std::vector<float> y = x, z = x;
+        pass(rope::heads(view(y)).rotate(), rope::heads(view(z)).rotate());
+        return support::same_bits(y, want) && support::same_bits(z, want);
+    };
+    const Shuffled cut = {7};
+    CHECK(is_rotated([&](auto& a, auto& b) { rope::pass<layout>(cache, a, b); }));
+    CHECK(is_rotated([&](auto& a, auto& b) { rope::pass(layout, cache, a, b); }));
+    CHECK(is_rotated([&](auto& a, auto& b) { rope::pass<layout>(rope::at_every_size(cut), cache, a, b); }));
+    CHECK(is_rotated([&](auto& a, auto& b) { rope::pass(layout, rope::part(0, 1), cache, a, b); }));
+
+    // Nine tokens have no positions in a table of eight.
+    std::vector<float> longer(9 * 32, 1.0f);
+    const rope::Path path = rope::heads(rope::view(longer, 9, 1, 32)).rotate();
+    const std::string sentence = "positions start at 0 and seq is 9; this cache holds positions 0 to 7.";
+    CHECK(rope::check_pass<layout>(cache, path).message() == sentence);
+    CHECK(rope::check_pass(layout, cache, path).message() == sentence);
+    CHECK(rope::check_pass<layout>(rope::part(0, 1), cache, path, path).message() == sentence);
+    CHECK_THROWS_WITH(rope::pass<layout>(cache, path), sentence);
+    CHECK(longer == std::vector<float>(9 * 32, 1.0f));
 }
