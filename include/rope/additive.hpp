@@ -29,11 +29,13 @@ ROPE_ABI constexpr TensorView<T> embedding_view(T* ptr, Index batch, Index seq, 
 template <class C, detail::IfOwner<C> = 0>
 ROPE_ABI inline detail::ViewOfBuffer<C> embedding_view(C& container ROPE_LIFETIMEBOUND, Index batch, Index seq,
                                                        Index d_model) {
-    return view(container, batch, seq, 1, d_model);
+    return rope::view(detail::elements_of(container, detail::kEmbeddingNames, batch, seq, 1, d_model), batch, seq, 1,
+                      d_model);
 }
 template <class C, detail::IfSpanOrTemporary<C> = 0>
 ROPE_ABI inline auto embedding_view(C&& container, Index batch, Index seq, Index d_model) {
-    return rope::view(detail::elements_of_span(container, batch, seq, 1, d_model), batch, seq, 1, d_model);
+    return rope::view(detail::elements_of_span(container, detail::kEmbeddingNames, batch, seq, 1, d_model), batch, seq,
+                      1, d_model);
 }
 
 /// The common base of additive encodings: a table [max_positions, d_model], and add. Made as one of the two below.

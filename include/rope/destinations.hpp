@@ -47,24 +47,25 @@ struct Paged {
     }
 };
 
-/// A contiguous [pages, page_size, heads, head_dim] cache ("NHD"), and a contiguous container of slots.
-template <class T, class Slots>
+/// A contiguous [pages, page_size, heads, head_dim] cache ("NHD"), and a contiguous container of slots; without slots, as
+/// long as with_slots gives those of a step.
+template <class T, class Slots = detail::NoSlots>
 ROPE_ABI inline Paged<T> paged(T* data, Index pages, Index page_size, Index heads, Index head_dim,
-                               const Slots& slot_list ROPE_LIFETIMEBOUND) noexcept;
+                               const Slots& slot_list ROPE_LIFETIMEBOUND = {}) noexcept;
 /// A contiguous [pages, heads, page_size, head_dim] cache ("HND").
-template <class T, class Slots>
+template <class T, class Slots = detail::NoSlots>
 ROPE_ABI inline Paged<T> paged_heads_first(T* data, Index pages, Index heads, Index page_size, Index head_dim,
-                                           const Slots& slot_list ROPE_LIFETIMEBOUND) noexcept;
+                                           const Slots& slot_list ROPE_LIFETIMEBOUND = {}) noexcept;
 
 /// The same with a contiguous container in place of the pointer, which must have the cache's size, or they throw
 /// std::invalid_argument.
-template <class C, class Slots, detail::IfOwner<C> = 0>
+template <class C, class Slots = detail::NoSlots, detail::IfOwner<C> = 0>
 ROPE_ABI inline auto paged(C& container ROPE_LIFETIMEBOUND, Index pages, Index page_size, Index heads, Index head_dim,
-                           const Slots& slot_list ROPE_LIFETIMEBOUND);
+                           const Slots& slot_list ROPE_LIFETIMEBOUND = {});
 /// The same for [pages, heads, page_size, head_dim].
-template <class C, class Slots, detail::IfOwner<C> = 0>
+template <class C, class Slots = detail::NoSlots, detail::IfOwner<C> = 0>
 ROPE_ABI inline auto paged_heads_first(C& container ROPE_LIFETIMEBOUND, Index pages, Index heads, Index page_size,
-                                       Index head_dim, const Slots& slot_list ROPE_LIFETIMEBOUND);
+                                       Index head_dim, const Slots& slot_list ROPE_LIFETIMEBOUND = {});
 
 /// Where heads go, and in which format: Path::to writes it, dequantise reads it. A view or pages of float, half,
 /// bfloat16 or double convert to one; the functions below make other formats. The codes of a head must be contiguous.

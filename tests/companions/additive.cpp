@@ -236,8 +236,7 @@ TEST_CASE("what is refused is named, and nothing is written") {
     CHECK_SAYS(refused(good, {0, -1}), "out_of_range: positions[1] is -1");
     CHECK_SAYS(refused(good, {0, 1, 2}), "invalid_argument: positions has 3 ids");
     CHECK_SAYS(refused(rope::embedding_view(x.data(), 2, 2, 5), {}),
-               "invalid_argument: x has 1 heads of head_dim 5; together they must be the d_model of this "
-               "embedding (6).");
+               "invalid_argument: x has a d_model of 5; it must be that of this embedding (6).");
     CHECK_SAYS(refused(rope::view(x.data(), 2, 2, 2, 2), {}), "x has 2 heads of head_dim 2");
     CHECK_SAYS(refused(rope::embedding_view<float>(nullptr, 2, 2, d_model), {}), "x.data is null");
     CHECK_SAYS(refused(rope::embedding_view(x.data(), 2, -1, d_model), {}), "x.seq is -1");

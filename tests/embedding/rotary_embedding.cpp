@@ -342,9 +342,7 @@ TEMPLATE_TEST_CASE("models and options that cannot be right are refused", "", fl
     auto xpos = good;
     xpos.configs[0].schedule = rope::schedule::Xpos();
     CHECK(refusal([&] { rope::RotaryEmbedding<TestType> r(xpos, {1000, 0, 0}); }).message == "(accepted)");
-    CHECK(refusal([&] {
-              rope::RotaryEmbedding<TestType> r(xpos, {1000000, 10, 0});
-          }).message.find("log_growth[0] is") == 0);
+    CHECK(refusal([&] { rope::RotaryEmbedding<TestType> r(xpos, {1000000, 10, 0}); }).message.find("At ") == 0);
 
     // The largest number there may be: nothing is made before it is asked for, and there is no such memory.
     rope::RotaryEmbedding<TestType> large(model_of({config_of(2048, 1e4)}, {0}, 100),

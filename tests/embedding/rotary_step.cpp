@@ -91,10 +91,9 @@ TEST_CASE("a step on several axes is that of the model's axis map") {
     CHECK(refusal([&] { step.build(AxisPositions(ids, 5), 3); }).message == "positions has 5 axes; the map has 3.");
     // A map that is not for the model's pairs is none.
     model.axis_map = rope::mrope_sections({8, 9});
-    CHECK(
-        refusal([&] { rope::RotaryEmbedding<float> bad(model); }).message ==
-        "axis_of has 17 entries; it must have one per entry of inv_freq (16): write sections that add up to 16, which "
-        "is rotary_dim / 2.");
+    CHECK(refusal([&] { rope::RotaryEmbedding<float> bad(model); }).message ==
+          "The sections of the map (or its axis_of) have 17 pairs; they must add up to 16, one pair for two features "
+          "that rotate.");
 }
 
 TEST_CASE("a pass with the rows of a step is the step's apply") {

@@ -340,12 +340,11 @@ TEST_CASE("rows that cannot be right are refused, and nothing is written") {
     for (const Index d : {Index(0), Index(-8), Index(1048577), most})
         refuses({2, d, 0, 0, 4, 0}, "head_dim is " + std::to_string(d) + "; it must be from 1 to 1048576.");
     for (const Index d : {Index(7), Index(-2), Index(10), most})
-        refuses({2, 8, d, 0, 4, 0}, "rotary_dim is " + std::to_string(d) +
-                                        "; it must be even, at least 2 and at most head_dim (8); a rotary_dim of 0 in "
-                                        "a Config stands for head_dim.");
+        refuses({2, 8, d, 0, 4, 0},
+                "rotary_dim is " + std::to_string(d) + "; it must be even, at least 2 and at most head_dim (8).");
     refuses({2, 9, 0, 0, 4, 0},
-            "rotary_dim is 9; it must be even, at least 2 and at most head_dim (9); a rotary_dim of 0 in a Config "
-            "stands for head_dim.");
+            "head_dim is 9; it must be even, because all of it rotates where rotary_dim is 0. For a part of it, set "
+            "rotary_dim.");
     for (const Index offset : {Index(-1), Index(5), most})
         refuses({2, 8, 4, offset, 4, 0}, "rotary_offset is " + std::to_string(offset) +
                                              "; it must be from 0 to 4, so that 4 rotated features fit into head_dim "

@@ -44,10 +44,13 @@ TEST_CASE("configurations") {
     for (const Index d : {Index(0), Index(-8), Index(1048577), kMost})
         refuses({d}, "head_dim is " + std::to_string(d) + "; it must be from 1 to 1048576.");
     const auto rotary = [&](Index head_dim, Index rotary_dim) {
-        refuses({head_dim, rotary_dim}, "rotary_dim is " + std::to_string(rotary_dim == 0 ? head_dim : rotary_dim) +
-                                            "; it must be even, at least 2 and at most head_dim (" +
-                                            std::to_string(head_dim) +
-                                            "); a rotary_dim of 0 in a Config stands for head_dim.");
+        refuses({head_dim, rotary_dim},
+                rotary_dim == 0
+                    ? "head_dim is " + std::to_string(head_dim) +
+                          "; it must be even, because all of it rotates where rotary_dim is 0. For a part "
+                          "of it, set rotary_dim."
+                    : "rotary_dim is " + std::to_string(rotary_dim) +
+                          "; it must be even, at least 2 and at most head_dim (" + std::to_string(head_dim) + ").");
     };
     rotary(8, 7);
     rotary(8, -2);
@@ -80,7 +83,7 @@ TEST_CASE("configurations") {
     CHECK(rope::check(one).ok());
     CHECK(rope::frequencies(one).inv_freq == std::vector<double>(4, 1.0));
     const Config tiny = with(&Config::base, 1e-300);
-    CHECK(refusal([&] { (void)rope::frequencies(tiny); }).message.find("inv_freq[1] is 1e+75; a frequency must be") ==
+    CHECK(refusal([&] { (void)rope::frequencies(tiny); }).message.find("The frequency of pair 1 is 1e+75, with base") ==
           0);
 }
 
@@ -97,7 +100,7 @@ TEST_CASE("frequencies") {
     refuses({{infinity()}, {}, 1.0}, "inv_freq[0] is inf" + allowed);
     refuses({{1.0, 2.0, -1e10}, {}, 1.0}, "inv_freq[2] is -1e+10" + allowed);
     refuses({{1.0, 2.0}, {0.0, nan_value()}, 1.0}, "inv_freq_low[1] is nan" + allowed);
-    refuses({{1.0, 2.0}, {0.0}, 1.0}, "inv_freq_low has 1 entries; it must be empty or have as many as inv_freq (2).");
+    refuses({{1.0, 2.0}, {0.0}, 1.0}, "inv_freq_low has 1 entry; it must be empty or have as many as inv_freq (2).");
     for (const auto& [value, text] : kNotPositive)
         refuses({{1.0}, {}, value}, "attention_factor is " + text + kFactorRange);
     for (const auto& [value, text] : kBadFactors)
@@ -109,10 +112,10 @@ TEST_CASE("frequencies") {
     const auto growing = [](std::vector<double> growth, std::vector<double> low, double centre = 0.0) {
         return rope::Frequencies{{1.0, 2.0}, {}, 1.0, std::move(growth), std::move(low), centre};
     };
-    refuses(growing({0.1}, {}), "log_growth has 1 entries; it must be empty or have as many as inv_freq (2).");
+    refuses(growing({0.1}, {}), "log_growth has 1 entry; it must be empty or have as many as inv_freq (2).");
     refuses(growing({0.1, 0.1}, {0.0}),
-            "log_growth_low has 1 entries; it must be empty or have as many as log_growth (2).");
-    refuses(growing({}, {0.0}), "log_growth_low has 1 entries; it must be empty or have as many as log_growth (0).");
+            "log_growth_low has 1 entry; it must be empty or have as many as log_growth (2).");
+    refuses(growing({}, {0.0}), "log_growth_low has 1 entry; it must be empty or have as many as log_growth (0).");
     const std::pair<double, std::string> too_fast[] = {
         {1.0 + 0x1p-52, "1.0000000000000002"}, {-2.0, "-2"}, {nan_value(), "nan"}, {infinity(), "inf"}};
     for (const auto& [value, text] : too_fast) {
@@ -136,8 +139,7 @@ TEST_CASE("frequencies") {
         return refusal([&] { rope::CosSinCache<float> c(rope::Frequencies{{1.0, 0.5}, {}, 1.0}, 4, slice); }).message;
     };
     CHECK(slice_message({3, 0}) ==
-          "rotary_dim is 4; it must be even, at least 2 and at most head_dim (3); a rotary_dim of 0 in a Config stands "
-          "for head_dim.");
+          "head_dim is 3; it must be at least 4, the features that 2 pairs of frequencies rotate.");
     CHECK(slice_message({8, 5}) ==
           "rotary_offset is 5; it must be from 0 to 4, so that 4 rotated features fit into head_dim (8).");
 }

@@ -85,12 +85,14 @@ TEST_CASE("schedules that do not go together") {
     CHECK(invalid([&] { Moves<float> moves(none, four); }).find("inv_freq has 0 entries;") == 0);
     CHECK(invalid([&] { Moves<float> moves(four, none); }).find("inv_freq has 0 entries;") == 0);
     CHECK(invalid([&] { Moves<float> moves(four, {}, {8, 2}); }).find("rotary_offset is 2;") == 0);
-    CHECK(invalid([&] { Moves<float> moves(four, four, {}, {7}); }).find("rotary_dim is 8;") == 0);
+    CHECK(invalid([&] { Moves<float> moves(four, four, {}, {7}); }).find("head_dim is 7; it must be at least 8") == 0);
 }
 
 TEST_CASE("maps that do not go with the frequencies") {
     const Frequencies four = rope::frequencies({8});
-    CHECK(invalid([&] { Moves<float> moves(Config{kDim}, rope::mrope_sections({2, 1})); }).find("axis_of has 3") == 0);
+    CHECK(invalid([&] {
+              Moves<float> moves(Config{kDim}, rope::mrope_sections({2, 1}));
+          }).find("The sections of the map (or its axis_of) have 3 pairs") == 0);
     const std::string numbers = "map is mixed; frequencies of mixed axes are numbers: give Frequencies.";
     CHECK(invalid([&] { Moves<float> moves(Config{kDim}, rope::mixed_axes(2)); }) == numbers);
     CHECK(invalid([&] { Moves<float> moves(Config{kDim}, 0, Config{kDim}, 0, rope::mixed_axes(2)); }) == numbers);
@@ -118,16 +120,19 @@ TEMPLATE_TEST_CASE("positions that cannot be, and the rows there were stay", "",
     };
     Moves<TestType> moves(Config{kDim});
     CHECK(moves.rows() == 0);
-    CHECK(out_of_range([&] { (void)moves.cos_row(0); }) == "row is 0; there are 0 rows, the first of which is 0.");
+    CHECK(out_of_range([&] { (void)moves.cos_row(0); }) ==
+          "row is 0; it must be at least 0 and below the number of rows (0).");
     CHECK(moves.build(rope::start_at(1), rope::start_at(2), kSeq));
-    CHECK(out_of_range([&] { (void)moves.sin_row(4); }) == "row is 4; there are 4 rows, the first of which is 0.");
-    CHECK(out_of_range([&] { (void)moves.cos_row(-1); }) == "row is -1; there are 4 rows, the first of which is 0.");
+    CHECK(out_of_range([&] { (void)moves.sin_row(4); }) ==
+          "row is 4; it must be at least 0 and below the number of rows (4).");
+    CHECK(out_of_range([&] { (void)moves.cos_row(-1); }) ==
+          "row is -1; it must be at least 0 and below the number of rows (4).");
 
     const List four = {1, 2, 3, 4}, three = {1, 2, 3};
     CHECK(says(moves, three, four, kSeq) ==
-          "invalid: old_positions has 3 ids; there must be seq (4) or batch * seq (4) of them.");
+          "invalid: old_positions has 3 ids; there must be one for each token, seq (4) of them.");
     CHECK(says(moves, four, three, kSeq) ==
-          "invalid: new_positions has 3 ids; there must be seq (4) or batch * seq (4) of them.");
+          "invalid: new_positions has 3 ids; there must be one for each token, seq (4) of them.");
     CHECK(says(moves, four, rope::start_at(three), kSeq, 2) ==
           "invalid: new_positions has 3 starts; there must be one per batch entry (2).");
     CHECK(says(moves, rope::ids(static_cast<const int*>(nullptr), 4), four, kSeq) ==

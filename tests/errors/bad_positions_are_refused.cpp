@@ -59,7 +59,8 @@ TEST_CASE("grids that cannot be are refused") {
     };
     const std::string range = " positions from there must lie between -2^52 and 2^52.";
     CHECK(first(2, 3, kFar - 1) == "first is 4503599627370495; the 3" + range);
-    CHECK(first(1, 1, -kFar - 1) == "first is -4503599627370497; the 1" + range);
+    CHECK(first(1, 1, -kFar - 1) ==
+          "first is -4503599627370497; the 1 position from there must lie between -2^52 and 2^52.");
     CHECK(first(5, 1, kMost) == "first is 9223372036854775807; the 5" + range);
     CHECK(rope::image_grid(2, 3, {}, kFar - 2).back() == kFar);
 
@@ -117,7 +118,7 @@ TEST_CASE("prompts that cannot be are refused") {
           }) == "spans[0] has audio 5; after_larger_side is for videos without audio: write after_largest_position.");
 
     CHECK(out_of_range([] { (void)rope::mrope_prompt<double>({}, 4503599627370497.0); }) ==
-          "start is 4503599627370497; the 1 positions from there must lie between -2^52 and 2^52.");
+          "start is 4503599627370497; the 1 position from there must lie between -2^52 and 2^52.");
     CHECK(out_of_range([] { (void)rope::mrope_prompt<double>({}, support::nan_value()); }).find("start is nan; ") == 0);
     CHECK(out_of_range([] { (void)rope::mrope_prompt<double>({}, -support::infinity()); }).find("start is -inf") == 0);
     CHECK(out_of_range([] { (void)rope::mrope_prompt<double>({text_span(3)}, 4503599627370494.5); }) ==
@@ -131,7 +132,7 @@ TEST_CASE("prompts that cannot be are refused") {
     CHECK(out_of_range([] { (void)rope::mrope_prompt({}, ~std::uint64_t(0)); }).find("start is 9223372036854775807;") ==
           0);
     CHECK(out_of_range([] { (void)rope::mrope_prompt({}, kFar + 1); }) ==
-          "start is 4503599627370497; the 1 positions from there must lie between -2^52 and 2^52.");
+          "start is 4503599627370497; the 1 position from there must lie between -2^52 and 2^52.");
     CHECK(out_of_range([] { (void)rope::mrope_prompt({}, kLeast); }).find("start is -9") == 0);
     const auto beyond = [](const std::vector<PromptSpan>& spans, Index start) {
         return out_of_range([&] { (void)rope::mrope_prompt(spans, start); });
@@ -214,7 +215,7 @@ TEST_CASE("packs and shards that cannot be are refused, and nothing is written")
     CHECK(shard(2, 2, {0, 4}) == "rank is 2; it must be from 0 to 1.");
     CHECK(shard(-1, 2, {0, 4}) == "rank is -1; it must be from 0 to 1.");
     CHECK(shard(0, 2, {0, 8, 14}) == "Sequence 1 has 6 tokens; 2 ranks need a multiple of 4.");
-    CHECK(shard(0, 1, {0, 5}) == "Sequence 0 has 5 tokens; 1 ranks need a multiple of 2.");
+    CHECK(shard(0, 1, {0, 5}) == "Sequence 0 has 5 tokens; 1 rank needs a multiple of 2.");
     CHECK(invalid([] {
               (void)rope::context_parallel_cu_seqlens(3, {0, 12, 16});
           }) == "Sequence 1 has 4 tokens; 3 ranks need a multiple of 6.");

@@ -94,7 +94,7 @@ TEMPLATE_TEST_CASE("counts, lists and positions are checked before anything is w
     // Made by a builder, and given as if they were of one axis.
     const std::vector<Index> on_axes(12, 7);
     says(
-        "positions has 12 ids; there must be seq (4) or batch * seq (4) of them. (Positions on 3 axes are "
+        "positions has 12 ids; there must be one for each token, seq (4) of them. (Positions on 3 axes are "
         "AxisPositions.)",
         on_axes, 4, 1);
     rows.build(AxisPositions(on_axes, 3), 4);
@@ -122,8 +122,10 @@ TEMPLATE_TEST_CASE("counts, lists and positions are checked before anything is w
     low[1] -= 1;
     says_of_axes("positions[1][0] is -4503599627370497" + must, AxisPositions(low.data(), 3, 1), 1, kOutOfRange);
 
-    CHECK(refusal([&] { (void)rows.cos_row(1); }).message == "row is 1; there are 1 rows, the first of which is 0.");
-    CHECK(refusal([&] { (void)rows.sin_row(-1); }).message == "row is -1; there are 1 rows, the first of which is 0.");
+    CHECK(refusal([&] { (void)rows.cos_row(1); }).message ==
+          "row is 1; it must be at least 0 and below the number of rows (1).");
+    CHECK(refusal([&] { (void)rows.sin_row(-1); }).message ==
+          "row is -1; it must be at least 0 and below the number of rows (1).");
     CHECK(refusal([&] { (void)rows.sin_row(-1); }).code == kOutOfRange);
 }
 
@@ -177,18 +179,16 @@ TEMPLATE_TEST_CASE("what rows cannot be made of is refused", "", float, double) 
     const auto says = [](auto&&... arguments) { return refusal([&] { Rows<TestType> rows(arguments...); }).message; };
     const Frequencies four = {{1.0, 0.5, 0.25, 0.125}, {}, 1.0};
     CHECK(says(Config{7}) ==
-          "rotary_dim is 7; it must be even, at least 2 and at most head_dim (7); a rotary_dim of 0 in a Config stands "
-          "for head_dim.");
+          "head_dim is 7; it must be even, because all of it rotates where rotary_dim is 0. For a part of it, set "
+          "rotary_dim.");
     CHECK(says(Config{8}, AxisMap(), Index(-1)) == "seq_len is -1; it must be from 0 to 2^40.");
     CHECK(says(Frequencies{{support::nan_value()}, {}, 1.0}) ==
           "inv_freq[0] is nan; a frequency must be finite and of magnitude at most 2^32 radians per position.");
     CHECK(says(four, AxisMap(), rope::HeadSlice{6, 0}) ==
-          "rotary_dim is 8; it must be even, at least 2 and at most head_dim (6); a rotary_dim of 0 in a Config stands "
-          "for head_dim.");
-    CHECK(
-        says(Config{8}, rope::mrope_sections({2, 3})) ==
-        "axis_of has 5 entries; it must have one per entry of inv_freq (4): write sections that add up to 4, which is "
-        "rotary_dim / 2.");
+          "head_dim is 6; it must be at least 8, the features that 4 pairs of frequencies rotate.");
+    CHECK(says(Config{8}, rope::mrope_sections({2, 3})) ==
+          "The sections of the map (or its axis_of) have 5 pairs; they must add up to 4, one pair for two features "
+          "that rotate.");
     CHECK(says(four, AxisMap{0}) == "axes is 0; it must be from 1 to 8.");
     CHECK(says(four, AxisMap{9}) == "axes is 9; it must be from 1 to 8.");
     CHECK(says(four, AxisMap{2, {0, 1, 2, 0}}) == "axis_of[2] is 2; it must be below axes (2).");
@@ -282,7 +282,8 @@ TEMPLATE_TEST_CASE("no rows, and steps without tokens", "", float, double) {
     CHECK(turn(2, 0) == "x.batch is 2; its table of rows was made for the tokens of 3 batch entries.");
     rows.build(AxisPositions(static_cast<float*>(nullptr), 1, 0), 0);
     CHECK(turn(2, 0) == "(accepted)");
-    CHECK(refusal([&] { (void)rows.cos_row(0); }).message == "row is 0; there are 0 rows, the first of which is 0.");
+    CHECK(refusal([&] { (void)rows.cos_row(0); }).message ==
+          "row is 0; it must be at least 0 and below the number of rows (0).");
     // An executor that fails leaves no rows that might be half of two steps.
     rows.build({}, 2);
     CHECK_THROWS_AS(rows.build({}, 1 << 18, 1, [](Index, auto&&) { throw std::runtime_error("no threads"); }),

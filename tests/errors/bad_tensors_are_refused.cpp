@@ -236,11 +236,11 @@ TEST_CASE("positions") {
     b.refuses(b.x(), "positions[1] is -1" + kHolds, out, negative);
     const std::vector<std::uint64_t> huge = {0, 1, 2, std::numeric_limits<std::uint64_t>::max()};
     b.refuses(b.x(), "positions[3] is 9223372036854775807 or more" + kHolds, out, huge);
-    b.refuses(b.x(), "positions has 3 ids; there must be seq (4) or batch * seq (4) of them.", bad, few);
-    b.refuses(b.x(), "positions has 5 ids; there must be seq (4) or batch * seq (4) of them.", bad, many);
-    b.refuses(b.x(), "positions has 0 ids; there must be seq (4) or batch * seq (4) of them.", bad,
+    b.refuses(b.x(), "positions has 3 ids; there must be one for each token, seq (4) of them.", bad, few);
+    b.refuses(b.x(), "positions has 5 ids; there must be one for each token, seq (4) of them.", bad, many);
+    b.refuses(b.x(), "positions has 0 ids; there must be one for each token, seq (4) of them.", bad,
               rope::ids(static_cast<const int*>(nullptr), 0));
-    b.refuses(b.x(), "positions has -4 ids; there must be seq (4) or batch * seq (4) of them.", bad,
+    b.refuses(b.x(), "positions has -4 ids; there must be one for each token, seq (4) of them.", bad,
               rope::ids(few.data(), -4));
     b.refuses(b.x(), "positions is a null pointer; it must point to 4 integers.", bad,
               rope::ids(static_cast<const int*>(nullptr), 4));
@@ -257,7 +257,7 @@ TEST_CASE("positions") {
     const std::vector<int> starts = {3, 13}, one = {3}, fine = {12, 0};
     const auto two = rope::view(b.data.data(), 2, kSeq, kHeads, kDim);
     b.refuses(two, "positions[1] is 13, the start of 4 tokens" + kHolds, out, rope::start_at(starts));
-    b.refuses(two, "positions has 1 starts; there must be one per batch entry (2).", bad, rope::start_at(one));
+    b.refuses(two, "positions has 1 start; there must be one per batch entry (2).", bad, rope::start_at(one));
     b.refuses(two, "positions has 3 ids; there must be seq (4) or batch * seq (8) of them.", bad, few);
     b.refuses(rope::view(b.data.data(), 1, 17, 1, kDim), "positions[0] is 3, the start of 17 tokens" + kHolds, out,
               rope::start_at(one));
@@ -297,13 +297,13 @@ TEST_CASE("slices of a view") {
     const auto says = [&](auto&& call, const std::string& sentence) {
         CHECK(refusal([&] { (void)call(b.x()); }).message == sentence);
     };
-    const std::string rest = " of them, and first and count must not be negative.";
-    says([](View v) { return v.slice_tokens(2, 3); }, "The slice takes 3 tokens from 2 on; the view has 4" + rest);
-    says([](View v) { return v.slice_heads(-1, 1); }, "The slice takes 1 heads from -1 on; the view has 2" + rest);
+    const std::string rest = "; neither must be negative, and they must lie within the view, which has ";
+    says([](View v) { return v.slice_tokens(2, 3); }, "The slice of tokens has first 2 and count 3" + rest + "4.");
+    says([](View v) { return v.slice_heads(-1, 1); }, "The slice of heads has first -1 and count 1" + rest + "2.");
     says([](View v) { return v.slice_features(0, -1); },
-         "The slice takes -1 features from 0 on; the view has 8" + rest);
+         "The slice of features has first 0 and count -1" + rest + "8.");
     says([](View v) { return v.slice_batch(kMost, kMost); },
-         "The slice takes 9223372036854775807 batch entries from 9223372036854775807 on; the view has 1" + rest);
+         "The slice of batch entries has first 9223372036854775807 and count 9223372036854775807" + rest + "1.");
     CHECK(support::refusal([] {
               (void)rope::view(static_cast<float*>(nullptr), kMost, 2, 8).slice_tokens(kMost - 1, 1);
           }).message ==
@@ -368,14 +368,13 @@ TEST_CASE("containers are viewed whole") {
     const auto says = [&](auto&& call, const char* size, const char* advice = "") {
         CHECK(refusal(call).message == std::string("The container has 48 elements; a view of ") + size + "." + advice);
     };
-    says([&] { (void)rope::view(list, 2, 3, 7); }, "batch 1, seq 2, heads 3 and head_dim 7 has 42",
-         " (To view a part of it, write its data() in place of it.)");
-    says([&] { (void)rope::view(list, 3, 3, 8); }, "batch 1, seq 3, heads 3 and head_dim 8 has 72");
+    says([&] { (void)rope::view(list, 2, 3, 7); }, "seq 2, heads 3 and head_dim 7 has 42",
+         " (For a part of it, write its data() in place of it.)");
+    says([&] { (void)rope::view(list, 3, 3, 8); }, "seq 3, heads 3 and head_dim 8 has 72");
     says([&] { (void)rope::view(array, 2, 2, 3, 8); }, "batch 2, seq 2, heads 3 and head_dim 8 has 96");
-    CHECK(refusal([&] { (void)rope::view(unchanging, -2, -3, 8); }).message ==
-          "batch is 1, seq -2, heads -3 and head_dim 8; none must be negative.");
-    says([&] { (void)rope::view_heads_first(list, 1, 3, 3, 8); }, "batch 1, seq 3, heads 3 and head_dim 8 has 72");
-    says([&] { (void)rope::embedding_view(list, 2, 3, 9); }, "batch 2, seq 3, heads 1 and head_dim 9 has 54");
+    CHECK(refusal([&] { (void)rope::view(unchanging, -2, -3, 8); }).message == "seq is -2; it must not be negative.");
+    says([&] { (void)rope::view_heads_first(list, 1, 3, 3, 8); }, "batch 1, heads 3, seq 3 and head_dim 8 has 72");
+    says([&] { (void)rope::embedding_view(list, 2, 3, 9); }, "batch 2, seq 3 and d_model 9 has 54");
     says([&] { (void)rope::view(list, kMost, kMost, kMost, 8); },
          "batch 9223372036854775807, seq 9223372036854775807, heads 9223372036854775807 and head_dim 8 has "
          "9223372036854775807");

@@ -71,7 +71,7 @@ TEST_CASE("what cannot be read is refused") {
     CHECK(wrap({cos, sin, 4, 4, 1, 8, 2}, {}, 1.0) ==
           "pair_stride is 2; rows are wrapped where it is 1, and copied by copy_cos_sin elsewhere.");
     CHECK(wrap(good, {12, 4}, 1.0) == fine);
-    CHECK(wrap(good, {6, 0}, 1.0).find("rotary_dim is 8; it must be even, at least 2 and at most head_dim (6)") == 0);
+    CHECK(wrap(good, {6, 0}, 1.0).find("head_dim is 6; it must be at least 8, the features that 4 pairs of") == 0);
     CHECK(wrap(good, {12, 5}, 1.0) ==
           "rotary_offset is 5; it must be from 0 to 4, so that 8 rotated features fit into head_dim (12).");
     CHECK(wrap(good, {}, 0.0) == "attention_factor is 0; it must be from 2^-32 to 2^32.");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The sentences of refusals, as they stand in the sources: each has as many "{}" as values, and no other brace. The
-// compiler does not look, because a sentence with its list of values is no template.
-#include <rope/version.hpp>
+// The sentences of refusals, as they stand in the sources: each has as many "{}" as values, and no other brace but
+// those of two words, one of which stands after a number: "{} {entry|entries}". The compiler does not look, because a
+// sentence with its list of values is no template.
+#include <rope/errors.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -61,8 +62,9 @@ int check_calls(const std::string& text, const std::string& name) {
         REQUIRE(list.size() <= 2);
         const std::size_t values = list.size() == 1 ? 0 : arguments(list[1], 0).size();
         CHECK(count(sentence, "{}") == values);
-        CHECK(count(sentence, "{") == values + count(sentence, "{."));  // which JSON begins with
-        CHECK(count(sentence, "}") == values);
+        const std::size_t choices = count(sentence, "|");
+        CHECK(count(sentence, "{") == values + choices + count(sentence, "{."));  // which JSON begins with
+        CHECK(count(sentence, "}") == values + choices);
     }
     return calls;
 }
@@ -88,4 +90,15 @@ TEST_CASE("every sentence has as many places as values") {
             calls += check_calls(text, name);
     }
     CHECK(calls >= 220);
+}
+
+TEST_CASE("a word after the number 1 is the first of two") {
+    const auto says = [](rope::Index entries, rope::Index rows) {
+        return std::string(
+            rope::detail::Message("x has {} {entry|entries}, {} {row is|rows are} left, {.", {entries, rows}).text());
+    };
+    CHECK(says(1, 2) == "x has 1 entry, 2 rows are left, {.");
+    CHECK(says(0, 1) == "x has 0 entries, 1 row is left, {.");
+    CHECK(says(-1, 11) == "x has -1 entries, 11 rows are left, {.");
+    CHECK(std::string(rope::detail::Message("{} {pair|pairs}", {"1"}).text()) == "1 pairs");
 }

@@ -57,7 +57,7 @@ void refuse_rows() {
     expect(rows.build(rope::start_at(3), 4) && rows.rows() == 4 && calls == 0, "rows");
     const std::vector<float> there(rows.cos_row(0), rows.cos_row(0) + 4 * 8);
     expect(!rows.build({1, 2}, 4), "rows of too few positions");
-    refuses("positions has 2 ids; there must be seq (4) or batch * seq (4) of them.", "too few positions");
+    refuses("positions has 2 ids; there must be one for each token, seq (4) of them.", "too few positions");
     const double nan = std::numeric_limits<double>::quiet_NaN();
     expect(!rows.build(rope::AxisPositions(&nan, 1, 1), 1), "one axis of three");
     refused_once("one axis of three");
@@ -155,8 +155,8 @@ int main(int argc, char** argv) {
     config.head_dim = 7;
     const rope::CosSinCache<float> odd(config, 16);
     refuses(
-        "rotary_dim is 7; it must be even, at least 2 and at most head_dim (7); a rotary_dim of 0 in a Config stands "
-        "for head_dim.",
+        "head_dim is 7; it must be even, because all of it rotates where rotary_dim is 0. For a part of it, set "
+        "rotary_dim.",
         "a table of an odd head_dim");
     expect(odd.max_positions() == 0 && odd.bytes() == 0, "the table is empty");
     expect(rope::CosSinCache<float>::float32_chain(config, 4).max_positions() == 0, "so is the float32 chain");

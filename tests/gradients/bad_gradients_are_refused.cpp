@@ -173,10 +173,9 @@ TEST_CASE("frequencies") {
     CHECK(FREQUENCIES(t.of_angles(), two, mixed, t.of_out()) == "out is [1, 1, 1, 5]; it must be [1, 1, 1, 10].");
     CHECK(FREQUENCIES(t.of_angles().slice_batch(0, 1), two, sections, t.of_out()) ==
           "positions has 6 tokens; there must be batch * seq (3) of them.");
-    CHECK(
-        FREQUENCIES(t.of_angles(), two, few, t.of_out()) ==
-        "axis_of has 3 entries; it must have one per entry of inv_freq (5): write sections that add up to 5, which is "
-        "rotary_dim / 2.");
+    CHECK(FREQUENCIES(t.of_angles(), two, few, t.of_out()) ==
+          "The sections of the map (or its axis_of) have 3 pairs; they must add up to 5, one pair for two features "
+          "that rotate.");
     rope::AxisMap none;
     none.axes = 9;
     CHECK(FREQUENCIES(t.of_angles(), two, none, t.of_out()) == "axes is 9; it must be from 1 to 8.");

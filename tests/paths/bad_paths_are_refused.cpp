@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Every mistake in a path has a sentence, and nothing is written.
-#include <rope/apply.hpp>
-#include <rope/heads.hpp>
+#include <rope/heads.hpp>  // which brings apply
 
 #include <cstdint>
 #include <cstring>
@@ -178,17 +177,23 @@ TEST_CASE("slots that do not fit") {
         });
     };
     CHECK(with({0, 1, 6}) ==
-          "destination of path 1 has slot 6 for token 2; its 2 pages of 3 have slots 0 to 5, and -1 skips a token.");
-    CHECK(with({0, -2, 1}) ==
-          "destination of path 1 has slot -2 for token 1; its 2 pages of 3 have slots 0 to 5, and -1 skips a token.");
+          "destination of path 1 has slot 6 for token 2; in 2 pages of 3 slots are from 0 to 5, and -1 skips a token.");
+    CHECK(
+        with({0, -2, 1}) ==
+        "destination of path 1 has slot -2 for token 1; in 2 pages of 3 slots are from 0 to 5, and -1 skips a token.");
     CHECK(with({0, 1}) == "destination of path 1 has 2 slots; there must be one for each token (3).");
     CHECK(refused_at_0([](Tensors& t) {
               return rope::heads(t.in()).to(rope::paged(t.y.data(), 2, 3, 1, kDim, t.slots));
           }) == "destination of path 1 has pages with heads 1 and head_dim 32; these must be 2 and 32.");
+    CHECK(refused_at_0([](Tensors& each) {
+              return rope::heads(each.in()).to(rope::paged(each.y.data(), 2, 3, kHeads, kDim));
+          }) ==
+          "destination of path 1 has pages without slots; give those of the step, one for each token (3), by "
+          "with_slots.");
     const std::vector<unsigned> no_sign = {0, 1, static_cast<unsigned>(-1)};
     CHECK(refused_at_0([&](Tensors& each) {
               return rope::heads(each.in()).to(rope::paged(each.y.data(), 2, 3, kHeads, kDim, no_sign));
-          }).find("destination of path 1 has slot 4294967295 for token 2; its 2 pages of 3") == 0);
+          }).find("destination of path 1 has slot 4294967295 for token 2; in 2 pages of 3") == 0);
     const std::vector<int> some = {0, 2, -1}, others = {0, 1, -1};
     CHECK(refused_at_0([&](Tensors& each) {
               return rope::heads(each.in()).to(rope::int8(rope::paged(each.i8.data(), 1, 3, kHeads, kDim, some),
@@ -197,8 +202,11 @@ TEST_CASE("slots that do not fit") {
           "destination of path 1 has slot 2 for the codes of token 1 and slot 1 beside them; they must be the same.");
     Tensors t;
     CHECK(support::invalid([&] { (void)t.pages().slice_features(16, 17); }) ==
-          "The slice takes 17 features from 16 on; the view has 32 of them, and first and count must not be negative.");
-    CHECK(support::invalid([&] { (void)t.pages().slice_features(-1, 4); }).find("The slice takes 4 features") == 0);
+          "The slice of features has first 16 and count 17; neither must be negative, and they must lie within the "
+          "view, which has 32.");
+    CHECK(support::invalid([&] {
+              (void)t.pages().slice_features(-1, 4);
+          }).find("The slice of features has first -1 and count 4;") == 0);
 }
 
 TEST_CASE("memory that is shared") {
@@ -232,7 +240,7 @@ TEST_CASE("memory that is shared") {
               return rope::heads(t.in()).to(
                   rope::paged(t.y.data(), 2, 3, kHeads, kDim, support::SpanOf<const int>{slots, 3}));
           }) ==
-          "destination of path 1 has slot 1084227584 for token 0; its 2 pages of 3 have slots 0 to 5, and -1 skips "
+          "destination of path 1 has slot 1084227584 for token 0; in 2 pages of 3 slots are from 0 to 5, and -1 skips "
           "a token.");
     // K = V: one source, two destinations.
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()).to(t.out()); },
@@ -284,9 +292,21 @@ TEST_CASE("slots that lie in a destination, and a cache of another size") {
               .message() ==
           std::string(
               "destination of path 1 and the slots of path 1 may share elements; they must be shown to share none."));
-    CHECK(support::invalid([&] {
-              (void)rope::paged(t.y, 2, 3, kHeads, 16, t.slots);
-          }).find("The container has 768 elements") == 0);
+    CHECK(support::invalid([&] { (void)rope::paged(t.y, 2, 3, kHeads, 16, t.slots); }) ==
+          "The container has 768 elements; a cache of pages 2, page_size 3, heads 2 and head_dim 16 has 192. (For a "
+          "part of it, write its data() in place of it.)");
+    CHECK(support::invalid([&] { (void)rope::paged_heads_first(t.y, 2, kHeads, 9, kDim); }) ==
+          "The container has 768 elements; a cache of pages 2, heads 2, page_size 9 and head_dim 32 has 1152.");
+    CHECK(support::invalid([&] { (void)rope::paged(t.y, 2, -3, kHeads, kDim); }) ==
+          "page_size is -3; it must not be negative.");
+    CHECK(refused_at_0([](Tensors& each) {
+              return rope::heads(each.in()).to(rope::paged(each.y.data(), 2, -3, kHeads, kDim, each.slots));
+          }) == "destination of path 1.page_size is -3; it must not be negative.");
+    CHECK(refused_at_0([](Tensors& each) {
+              rope::Paged<float> pages = each.pages();
+              pages.page_stride = 5;
+              return rope::heads(each.in()).to(pages);
+          }).find("destination of path 1 overlaps itself: pages has stride 5;") == 0);
 }
 
 TEST_CASE("parts that do not exist") {

@@ -75,7 +75,7 @@ TEST_CASE("models whose steps are not known") {
     CHECK(rope::check_recipe(m, 1).argument() == "steps");
     ModelConfig half = model_of("llama");
     half.steps.pop_back();
-    CHECK(of_q(half) == "steps has 1 entries; it must be empty or have one per layer (2).");
+    CHECK(of_q(half) == "steps has 1 entry; it must be empty or have one per layer (2).");
     half = model_of("llama");
     half.heads.clear();
     CHECK(of_q(half) == "layer_types has 2 entries and heads 0; both must have one per layer (2).");
@@ -166,12 +166,12 @@ TEST_CASE("temperatures that are missing or of another shape") {
     CHECK(invalid([&] {
               rope::fill_temperatures(m, {0, 1, 2}, rope::view(memory.data(), 1, 3, 1));
           }) ==
-          "numbers has 3 heads of 1 features; it must have one number per token: rope::view(data, batch, seq, 1, 1).");
+          "numbers has 3 heads of 1 feature; it must have one number per token: rope::view(data, batch, seq, 1, 1).");
     CHECK(invalid([&] {
               rope::fill_temperatures(m, {0, 1}, rope::view(memory.data(), 1, 3, 1, 1));
-          }) == "positions has 2 ids; there must be seq (3) or batch * seq (3) of them.");
+          }) == "positions has 2 ids; there must be one for each token, seq (3) of them.");
     CHECK(invalid([&] { rope::fill_temperatures(m, {0}, rope::view<float>(nullptr, 1, 1, 1, 1)); }) ==
-          "numbers.data is null; a view of 1 elements needs memory to point to.");
+          "numbers.data is null; a view of 1 element needs memory to point to.");
     CHECK(out_of_range(
               [&] { rope::fill_temperatures(m, rope::start_at(INT64_MAX), rope::view(memory.data(), 1, 3, 1, 1)); }) ==
           "positions start at 9223372036854775807 or more and seq is 3; this function holds positions "

@@ -225,7 +225,8 @@ TEST_CASE("values that do not go together are refused in terms of the keys that 
     refuses(R"("head_dim": 4, "max_position_embeddings": 1, "rope_scaling": {)" + lists + "}",
             "max_position_embeddings is 1; it must be from 2 to 2^40.");
     refuses(R"("rotary_dim": 2, "rope_scaling": {"type": "dynamic", "factor": 2})",
-            "rope_scaling.type is \"dynamic\": rotary_dim is 2; this schedule needs at least 4, because it divides by "
+            "rope_scaling.type is \"dynamic\": rotary_dim (or head_dim, for which a rotary_dim of 0 stands) is 2; this "
+            "schedule needs at least 4, because it divides by "
             "rotary_dim - 2.");
     refuses(R"("head_dim": 6, "rope_parameters": {"rope_type": "axial"})",
             "rope_parameters.rope_type is \"axial\": schedule.axes is 2; it must divide the number of pairs (3).");

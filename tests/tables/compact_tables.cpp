@@ -288,8 +288,8 @@ TEMPLATE_TEST_CASE("what a compact table cannot be is refused in a sentence", ""
     const std::string fine = "(accepted)";
     const Index most = std::numeric_limits<Index>::max();
     CHECK(message(config_of(7), 4) ==
-          "rotary_dim is 7; it must be even, at least 2 and at most head_dim (7); a rotary_dim of 0 in a Config stands "
-          "for head_dim.");
+          "head_dim is 7; it must be even, because all of it rotates where rotary_dim is 0. For a part of it, set "
+          "rotary_dim.");
     CHECK(message(config_of(8), 0) == "max_positions is 0; it must be at least 1.");
     CHECK(message(config_of(8), most - 1, -most) ==
           "first_position is -9223372036854775807; the 9223372036854775806 positions from there must lie between -2^62 "
@@ -308,8 +308,8 @@ TEMPLATE_TEST_CASE("what a compact table cannot be is refused in a sentence", ""
     Config xpos = config_of(8);
     xpos.schedule = rope::schedule::Xpos();
     CHECK(message(xpos, 4) ==
-          "log_growth has 4 entries; a compact table has no magnitude that grows with the position (xPos), so it must "
-          "be empty.");
+          "The magnitude grows with the position (xPos, log_growth); a compact table has one for all positions: use "
+          "CosSinCache or Rows.");
     CHECK(message(rope::Frequencies(), 4) == "inv_freq has 0 entries; it must have one per pair, from 1 to 524288.");
     CHECK(message(rope::Frequencies{{1.0}, {}, 1.0}, 4, rope::HeadSlice{6, 5}) ==
           "rotary_offset is 5; it must be from 0 to 4, so that 2 rotated features fit into head_dim (6).");

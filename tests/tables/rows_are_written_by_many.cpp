@@ -149,14 +149,14 @@ TEST_CASE("rows that cannot be written are refused, and nothing is written") {
     const std::vector<Index> ids = {1, 2, 10};
     CHECK(message(rope::Positions(ids), 3, 1, to) == "positions[2] is 10; this cache holds positions 0 to 9.");
     CHECK(message(rope::Positions(ids), 2, 1, to) ==
-          "positions has 3 ids; there must be seq (2) or batch * seq (2) of them.");
+          "positions has 3 ids; there must be one for each token, seq (2) of them.");
     const rope::AxisMap map = rope::mrope_sections({1, 1, 2});
     CHECK(message(rope::AxisPositions(ids.data(), 3, 1), map, 1, 1, to) ==
           "positions[2][0] is 10; this cache holds positions 0 to 9.");
-    CHECK(message(rope::AxisPositions(ids.data(), 1, 3), map, 3, 1, to) == "positions has 1 axes; the map has 3.");
+    CHECK(message(rope::AxisPositions(ids.data(), 1, 3), map, 3, 1, to) == "positions has 1 axis; the map has 3.");
     CHECK(message(rope::AxisPositions(ids.data(), 3, 1), rope::mrope_sections({1, 1}), 1, 1, to) ==
-          "axis_of has 2 entries; it must have one per entry of inv_freq (4): write sections that add up to 4, which "
-          "is rotary_dim / 2.");
+          "The sections of the map (or its axis_of) have 2 pairs; they must add up to 4, one pair for two features "
+          "that rotate.");
     CHECK(message(rope::AxisPositions(ids.data(), 2, 1), rope::mixed_axes(2), 1, 1, to) ==
           "map is mixed; rows of a table are for pairs that follow one axis each (Rows take mixed axes).");
     const std::vector<double> fractions = {0.5, 1.0, 2.0};

@@ -128,7 +128,9 @@ void is_list_of_divisors(const S& valid, rope::List<double> S::*member, const st
 void needs_four_features(const Schedule& s) {
     Config config = {2};
     config.schedule = s;
-    refuses(config, "rotary_dim is 2; this schedule needs at least 4, because it divides by rotary_dim - 2.");
+    refuses(config,
+            "rotary_dim (or head_dim, for which a rotary_dim of 0 stands) is 2; this schedule needs at least 4, "
+            "because it divides by rotary_dim - 2.");
     config.head_dim = 4;
     accepts(config);
 }
@@ -354,7 +356,7 @@ TEST_CASE("what only the result shows is refused when it is made") {
     accepts(config);
     config.interpolation_factor = 0.5;
     CHECK(rope::check(config).ok());
-    CHECK(message(config).find("inv_freq[0] is 8589934592; a frequency must be finite and") == 0);
+    CHECK(message(config).find("The frequency of pair 0 is 8589934592, with base") == 0);
 
     schedule::Yarn yarn = {4.0, 4096};
     yarn.attention_factor = 0x1p30;

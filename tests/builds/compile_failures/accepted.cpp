@@ -75,6 +75,16 @@ void passes(float* q, const rope::CosSinCache<float>& cache, rope::Layout layout
     (void)rope::check_pass<rope::Layout::half_split>(rope::part(0, 1), cache, path).ok();
 }
 
+// Pages of a cache, without slots until a step gives them.
+void slots_come_later(std::vector<float>& memory, float* q, const rope::CosSinCache<float>& cache) {
+    const auto pages = rope::paged(memory, 2, 4, 1, 8);
+    const rope::Paged<float> heads_first = rope::paged_heads_first(memory.data(), 2, 1, 4, 8);
+    const std::vector<int> slots = {7};
+    rope::pass<rope::Layout::half_split>(cache,
+                                         rope::heads(rope::view(q, 1, 1, 8)).rotate().to(pages.with_slots(slots)),
+                                         rope::heads(rope::view(q, 1, 1, 8)).to(heads_first.with_slots(slots)));
+}
+
 // A program's own functions of the same names are called, though the library's are found by the types of arguments.
 namespace engine {
 struct Step {};

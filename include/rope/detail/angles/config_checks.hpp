@@ -18,15 +18,20 @@ constexpr Index kMaxHeadDim = Index(1) << 20;
 
 inline Index rotary_dim(const Config& c) noexcept { return c.rotary_dim != 0 ? c.rotary_dim : c.head_dim; }
 
-/// The slice [rotary_offset, rotary_offset + rotary_dim) must lie in the head and hold whole pairs.
+/// The slice [rotary_offset, rotary_offset + rotary_dim) must lie in the head and hold whole pairs. A rotary_dim of 0
+/// stands for head_dim.
 inline Status check_slice(Index head_dim, Index rotary_dim, Index rotary_offset) noexcept {
     if (head_dim < 1 || head_dim > kMaxHeadDim)
         return invalid("head_dim is {}; it must be from 1 to {}.", {head_dim, kMaxHeadDim});
-    if (rotary_dim < 2 || rotary_dim % 2 != 0 || rotary_dim > head_dim)
+    if (rotary_dim == 0 && head_dim % 2 != 0)
         return invalid(
-            "rotary_dim is {}; it must be even, at least 2 and at most head_dim ({}); a rotary_dim of 0 in a Config "
-            "stands for head_dim.",
-            {rotary_dim, head_dim});
+            "head_dim is {}; it must be even, because all of it rotates where rotary_dim is 0. For a part of it, set "
+            "rotary_dim.",
+            {head_dim});
+    if (rotary_dim == 0) rotary_dim = head_dim;
+    if (rotary_dim < 2 || rotary_dim % 2 != 0 || rotary_dim > head_dim)
+        return invalid("rotary_dim is {}; it must be even, at least 2 and at most head_dim ({}).",
+                       {rotary_dim, head_dim});
     if (rotary_offset < 0 || rotary_offset > head_dim - rotary_dim)
         return invalid(
             "rotary_offset is {}; it must be from 0 to {}, so that {} rotated features fit into head_dim ({}).",
@@ -37,14 +42,19 @@ inline Status check_slice(Index head_dim, Index rotary_dim, Index rotary_offset)
 /// The same for `pairs` pairs, and sets the default of a slice: the head.
 inline Status check_slice(HeadSlice& slice, Index pairs) noexcept {
     if (slice.head_dim == 0) slice.head_dim = 2 * pairs;
+    if (slice.head_dim > 0 && slice.head_dim < 2 * pairs)
+        return invalid(
+            "head_dim is {}; it must be at least {}, the features that {} {pair|pairs} of frequencies rotate.",
+            {slice.head_dim, 2 * pairs, pairs});
     return check_slice(slice.head_dim, 2 * pairs, slice.rotary_offset);
 }
 
 ROPE_COLD Status check_log_scale(const Config& c) noexcept {
     const std::size_t pairs = static_cast<std::size_t>(rotary_dim(c) / 2);
     if (!c.log_scale.empty() && (!c.has_log_scale || c.log_scale.size() != pairs))
-        return invalid("log_scale has {} entries; it must have one per pair ({}), and none unless has_log_scale.",
-                       {c.log_scale.size(), pairs});
+        return invalid(
+            "log_scale has {} {entry|entries}; it must have one per pair ({}), and none unless has_log_scale.",
+            {c.log_scale.size(), pairs});
     for (std::size_t i = 0; i < c.log_scale.size(); ++i)
         if (!is_finite(c.log_scale[i]) || c.log_scale[i] < -22.0 || c.log_scale[i] > 22.0)
             return invalid("log_scale[{}] is {}; it must be from -22 to 22.", {i, c.log_scale[i]});
@@ -69,7 +79,7 @@ namespace rope {
 inline namespace ROPE_VERSION_NAMESPACE {
 
 ROPE_ABI inline Status check(const Config& config) noexcept {
-    const Status slice = detail::check_slice(config.head_dim, detail::rotary_dim(config), config.rotary_offset);
+    const Status slice = detail::check_slice(config.head_dim, config.rotary_dim, config.rotary_offset);
     if (!slice.ok()) return slice;
     if (!detail::is_positive(config.base))
         return detail::invalid("base is {}; it must be finite and above 0.", {config.base});

@@ -63,6 +63,12 @@ inline Status make_frequencies(const Config& config, Index seq_len, Frequencies&
         result.log_growth_low.push_back(growth.lo);
     }
     result.centre = made.centre;
+    for (std::size_t i = 0; i < result.inv_freq.size(); ++i)
+        if (!check_inv_freq("", &result.inv_freq[i], 1).ok())
+            return invalid(
+                "The frequency of pair {} is {}, with base {} and interpolation_factor {}; it must be finite and of "
+                "magnitude at most 2^32 radians per position.",
+                {i, result.inv_freq[i], config.base, config.interpolation_factor});
     if (const Status s = check(result); !s.ok()) return s;
     result.lacks_log_scale = config.has_log_scale && config.log_scale.empty();
     return check(result);
@@ -76,21 +82,23 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ROPE_ABI inline Status check(const Frequencies& f) noexcept {
     const std::size_t pairs = f.inv_freq.size();
     if (pairs < 1 || pairs > static_cast<std::size_t>(detail::kMaxHeadDim / 2))
-        return detail::invalid("inv_freq has {} entries; it must have one per pair, from 1 to {}.",
+        return detail::invalid("inv_freq has {} {entry|entries}; it must have one per pair, from 1 to {}.",
                                {pairs, detail::kMaxHeadDim / 2});
     if (!f.inv_freq_low.empty() && f.inv_freq_low.size() != pairs)
-        return detail::invalid("inv_freq_low has {} entries; it must be empty or have as many as inv_freq ({}).",
-                               {f.inv_freq_low.size(), pairs});
+        return detail::invalid(
+            "inv_freq_low has {} {entry|entries}; it must be empty or have as many as inv_freq ({}).",
+            {f.inv_freq_low.size(), pairs});
     if (const Status s = detail::check_attention_factor(f.attention_factor); !s.ok()) return s;
     if (const Status s = detail::check_inv_freq("inv_freq", f.inv_freq.data(), pairs); !s.ok()) return s;
     if (const Status s = detail::check_inv_freq("inv_freq_low", f.inv_freq_low.data(), f.inv_freq_low.size()); !s.ok())
         return s;
     if (!f.log_growth.empty() && f.log_growth.size() != pairs)
-        return detail::invalid("log_growth has {} entries; it must be empty or have as many as inv_freq ({}).",
+        return detail::invalid("log_growth has {} {entry|entries}; it must be empty or have as many as inv_freq ({}).",
                                {f.log_growth.size(), pairs});
     if (!f.log_growth_low.empty() && f.log_growth_low.size() != f.log_growth.size())
-        return detail::invalid("log_growth_low has {} entries; it must be empty or have as many as log_growth ({}).",
-                               {f.log_growth_low.size(), f.log_growth.size()});
+        return detail::invalid(
+            "log_growth_low has {} {entry|entries}; it must be empty or have as many as log_growth ({}).",
+            {f.log_growth_low.size(), f.log_growth.size()});
     if (const Status s = detail::check_growth("log_growth", f.log_growth); !s.ok()) return s;
     if (const Status s = detail::check_growth("log_growth_low", f.log_growth_low); !s.ok()) return s;
     if (!detail::is_finite(f.centre) || std::fabs(f.centre) > detail::kMaxFactor)

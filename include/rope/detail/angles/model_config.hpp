@@ -41,7 +41,7 @@ ROPE_ABI inline double AttentionTemperature::at(Index position) const noexcept {
 ROPE_ABI inline const Config* ModelConfig::layer(Index i) const {
     if (i < 0 || i >= layers()) {
         detail::ok_or_raise(
-            detail::out_of_range("layer is {}; this model has {} layers, counted from 0.", {i, layers()}));
+            detail::out_of_range("layer is {}; this model has {} {layer|layers}, counted from 0.", {i, layers()}));
         return nullptr;
     }
     const Index c = config_of_layer[static_cast<std::size_t>(i)];
@@ -61,7 +61,7 @@ ROPE_ABI inline Index scaled_length(const ModelConfig& model) noexcept {
 ROPE_ABI inline Status check(const ModelConfig& model) noexcept {
     const std::size_t layers = model.config_of_layer.size();
     if (model.layer_types.size() != layers || model.heads.size() != layers)
-        return detail::invalid("layer_types has {} entries and heads {}; both must have one per layer ({}).",
+        return detail::invalid("layer_types has {} {entry|entries} and heads {}; both must have one per layer ({}).",
                                {model.layer_types.size(), model.heads.size(), layers});
     const Index count = static_cast<Index>(model.configs.size());
     for (std::size_t i = 0; i < layers; ++i)
@@ -75,7 +75,7 @@ ROPE_ABI inline Status check(const ModelConfig& model) noexcept {
             "attention_temperature has scale {} and period {}; both must be finite, and the period above 0.",
             {t.scale, t.period});
     if (!model.steps.empty() && model.steps.size() != layers)
-        return detail::invalid("steps has {} entries; it must be empty or have one per layer ({}).",
+        return detail::invalid("steps has {} {entry|entries}; it must be empty or have one per layer ({}).",
                                {model.steps.size(), layers});
     for (const Config& config : model.configs) {
         if (const Status s = check(config); !s.ok()) return s;

@@ -41,7 +41,7 @@ class FirstError {
     }
     ROPE_COLD FirstError& divisors(const char* name, const List<double>& values, Index pairs) noexcept {
         unless(values.size() == static_cast<std::size_t>(pairs),
-               "schedule.{} has {} entries; it must have one per pair ({}).", {name, values.size(), pairs});
+               "schedule.{} has {} {entry|entries}; it must have one per pair ({}).", {name, values.size(), pairs});
         for (std::size_t i = 0; i < values.size(); ++i)
             unless(is_finite(values[i]) && values[i] >= 1.0 / kMaxFactor && values[i] <= 1e300,
                    "schedule.{}[{}] is {}; it must be from 2^-32 to 1e300.", {name, i, values[i]});

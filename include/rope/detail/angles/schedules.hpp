@@ -31,7 +31,8 @@ ROPE_COLD Status check_parameters(const schedule::Default&, Index, double) noexc
 inline Scheduled scheduled(const schedule::Default&, const Powers& powers, Index) { return {powers.all()}; }
 
 inline constexpr const char* kNeedsFour =
-    "rotary_dim is {}; this schedule needs at least 4, because it divides by rotary_dim - 2.";
+    "rotary_dim (or head_dim, for which a rotary_dim of 0 stands) is {}; this schedule needs at least 4, because it "
+    "divides by rotary_dim - 2.";
 
 inline const char* name_of(const schedule::Ntk&) noexcept { return "ntk"; }
 ROPE_COLD Status check_parameters(const schedule::Ntk& s, Index d, double) noexcept {
@@ -224,7 +225,7 @@ ROPE_COLD Status check_parameters(const schedule::Proportional& s, Index d, doub
         .unless(is_positive(s.partial_rotary_factor) && s.partial_rotary_factor <= 1.0,
                 "schedule.partial_rotary_factor is {}; it must be above 0 and at most 1.", {s.partial_rotary_factor})
         .unless(s.partial_rotary_factor * static_cast<double>(d) >= 2.0,
-                "schedule.partial_rotary_factor is {}; it must leave at least one of the {} pairs to turn.",
+                "schedule.partial_rotary_factor is {}; it must leave at least one of the {} {pair|pairs} to turn.",
                 {s.partial_rotary_factor, d / 2})
         .factor("factor", s.factor);
 }
@@ -282,9 +283,9 @@ inline const char* name_of(const schedule::Custom&) noexcept { return "custom"; 
 ROPE_COLD Status check_parameters(const schedule::Custom& s, Index d, double) noexcept {
     return FirstError()
         .unless(s.inv_freq.size() == static_cast<std::size_t>(d / 2),
-                "schedule.inv_freq has {} entries; it must have one per pair ({}).", {s.inv_freq.size(), d / 2})
+                "schedule.inv_freq has {} {entry|entries}; it must have one per pair ({}).", {s.inv_freq.size(), d / 2})
         .unless(s.inv_freq_low.empty() || s.inv_freq_low.size() == s.inv_freq.size(),
-                "schedule.inv_freq_low has {} entries; it must be empty or have as many as inv_freq ({}).",
+                "schedule.inv_freq_low has {} {entry|entries}; it must be empty or have as many as inv_freq ({}).",
                 {s.inv_freq_low.size(), s.inv_freq.size()})
         .numbers("inv_freq", s.inv_freq)
         .numbers("inv_freq_low", s.inv_freq_low);

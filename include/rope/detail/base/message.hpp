@@ -33,7 +33,8 @@ struct Piece {
         : kind(std::is_signed_v<Integer> ? Kind::whole : Kind::natural), natural(static_cast<std::uint64_t>(x)) {}
 };
 
-/// The values that replace the "{}" of a sentence. A list, not parameters, so that a call is no template.
+/// The values that replace the "{}" of a sentence. A list, not parameters, so that a call is no template. After a number,
+/// "{entry|entries}" is the first if it was 1, the second otherwise.
 /// tests/errors/sentences_have_their_values counts both.
 using Pieces = std::initializer_list<Piece>;
 
@@ -44,11 +45,11 @@ class Message {
     /// begin with a capital letter.
     ROPE_COLD Message(const char* sentence, Pieces pieces) noexcept : in_name_(*sentence < 'A' || *sentence > 'Z') {
         for (const Piece& piece : pieces) {
-            while (sentence[0] != '\0' && (sentence[0] != '{' || sentence[1] != '}')) put(*sentence++);
+            sentence = copy_words(sentence);
             if (sentence[0] != '\0') sentence += 2;
             append(piece);
         }
-        append(sentence);
+        append(copy_words(sentence));
     }
 
     const char* text() const noexcept { return text_; }
@@ -63,12 +64,27 @@ class Message {
  private:
     static constexpr std::size_t kSize = 320;  // a cut sentence is still zero-terminated
 
+    /// Copies words up to the next "{}", and chooses between two.
+    const char* copy_words(const char* from) noexcept {
+        while (*from != '\0' && (from[0] != '{' || from[1] != '}')) {
+            const char* bar = from;
+            while (*from == '{' && *bar != '|' && *bar != '}' && *bar != '\0') ++bar;
+            if (*bar != '|') {
+                put(*from++);
+                continue;
+            }
+            for (const char* word = is_one_ ? from + 1 : bar + 1; *word != '|' && *word != '}'; ++word) put(*word);
+            while (*from++ != '}') continue;
+        }
+        return from;
+    }
     void put(char c) noexcept {
         if (size_ + 1 < kSize) text_[size_++] = c;
         in_name_ = in_name_ && c != ' ' && c != '[';
         if (in_name_) name_size_ = size_;
     }
     void append(const Piece& piece) noexcept {
+        is_one_ = piece.kind != Piece::Kind::text && piece.kind != Piece::Kind::real && piece.natural == 1;
         switch (piece.kind) {
             case Piece::Kind::text: return append(piece.text);
             case Piece::Kind::whole: {
@@ -100,7 +116,7 @@ class Message {
 
     char text_[kSize];
     std::size_t size_ = 0, name_size_ = 0;
-    bool in_name_ = false;
+    bool in_name_ = false, is_one_ = false;
 };
 
 ROPE_DETAIL_END

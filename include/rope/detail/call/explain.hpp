@@ -61,7 +61,7 @@ ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Capa
         return invalid("{}.head_dim is {}; its {} was made for a head_dim of {}.",
                        {t.in.name, t.in.extents[3], t.table.name, t.table.head_dim});
     if (t.table.batch != 0 && t.table.batch != t.in.extents[0])
-        return invalid("{}.batch is {}; its {} was made for the tokens of {} batch entries.",
+        return invalid("{}.batch is {}; its {} was made for the tokens of {} {batch entry|batch entries}.",
                        {t.in.name, t.in.extents[0], t.table.name, t.table.batch});
     if (const Status s = check_equal_extents(t.out, t.in, 4); !s.ok()) return s;
     if (const Status s = check_equal_extents(t.in, first, 2); !s.ok()) return s;

@@ -46,10 +46,11 @@ ROPE_COLD Status check_steps(const PathData& path, const PathCall& call) noexcep
     const PathStep* const steps = path.steps;
     if (count < 1 || count > 2 || !is_norm_of_heads(steps[0]) || (count == 2 && !is_rotation(steps[1])))
         return invalid(
-            "The path has {} step{}; for gradients its first must be rms_norm or l2_norm over a head, and the second, "
+            "The path has {} {step|steps}; for gradients its first must be rms_norm or l2_norm over a head, and the "
+            "second, "
             "if "
             "there is one, rotate().",
-            {count, count == 1 ? "" : "s"});
+            {count});
     for (int i = 0; i < count; ++i)
         if (const Status s = check_step(steps[i], path.source, "path", call); !s.ok()) return s;
     const Numbers& w = steps[0].numbers;

@@ -85,14 +85,15 @@ ROPE_COLD Status check_path(const PathData& path, Index number, const HeadsInMem
                        {name, call.is_double ? "not double" : "double", call.is_double ? "double" : "float",
                         call.is_double ? "double" : "float, half or bfloat16"});
     if (path.count > kMaxSteps)
-        return invalid("Path {} has {} steps; it must have at most {}.", {number + 1, path.count, kMaxSteps});
+        return invalid("Path {} has {} {step|steps}; it must have at most {}.", {number + 1, path.count, kMaxSteps});
     int rotations = 0;
     for (int i = 0; i < path.count; ++i) {
         const PathStep& step = path.steps[i];
         rotations += step.kind == RotateStage::kKind ? 1 : 0;
         if (const Status s = check_step(step, x, path_name(number), call); !s.ok()) return s;
     }
-    if (rotations > 1) return invalid("Path {} rotates {} times; it must do so at most once.", {number + 1, rotations});
+    if (rotations > 1)
+        return invalid("Path {} rotates {} {time|times}; it must do so at most once.", {number + 1, rotations});
     if (!has_destination(path)) {
         if (x.is_const) return invalid("{} is const, and the path has no destination: add to(...).", {name});
         return check_no_self_overlap(v);

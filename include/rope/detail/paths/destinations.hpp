@@ -47,11 +47,15 @@ inline Index offset_in(const HeadsInMemory& m, Index b, Index s, Index seq, Inde
 
 // ---- Checks ----
 
+inline constexpr BufferNames kPagesNames = {"cache", {"pages", "page_size", "heads", "head_dim"}};
+inline constexpr BufferNames kPagesHeadsFirstNames = {"cache", {"pages", "heads", "page_size", "head_dim"}};
+
 /// One part of a destination (codes, scales or zeros) for `batch` and `seq`, with `heads` heads of `width` numbers.
 ROPE_COLD Status check_part(const char* name, const char* part, const HeadsInMemory& m, Index batch, Index seq,
                             Index heads, Index width) noexcept {
     const AnyView v = m.view(name);
-    if (const Status s = check_extents(v); !s.ok()) return s;
+    const char* const* const axes = m.is_paged ? kPagesNames.extents : kAxisNames;
+    if (const Status s = check_extents(v, axes); !s.ok()) return s;
     const bool fits = m.extents[2] == heads && m.extents[3] == width &&
                       (m.is_paged || (m.extents[0] == batch && m.extents[1] == seq));
     if (!fits && m.is_paged)
@@ -60,17 +64,21 @@ ROPE_COLD Status check_part(const char* name, const char* part, const HeadsInMem
     if (!fits)
         return invalid("{} is [{}, {}, {}, {}]{}; it must be [{}, {}, {}, {}].",
                        {name, m.extents[0], m.extents[1], m.extents[2], m.extents[3], part, batch, seq, heads, width});
-    if (const Status s = check_no_self_overlap(v); !s.ok()) return s;
+    if (const Status s = check_no_self_overlap(v, axes); !s.ok()) return s;
     if (!m.is_paged) return Status();
     const Index tokens = clamped_product(batch, seq), places = clamped_product(m.extents[0], m.extents[1]);
+    if (m.slot_count == 0 && tokens > 0)
+        return invalid("{} has pages without slots{}; give those of the step, one for each token ({}), by with_slots.",
+                       {name, part, tokens});
     if (m.slot_count != tokens)
-        return invalid("{} has {} slots{}; there must be one for each token ({}).", {name, m.slot_count, part, tokens});
+        return invalid("{} has {} {slot|slots}{}; there must be one for each token ({}).",
+                       {name, m.slot_count, part, tokens});
     if (tokens == 0) return Status();
     if (m.slot_list.data() == nullptr) return invalid("{} has a null pointer for slots{}.", {name, part});
     const Index outside = m.slot_list.find_outside(tokens, -1, places - 1);
     if (outside < tokens)
         return out_of_range(
-            "{} has slot {} for token {}{}; its {} pages of {} have slots 0 to {}, and -1 skips a token.",
+            "{} has slot {} for token {}{}; in {} {page|pages} of {} slots are from 0 to {}, and -1 skips a token.",
             {name, m.slot_list[outside], outside, part, m.extents[0], m.extents[1], places - 1});
     return Status();
 }
@@ -93,8 +101,9 @@ ROPE_COLD Status check_destination(const char* name, const DestinationData& d, I
                        {name, codes.type == ElementType::i8 ? "signed" : "unsigned", shape.name,
                         codes.type == ElementType::i8 ? "unsigned" : "signed"});
     if (head_dim % shape.block != 0)
-        return invalid("{} has format {}, whose blocks have {} features; head_dim is {}, which they must divide.",
-                       {name, shape.name, shape.block, head_dim});
+        return invalid(
+            "{} has format {}, whose blocks have {} {feature|features}; head_dim is {}, which they must divide.",
+            {name, shape.name, shape.block, head_dim});
     if (shape.bytes != 0 && codes.strides[3] != 1 && codes.extents[3] > 1)
         return invalid("{} has codes with a feature stride of {}; it must be 1.", {name, codes.strides[3]});
     const Index width = shape.bytes == 0 ? head_dim : head_dim / shape.block * shape.bytes;
@@ -215,15 +224,16 @@ ROPE_ABI inline Paged<T> paged_heads_first(T* data, Index pages, Index heads, In
 template <class C, class Slots, detail::IfOwner<C>>
 ROPE_ABI inline auto paged(C& container ROPE_LIFETIMEBOUND, Index pages, Index page_size, Index heads, Index head_dim,
                            const Slots& slot_list ROPE_LIFETIMEBOUND) {
-    return rope::paged(detail::elements_of(container, pages, page_size, heads, head_dim), pages, page_size, heads,
-                       head_dim, slot_list);
+    return rope::paged(detail::elements_of(container, detail::kPagesNames, pages, page_size, heads, head_dim), pages,
+                       page_size, heads, head_dim, slot_list);
 }
 
 template <class C, class Slots, detail::IfOwner<C>>
 ROPE_ABI inline auto paged_heads_first(C& container ROPE_LIFETIMEBOUND, Index pages, Index heads, Index page_size,
                                        Index head_dim, const Slots& slot_list ROPE_LIFETIMEBOUND) {
-    return rope::paged_heads_first(detail::elements_of(container, pages, heads, page_size, head_dim), pages, heads,
-                                   page_size, head_dim, slot_list);
+    return rope::paged_heads_first(
+        detail::elements_of(container, detail::kPagesHeadsFirstNames, pages, heads, page_size, head_dim), pages, heads,
+        page_size, head_dim, slot_list);
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 // Where the heads of a path lie, as data: four axes in memory, or pages that slots choose; what a destination is.
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 
 #include "../../errors.hpp"
@@ -116,6 +117,12 @@ struct PathAccess {
     static X make(const Data& data) noexcept {
         return X(data);
     }
+};
+
+/// The slots of pages that have none yet.
+struct NoSlots {
+    static constexpr const Index* data() noexcept { return nullptr; }
+    static constexpr std::size_t size() noexcept { return 0; }
 };
 
 template <class Slots>

@@ -63,7 +63,7 @@ inline Status shape_numbers(const NumbersOfNorm& given, bool is_needed, Index la
 ROPE_COLD Status check_steps(const ModelConfig& model, Index layer) noexcept {
     const std::size_t layers = model.config_of_layer.size(), i = static_cast<std::size_t>(layer);
     if (layer < 0 || i >= layers)
-        return out_of_range("layer is {}; this model has {} layers, counted from 0.", {layer, layers});
+        return out_of_range("layer is {}; this model has {} {layer|layers}, counted from 0.", {layer, layers});
     if (model.steps.empty())
         return invalid(
             "steps is empty, so the norms and factors of this model are not known; a recipe needs an entry "
@@ -149,7 +149,7 @@ class Recipe {
         const Index all = kind_ == HeadKind::q ? counts.q : kind_ == HeadKind::k ? counts.k : counts.v;
         const Index heads = PathAccess::data(path_).source.extents[2];
         if (has_norm() && norm().weight == NormWeight::all_heads && heads != all)
-            return invalid("heads of {} is {}; layer {} of this model norms all {} heads of a token together.",
+            return invalid("heads of {} is {}; layer {} of this model norms all {} {head|heads} of a token together.",
                            {kind_ == HeadKind::q   ? "q"
                             : kind_ == HeadKind::k ? "k"
                                                    : "v",
@@ -274,7 +274,8 @@ ROPE_ABI inline void fill_temperatures(const ModelConfig& model, PositionsArgume
         Status s = detail::check_extents(detail::in_memory(numbers).view("numbers"));
         if (s.ok() && (numbers.heads != 1 || numbers.head_dim != 1))
             s = detail::invalid(
-                "numbers has {} heads of {} features; it must have one number per token: rope::view(data, batch, seq, "
+                "numbers has {} {head|heads} of {} {feature|features}; it must have one number per token: "
+                "rope::view(data, batch, seq, "
                 "1, 1).",
                 {numbers.heads, numbers.head_dim});
         if (s.ok()) s = detail::check_positions(given, numbers.batch, numbers.seq, all);

@@ -31,16 +31,18 @@ inline Status check_axis_count(Index axes) noexcept {
 
 inline Status check_sections(const List<Index>& sections, std::size_t least, std::size_t most) noexcept {
     if (least == most && sections.size() != most)
-        return invalid("sections has {} entries; it must have {}: pairs that follow time, height and width.",
+        return invalid("sections has {} {entry|entries}; it must have {}: pairs that follow time, height and width.",
                        {sections.size(), most});
     if (sections.size() < least || sections.size() > most)
-        return invalid("sections has {} entries; it must have from {} to {}, which are numbers of pairs, one per axis.",
-                       {sections.size(), least, most});
+        return invalid(
+            "sections has {} {entry|entries}; it must have from {} to {}, which are numbers of pairs, one per axis.",
+            {sections.size(), least, most});
     Index sum = 0;
     for (std::size_t i = 0; i < sections.size(); ++i) {
         if (sections[i] < 0 || sections[i] > kMaxPairs - sum)
-            return invalid("sections[{}] is {}; sections must not be negative, and there are at most {} pairs in all.",
-                           {i, sections[i], kMaxPairs});
+            return invalid(
+                "sections[{}] is {}; sections must not be negative, and there are at most {} {pair|pairs} in all.",
+                {i, sections[i], kMaxPairs});
         sum += sections[i];
     }
     return sum > 0 ? Status() : invalid("sections are all 0; there must be at least one pair.");
@@ -183,15 +185,18 @@ ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept {
     if (const Status s = detail::check_axis_count(map.axes); !s.ok()) return s;
     const Index count = static_cast<Index>(map.axis_of.size());
     if (map.is_mixed && count != 0)
-        return detail::invalid("axis_of has {} entries; with mixed axes it must be empty.", {count});
+        return detail::invalid("axis_of has {} {entry|entries}; with mixed axes it must be empty.", {count});
     if (map.is_mixed && frequencies % map.axes != 0)
-        return detail::invalid("inv_freq has {} entries; with mixed axes it must have as many for each of the {} axes.",
-                               {frequencies, map.axes});
+        return detail::invalid(
+            "inv_freq has {} {entry|entries}; with mixed axes it must have as many for each of the {} {axis|axes}.",
+            {frequencies, map.axes});
     if (count != 0 && count != frequencies)
         return detail::invalid(
-            "axis_of has {} entries; it must have one per entry of inv_freq ({}): write sections that "
-            "add up to {}, which is rotary_dim / 2.",
-            {count, frequencies, frequencies});
+            "The sections of the map (or its axis_of) have {} {pair|pairs}; they must add up to {}, one pair for two "
+            "features "
+            "that "
+            "rotate.",
+            {count, frequencies});
     for (Index i = 0; i < count; ++i) {
         const Index axis = map.axis_of[static_cast<std::size_t>(i)];
         if (axis >= map.axes)

@@ -34,7 +34,8 @@ constexpr bool positions_fit(Number first, Number last) noexcept {
 }
 inline Status check_first(const char* name, Index first, Index count) noexcept {
     if (positions_fit(first, count - 1)) return Status();
-    return out_of_range("{} is {}; the {} positions from there must lie between -2^52 and 2^52.", {name, first, count});
+    return out_of_range("{} is {}; the {} {position|positions} from there must lie between -2^52 and 2^52.",
+                        {name, first, count});
 }
 
 inline Status check_extent(const char* name, Index extent) noexcept {
@@ -53,8 +54,9 @@ inline Status check_grid(Index height, Index width, const GridOrder& order) noex
             return invalid("{} is {}; it must be from 0 to {}.",
                            {around == order.before ? "before" : "after", around, kMaxTokensText});
     if (height > kMaxTokens / width || order.before + height * width + order.after > kMaxTokens)
-        return invalid("The grid has {} * {} patches, {} tokens before them and {} after; there are at most {} in all.",
-                       {height, width, order.before, order.after, kMaxTokensText});
+        return invalid(
+            "The grid has {} * {} patches, {} {token|tokens} before them and {} after; there are at most {} in all.",
+            {height, width, order.before, order.after, kMaxTokensText});
     return Status();
 }
 
@@ -85,9 +87,9 @@ void for_each_patch(Index height, Index width, const Put& put) noexcept {
 inline Status check_cu_seqlens(const Positions& cu_seqlens) noexcept {
     const Index entries = cu_seqlens.count();
     if (entries < 1)
-        return invalid("cu_seqlens has {} entries; it must have one more than there are sequences.", {entries});
+        return invalid("cu_seqlens has {} {entry|entries}; it must have one more than there are sequences.", {entries});
     if (cu_seqlens.data() == nullptr)
-        return invalid("cu_seqlens is a null pointer; it must point to {} numbers.", {entries});
+        return invalid("cu_seqlens is a null pointer; it must point to {} {number|numbers}.", {entries});
     for (Index i = 0, before = 0; i < entries; ++i) {
         const Index entry = cu_seqlens[i];
         if (i == 0 && entry != 0) return invalid("cu_seqlens[0] is {}; it must be 0.", {entry});
@@ -108,15 +110,17 @@ inline Status check_packed(const Positions& cu_seqlens, const Positions& starts)
     const Index sequences = cu_seqlens.count() - 1;
     if (starts.kind() != Positions::Kind::start) {
         if (starts.count() != sequences)
-            return invalid("starts has {} entries; there must be one per sequence ({}).", {starts.count(), sequences});
+            return invalid("starts has {} {entry|entries}; there must be one per sequence ({}).",
+                           {starts.count(), sequences});
         if (starts.data() == nullptr && sequences > 0)
-            return invalid("starts is a null pointer; it must point to {} numbers.", {sequences});
+            return invalid("starts is a null pointer; it must point to {} {number|numbers}.", {sequences});
     }
     for (Index i = 0; i < sequences; ++i) {
         const Index start = start_of(starts, i), length = cu_seqlens[i + 1] - cu_seqlens[i];
         if (!positions_fit(start, length - 1))
-            return out_of_range("Sequence {} starts at position {}; its {} positions must lie between -2^52 and 2^52.",
-                                {i, start, length});
+            return out_of_range(
+                "Sequence {} starts at position {}; its {} {position|positions} must lie between -2^52 and 2^52.",
+                {i, start, length});
     }
     return Status();
 }
@@ -126,7 +130,8 @@ inline Status check_ranks(Index ranks, const Positions& cu_seqlens) noexcept {
     if (const Status s = check_cu_seqlens(cu_seqlens); !s.ok()) return s;
     for (Index i = 0; i + 1 < cu_seqlens.count(); ++i)
         if (const Index length = cu_seqlens[i + 1] - cu_seqlens[i]; length % (2 * ranks) != 0)
-            return invalid("Sequence {} has {} tokens; {} ranks need a multiple of {}.", {i, length, ranks, 2 * ranks});
+            return invalid("Sequence {} has {} {token|tokens}; {} {rank needs|ranks need} a multiple of {}.",
+                           {i, length, ranks, 2 * ranks});
     return Status();
 }
 
@@ -143,7 +148,8 @@ inline Index tokens_of(const Positions& cu_seqlens, Index ranks) noexcept {
 
 inline Status check_memory(const Index* to, Index tokens, Index wanted) noexcept {
     if (tokens != wanted) return invalid("tokens is {}; cu_seqlens makes it {}.", {tokens, wanted});
-    if (to == nullptr && wanted > 0) return invalid("to is a null pointer; it must point to {} numbers.", {wanted});
+    if (to == nullptr && wanted > 0)
+        return invalid("to is a null pointer; it must point to {} {number|numbers}.", {wanted});
     return Status();
 }
 

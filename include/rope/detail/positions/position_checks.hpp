@@ -42,7 +42,7 @@ inline Status check_positions(const char* prefix, const Positions& p, Index axes
     const Status s = check_positions(p, batch, seq, shape);
     if (s.ok()) return s;
     if (axes > 1 && p.kind() == Positions::Kind::ids && p.count() == axes * batch * seq)
-        return invalid("{}{} (Positions on {} axes are AxisPositions.)", {prefix, s.message(), axes});
+        return invalid("{}{} (Positions on {} {axis|axes} are AxisPositions.)", {prefix, s.message(), axes});
     return Status(s.code(),
                   Message("{}{}{}", {prefix, s.message(), s.code() == StatusCode::out_of_range ? advice(last) : ""}));
 }
@@ -51,9 +51,9 @@ inline Status check_positions(const char* prefix, const Positions& p, Index axes
 inline Status check_positions(const char* prefix, const AxisPositions& p, Index axes, Index seq, Index batch,
                               Index last) noexcept {
     const Index tokens = batch * seq;
-    if (p.axes() != axes) return invalid("{}positions has {} axes; the map has {}.", {prefix, p.axes(), axes});
+    if (p.axes() != axes) return invalid("{}positions has {} {axis|axes}; the map has {}.", {prefix, p.axes(), axes});
     if (p.tokens() != tokens)
-        return invalid("{}positions has {} tokens; there must be batch * seq ({}) of them.",
+        return invalid("{}positions has {} {token|tokens}; there must be batch * seq ({}) of them.",
                        {prefix, p.tokens(), tokens});
     if (p.data() == nullptr && tokens > 0)
         return invalid("{}positions is a null pointer; it must point to {} * {} numbers.", {prefix, axes, tokens});

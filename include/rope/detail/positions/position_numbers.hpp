@@ -212,7 +212,8 @@ inline Index tokens_per_axis(const List& list, Index axes) {
     const Index count = static_cast<Index>(list.size());
     if (axes > 0 && count % axes == 0) return count / axes;
     ok_or_raise(
-        invalid("The list has {} positions; there must be as many for each of {} axes, of which there is at least one.",
+        invalid("The list has {} {position|positions}; there must be as many for each of {} {axis|axes}, of which "
+                "there is at least one.",
                 {count, axes}));
     return 0;
 }

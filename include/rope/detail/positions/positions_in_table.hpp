@@ -32,7 +32,7 @@ ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, con
     const Index high = low + table.max_positions - 1;
     const Index tokens = clamped_product(batch, seq);
     if (table.max_positions == 0 && tokens > 0)
-        return out_of_range("positions are those of {} tokens; this {} holds none (yet).", {seq, table.name});
+        return out_of_range("positions are those of {} {token|tokens}; this {} holds none (yet).", {seq, table.name});
     if (p.kind() == Positions::Kind::start) {
         if (tokens == 0) return Status();
         if (p.start() < low || p.start() > high || seq - 1 > high - p.start())
@@ -42,12 +42,16 @@ ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, con
     }
     const bool starts = p.kind() == Positions::Kind::start_per_entry;
     if (starts && p.count() != batch)
-        return invalid("positions has {} starts; there must be one per batch entry ({}).", {p.count(), batch});
+        return invalid("positions has {} {start|starts}; there must be one per batch entry ({}).", {p.count(), batch});
+    if (!starts && batch == 1 && p.count() != seq)
+        return invalid("positions has {} {id|ids}; there must be one for each token, seq ({}) of them.",
+                       {p.count(), seq});
     if (!starts && p.count() != seq && p.count() != tokens)
-        return invalid("positions has {} ids; there must be seq ({}) or batch * seq ({}) of them.",
+        return invalid("positions has {} {id|ids}; there must be seq ({}) or batch * seq ({}) of them.",
                        {p.count(), seq, tokens});
     if (p.count() == 0 || seq == 0) return Status();
-    if (p.data() == nullptr) return invalid("positions is a null pointer; it must point to {} integers.", {p.count()});
+    if (p.data() == nullptr)
+        return invalid("positions is a null pointer; it must point to {} {integer|integers}.", {p.count()});
     // The last position allowed: of starts the one that leaves room for seq tokens, below `low` if none does.
     const Index last = !starts ? high : seq > table.max_positions ? low - 1 : high - (seq - 1);
     const Index outside = p.find_outside(low, last);
@@ -55,7 +59,7 @@ ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, con
     const Index position = p[outside];
     const char* const more = or_more(position);
     if (starts)
-        return out_of_range("positions[{}] is {}{}, the start of {} tokens; this {} holds positions {} to {}.",
+        return out_of_range("positions[{}] is {}{}, the start of {} {token|tokens}; this {} holds positions {} to {}.",
                             {outside, position, more, seq, table.name, low, high});
     return out_of_range("positions[{}] is {}{}; this {} holds positions {} to {}.",
                         {outside, position, more, table.name, low, high});

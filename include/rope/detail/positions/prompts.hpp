@@ -108,7 +108,7 @@ template <class Number>
 Status measure_prompt(const List<PromptSpan>& spans, Number start, NextSpan rule, Index& tokens,
                       Number& largest) noexcept {
     if (!positions_fit(start, Number(0)))
-        return out_of_range("start is {}; the 1 positions from there must lie between -2^52 and 2^52.", {start});
+        return out_of_range("start is {}; the 1 position from there must lie between -2^52 and 2^52.", {start});
     tokens = 0;
     largest = start - 1;
     for (std::size_t i = 0; i < spans.size(); ++i) {

@@ -26,6 +26,8 @@
 
 ROPE_DETAIL_BEGIN
 
+inline constexpr BufferNames kEmbeddingNames = {"view", {"batch", "seq", nullptr, "d_model"}};
+
 /// Tensors whose ViewTraits say that they have three axes are read as [batch, seq, d_model] here, where apply
 /// reads them as [seq, heads, head_dim].
 template <class Traits, class = void>
@@ -185,12 +187,17 @@ class AdditiveTable {
         if (const Status s = check_extents(x); !s.ok()) return s;
         const Index heads = x.extents[2], head_dim = x.extents[3];
         if (clamped_product(heads, head_dim) != d_model_)
-            return invalid("x has {} heads of head_dim {}; together they must be the d_model of this embedding ({}).",
-                           {heads, head_dim, d_model_});
+            return heads == 1
+                       ? invalid("x has a d_model of {}; it must be that of this embedding ({}).", {head_dim, d_model_})
+                       : invalid(
+                             "x has {} {head|heads} of head_dim {}; together they must be the d_model of this "
+                             "embedding ({}).",
+                             {heads, head_dim, d_model_});
         if (const Status s = check_no_self_overlap(x); !s.ok()) return s;
         if (!is_disjoint(x, rows))
             return invalid(
-                "x may share elements with the table of {} positions times {} entries that is added to it; it must "
+                "x may share elements with the table of {} {position|positions} times {} {entry|entries} that is added "
+                "to it; it must "
                 "not.",
                 {max_positions_, d_model_});
         if (const Status s = check_positions(positions, x.extents[0], x.extents[1], shape); !s.ok()) return s;

@@ -44,7 +44,7 @@ template <class T>
 inline Status check_count(Index seq, Index batch, const Moves<T>& moves) noexcept {
     const Index count = RowsAccess::count(moves);
     if (count == kEveryToken || count == seq || batch == 0) return Status();
-    return invalid("k.seq is {}; these moves were built for {} tokens.", {seq, count});
+    return invalid("k.seq is {}; these moves were built for {} {token|tokens}.", {seq, count});
 }
 
 /// With moves that are built for this call.

@@ -141,7 +141,8 @@ struct RotaryEmbedding<T>::State {
         if (row_bytes == 0 || rows <= max_bytes / row_bytes) return Status();
         const double bytes = static_cast<double>(rows) * static_cast<double>(row_bytes);  // may be beyond 2^63
         return detail::invalid(
-            "positions is {}; the tables of this model, with {} bytes per position, would take {} bytes, and max_bytes "
+            "positions is {}; the tables of this model, with {} {byte|bytes} per position, would take {} {byte|bytes}, "
+            "and max_bytes "
             "of the TableOptions is {}.",
             {count, row_bytes, bytes, max_bytes});
     }

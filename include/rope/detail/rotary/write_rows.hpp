@@ -109,17 +109,18 @@ inline Status check_write_rows(const CosSinRows<T>& table, const Positions& posi
     if (const Status s = check_tokens(table.pairs(), seq, batch); !s.ok()) return s;
     const TableShape shape = shape_of(table);
     if (shape.batch != 0 && shape.batch != batch)
-        return invalid("batch is {}; this {} was made for the tokens of {} batch entries.",
+        return invalid("batch is {}; this {} was made for the tokens of {} {batch entry|batch entries}.",
                        {batch, shape.name, shape.batch});
     const Status s = of_axes != nullptr ? check_rows_of_axes(*of_axes, *map, table.pairs(), shape, seq, batch)
                                         : check_positions(positions, batch, seq, shape);
     if (!s.ok()) return s;
     const Index most = kMemoryBytes / static_cast<Index>(sizeof(T)) / table.rotary_dim();
     if (clamped_product(seq, batch) > most)
-        return invalid("batch * seq is {}; memory holds at most {} rows of {} numbers.",
+        return invalid("batch * seq is {}; memory holds at most {} {row|rows} of {} {number|numbers}.",
                        {clamped_product(seq, batch), most, table.rotary_dim()});
     if (to == nullptr && seq > 0 && batch > 0)
-        return invalid("to is a null pointer; it must have room for {} numbers.", {seq * batch * table.rotary_dim()});
+        return invalid("to is a null pointer; it must have room for {} {number|numbers}.",
+                       {seq * batch * table.rotary_dim()});
     return isa_is_chosen() ? Status() : choose_isa();
 }
 

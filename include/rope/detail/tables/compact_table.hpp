@@ -81,9 +81,8 @@ class CompactTable : public SourcedRows<T> {
     static Status check_can_combine(const Frequencies& f) noexcept {
         if (f.log_growth.empty()) return Status();
         return invalid(
-            "log_growth has {} entries; a compact table has no magnitude that grows with the position (xPos), so "
-            "it must be empty.",
-            {f.log_growth.size()});
+            "The magnitude grows with the position (xPos, log_growth); a compact table has one for all positions: use "
+            "CosSinCache or Rows.");
     }
 
     std::shared_ptr<T[]> table_;  // fine rows, then coarse ones

@@ -97,7 +97,7 @@ inline Status round_to_float32(const Config& config, Frequencies& result) noexce
                                                      : chain);
         if (const Status s = check_inv_freq("inv_freq", &w, 1); !s.ok())
             return invalid(
-                "inv_freq[{}] is {} in float; a frequency must be finite and of magnitude at most 2^32 radians per "
+                "The frequency of pair {} is {} in float; it must be finite and of magnitude at most 2^32 radians per "
                 "position.",
                 {i, w});
     }

@@ -67,7 +67,7 @@ inline Status check_moves(const TableSource& of_old, const TableSource& of_new, 
     }
     if (of_old.f.inv_freq.size() != of_new.f.inv_freq.size())
         return invalid(
-            "inv_freq has {} entries in the old frequencies and {} in the new ones; a move cannot change which "
+            "inv_freq has {} {entry|entries} in the old frequencies and {} in the new ones; a move cannot change which "
             "features turn together.",
             {of_old.f.inv_freq.size(), of_new.f.inv_freq.size()});
     const double a = of_old.f.attention_factor, b = of_new.f.attention_factor;

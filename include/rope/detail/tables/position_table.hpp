@@ -30,9 +30,10 @@ inline Status check_growth(const Frequencies& f, Index count, Index first_positi
     for (std::size_t i = 0; i < f.log_growth.size(); ++i)
         if (std::fabs(f.log_growth[i]) * farthest > 64.0)
             return invalid(
-                "log_growth[{}] is {}; at {} positions from the centre the magnitude would leave e^-64 .. e^64, so "
-                "a table must stay nearer to it.",
-                {i, f.log_growth[i], farthest});
+                "At {} positions from the centre the growing magnitude (xPos; log_growth[{}] is {}) would leave e^-64 "
+                ".. "
+                "e^64; a table must stay nearer to it.",
+                {farthest, i, f.log_growth[i]});
     return Status();
 }
 
@@ -116,7 +117,8 @@ class PositionTable : public SourcedRows<T> {
                 {count, this->count_});
         if (longest_ == kNoLongest || count <= longest_ - this->source_.first) return Status();
         return invalid(
-            "max_positions is {}; the frequencies of this table are for sequences of at most {} tokens: longer ones "
+            "max_positions is {}; the frequencies of this table are for sequences of at most {} {token|tokens}: longer "
+            "ones "
             "need a table made for their seq_len.",
             {count, longest_});
     }

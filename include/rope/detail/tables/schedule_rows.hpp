@@ -38,7 +38,7 @@ inline Status check_map(const TableSource& s, const AxisMap& map, std::size_t gr
     if (const Status mixed = check_is_not_mixed(s, map); !mixed.ok()) return mixed;
     const Status fits = check(map, static_cast<Index>(s.f.inv_freq.size()));
     if (!fits.ok() || !map.is_mixed || growing == 0) return fits;
-    return invalid("log_growth has {} entries; with mixed axes it must be empty.", {growing});
+    return invalid("log_growth has {} {entry|entries}; with mixed axes it must be empty.", {growing});
 }
 
 /// The last position that rows of a source can be for.

@@ -21,12 +21,15 @@ inline bool table_can_be(Index rows, Index row_size, std::size_t element) noexce
 inline Status check_table_size(const char* name, Index value, Index rows, Index row_size,
                                std::size_t element) noexcept {
     if (table_can_be(rows, row_size, element)) return Status();
-    return invalid("{} is {}; {} rows of {} entries of {} bytes must not exceed what memory can hold ({} bytes).",
-                   {name, value, rows, row_size, element, kMemoryBytes});
+    return invalid(
+        "{} is {}; {} {row|rows} of {} {entry|entries} of {} {byte|bytes} must not exceed what memory can hold ({} "
+        "{byte|bytes}).",
+        {name, value, rows, row_size, element, kMemoryBytes});
 }
 /// The error if a possible size cannot be allocated. No argument is wrong then, so none is named.
 ROPE_COLD Status no_memory(Index rows, Index row_size, std::size_t element) noexcept {
-    return out_of_memory("There is no memory for {} rows of {} entries of {} bytes.", {rows, row_size, element});
+    return out_of_memory("There is no memory for {} {row|rows} of {} {entry|entries} of {} {byte|bytes}.",
+                         {rows, row_size, element});
 }
 
 /// Allocates rows * row_size uninitialised numbers, 64-byte aligned; null without memory. table_can_be must hold.

@@ -51,7 +51,7 @@ inline Status check_max_positions(Index max_positions) noexcept {
 /// For at least one position.
 inline Status check_first_position(Index max_positions, Index first_position) noexcept {
     if (first_position >= -kLastPosition && first_position <= kLastPosition - max_positions) return Status();
-    return invalid("first_position is {}; the {} positions from there must lie between -2^62 and 2^62.",
+    return invalid("first_position is {}; the {} {position|positions} from there must lie between -2^62 and 2^62.",
                    {first_position, max_positions});
 }
 /// Requires frequencies that are for the last position of a table.
@@ -59,7 +59,8 @@ inline Status check_last_position(const TableSource& s, Index max_positions, Ind
     if (max_positions < 1 || first_position > kLastPosition - max_positions) return Status();  // refused later
     if (first_position + max_positions <= s.longest) return Status();
     return invalid(
-        "seq_len is {}; with this schedule ({}) its frequencies are for sequences of at most {} tokens, and the table "
+        "seq_len is {}; with this schedule ({}) its frequencies are for sequences of at most {} {token|tokens}, and "
+        "the table "
         "is to hold positions up to {}: name the longest sequence as seq_len.",
         {s.seq_len, s.schedule, s.longest, first_position + max_positions - 1});
 }

@@ -79,7 +79,8 @@ class TokenRows : public SourcedRows<T> {
         if (!map.is_mixed) order_ = axis_order(map, pairs);
         if (!new_.prepare(of_new.f, last_position(of_new), order_, map.is_mixed) ||
             (has_two_ && !old_.prepare(of_old.f, last_position(of_old), order_, map.is_mixed))) {
-            ok_or_raise(out_of_memory("There is no memory for what rows of {} entries are built from.", {2 * pairs}));
+            ok_or_raise(
+                out_of_memory("There is no memory for what rows of {} {entry|entries} are built from.", {2 * pairs}));
             return;
         }
         if (!has_two_) old_.last = new_.last;
@@ -186,15 +187,17 @@ class TokenRows : public SourcedRows<T> {
     Status check_replacement(const Frequencies& by) const noexcept {
         const std::size_t entries = new_.f.inv_freq.size(), growing = new_.f.log_growth.size();
         if (by.inv_freq.size() != entries)
-            return invalid("inv_freq has {} entries; these rows were made for {}.", {by.inv_freq.size(), entries});
+            return invalid("inv_freq has {} {entry|entries}; these rows were made for {}.",
+                           {by.inv_freq.size(), entries});
         if (by.log_growth.size() != growing)
-            return invalid("log_growth has {} entries; these rows were made for {}.", {by.log_growth.size(), growing});
+            return invalid("log_growth has {} {entry|entries}; these rows were made for {}.",
+                           {by.log_growth.size(), growing});
         return Status();
     }
 
     const T* find(Index row, Index i) const {
         if (row >= 0 && row < rows_) return this->source_.cos + row * this->source_.stride + i;
-        ok_or_raise(out_of_range("row is {}; there are {} rows, the first of which is 0.", {row, rows_}));
+        ok_or_raise(out_of_range("row is {}; it must be at least 0 and below the number of rows ({}).", {row, rows_}));
         return nullptr;
     }
 
@@ -226,7 +229,7 @@ class TokenRows : public SourcedRows<T> {
         if (rows <= room_) return true;
         if (memory_ != nullptr)
             return ok_or_raise(
-                invalid("batch * seq is {}; the memory given to use_memory holds {} rows.", {rows, room_}));
+                invalid("batch * seq is {}; the memory given to use_memory holds {} {row|rows}.", {rows, room_}));
         if (!ok_or_raise(check_table_size("batch * seq", rows, rows, 2 * this->pairs_, sizeof(T)))) return false;
         std::shared_ptr<T[]> memory;
         std::unique_ptr<double[]> positions;

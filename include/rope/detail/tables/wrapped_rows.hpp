@@ -58,10 +58,10 @@ inline Status check_copy(const CosSinView<Number>& from, const T* to) noexcept {
     const Index bytes = count * 2 * from.pairs * static_cast<Index>(sizeof(T));
     const Index read = ((count - 1) * row_stride(from) + row_reach(from)) * static_cast<Index>(sizeof(Number));
     if (to == nullptr)
-        return invalid("to is a null pointer; it must have room for {} numbers.", {count * 2 * from.pairs});
+        return invalid("to is a null pointer; it must have room for {} {number|numbers}.", {count * 2 * from.pairs});
     const bool shares_cos = share_bytes(from.cos, read, to, bytes);
     if (shares_cos || share_bytes(from.sin, read, to, bytes))
-        return invalid("to overlaps the {}; its {} bytes must lie apart from what is copied.",
+        return invalid("to overlaps the {}; its {} {byte|bytes} must lie apart from what is copied.",
                        {shares_cos ? "cosines" : "sines", bytes});
     return Status();
 }
@@ -83,7 +83,8 @@ ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
         return invalid("pair_stride is {}; it must be at least 1, and a row must fit into memory.", {v.pair_stride});
     if (v.row_stride != 0 && v.row_stride < detail::row_reach(v))
         return invalid(
-            "row_stride is {}; a row of {} pairs with pair_stride {} needs at least {}, and 0 stands for pairs * "
+            "row_stride is {}; a row of {} {pair|pairs} with pair_stride {} needs at least {}, and 0 stands for pairs "
+            "* "
             "pair_stride.",
             {v.row_stride, v.pairs, v.pair_stride, detail::row_reach(v)});
     if (v.rows == 0) return Status();
@@ -93,7 +94,7 @@ ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
             "numbers).",
             {v.batch, v.rows, detail::row_stride(v), most});
     if (v.cos == nullptr || v.sin == nullptr)
-        return invalid("{} is a null pointer; it must point to {} rows.",
+        return invalid("{} is a null pointer; it must point to {} {row|rows}.",
                        {v.cos == nullptr ? "cos" : "sin", v.batch * v.rows});
     return Status();
 }

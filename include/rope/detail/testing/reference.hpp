@@ -97,7 +97,7 @@ ROPE_ABI inline bool has_head_dim(const Eigen::VectorXd& x, const Config& config
            rope::detail::ok_or_raise(
                x.size() == config.head_dim
                    ? Status()
-                   : rope::detail::invalid("x has {} features; it must have head_dim ({}) of them.",
+                   : rope::detail::invalid("x has {} {feature|features}; it must have head_dim ({}) of them.",
                                            {x.size(), config.head_dim}));
 }
 

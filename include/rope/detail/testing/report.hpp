@@ -41,7 +41,7 @@ ROPE_ABI inline Status check(const Model& model, const Options& options) noexcep
     if (const Status s = rope::check(model.frequencies); !s.ok()) return s;
     if (!model.frequencies.log_growth.empty())
         return invalid(
-            "log_growth has {} entries; a measured rotation must have one magnitude (none that grows with the "
+            "log_growth has {} {entry|entries}; a measured rotation must have one magnitude (none that grows with the "
             "position).",
             {model.frequencies.log_growth.size()});
     const HeadSlice& slice = model.slice;
@@ -57,7 +57,8 @@ ROPE_ABI inline Status check(const Model& model, const Options& options) noexcep
     if (options.positions.empty() && (options.seq < 1 || options.seq > kMost))
         return invalid("options.seq is {}; it must be from 1 to {}.", {options.seq, kMost});
     if (options.positions.size() > static_cast<std::size_t>(kMost))
-        return invalid("options.positions has {} entries; it must have at most {}.", {options.positions.size(), kMost});
+        return invalid("options.positions has {} {entry|entries}; it must have at most {}.",
+                       {options.positions.size(), kMost});
     if (options.max_position < 1 || options.max_position > kMaxTestedPosition)
         return invalid("options.max_position is {}; it must be from 1 to {}.",
                        {options.max_position, kMaxTestedPosition});

@@ -2,12 +2,14 @@
 // Buffers of views: their shapes, and the containers that they may be.
 #pragma once
 
+#include <initializer_list>
 #include <type_traits>
 
 #include "../../errors.hpp"
 #include "../../fwd.hpp"
 #include "../../types.hpp"
 #include "../base/containers.hpp"
+#include "../base/message.hpp"
 
 ROPE_DETAIL_BEGIN
 
@@ -35,31 +37,48 @@ using IfSpanOrTemporary =
 template <class C>
 using ViewOfBuffer = TensorView<typename ContainerElement<C>::type>;
 
+/// A function's own words for the extents of a buffer. (An extent without a name is no argument of it.)
+struct BufferNames {
+    const char* what;
+    const char* extents[4];
+};
+inline constexpr BufferNames kViewNames = {"view", {"batch", "seq", "heads", "head_dim"}};
+inline constexpr BufferNames kViewOfOneNames = {"view", {nullptr, "seq", "heads", "head_dim"}};
+inline constexpr BufferNames kHeadsFirstNames = {"view", {"batch", "heads", "seq", "head_dim"}};
+
+/// The sentence for a container of another size.
+ROPE_COLD Status wrong_size(const BufferNames& names, Index size, std::initializer_list<Index> extents) noexcept {
+    Message list("", {});
+    Index wanted = 1;
+    for (int axis = 0; axis < 4; ++axis) {
+        const Index extent = extents.begin()[axis];
+        wanted = clamped_product(wanted, extent);
+        if (names.extents[axis] == nullptr) continue;
+        if (extent < 0) return invalid("{} is {}; it must not be negative.", {names.extents[axis], extent});
+        list.append(list.text()[0] == '\0' ? "" : axis == 3 ? " and " : ", ");
+        list.append(Message("{} {}", {names.extents[axis], extent}).text());
+    }
+    return invalid("The container has {} {element|elements}; a {} of {} has {}.{}",
+                   {size, names.what, list.text(), wanted,
+                    size > wanted ? " (For a part of it, write its data() in place of it.)" : ""});
+}
+
 /// The elements of a container that a view covers as a whole. Throws std::invalid_argument when it has another size.
 template <class C>
-inline auto elements_of(C& container, Index batch, Index seq, Index heads, Index head_dim) {
-    const Index wanted = clamped_product(batch, clamped_product(seq, clamped_product(heads, head_dim)));
+inline auto elements_of(C& container, const BufferNames& names, Index a, Index b, Index c, Index d) {
     const Index size = static_cast<Index>(container.size());
-    const bool is_negative = batch < 0 || seq < 0 || heads < 0 || head_dim < 0;
-    if (size == wanted && !is_negative) return container.data();
-    ok_or_raise(is_negative ? invalid("batch is {}, seq {}, heads {} and head_dim {}; none must be negative.",
-                                      {batch, seq, heads, head_dim})
-                : size < wanted
-                    ? invalid("The container has {} elements; a view of batch {}, seq {}, heads {} and "
-                              "head_dim {} has {}.",
-                              {size, batch, seq, heads, head_dim, wanted})
-                    : invalid("The container has {} elements; a view of batch {}, seq {}, heads {} and "
-                              "head_dim {} has {}. (To view a part of it, write its data() in place of it.)",
-                              {size, batch, seq, heads, head_dim, wanted}));
+    const bool is_negative = a < 0 || b < 0 || c < 0 || d < 0;
+    if (!is_negative && size == clamped_product(a, clamped_product(b, clamped_product(c, d)))) return container.data();
+    ok_or_raise(wrong_size(names, size, {a, b, c, d}));
     return decltype(container.data())(nullptr);
 }
 
 /// The same for a span. A container that only a temporary owns is refused by the compiler.
 template <class C>
-inline auto elements_of_span(C& container, Index batch, Index seq, Index heads, Index head_dim) {
+inline auto elements_of_span(C& container, const BufferNames& names, Index a, Index b, Index c, Index d) {
     static_assert(is_span<Plain<C>>,
                   "rope::view does not own data: this container is a temporary and would be gone. Give it a name.");
-    return elements_of(container, batch, seq, heads, head_dim);
+    return elements_of(container, names, a, b, c, d);
 }
 
 /// Entries first .. first + count - 1 along an axis, which `name` calls by its plural.
@@ -69,16 +88,18 @@ inline View slice(const View& v, const char* name, Index View::*extent, Index st
     View result = v;
     result.*extent = 0;
     if (first < 0 || count < 0 || first > size || count > size - first) {
-        ok_or_raise(invalid(
-            "The slice takes {} {} from {} on; the view has {} of them, and first and count must not be negative.",
-            {count, name, first, size}));
+        ok_or_raise(
+            invalid("The slice of {} has first {} and count {}; neither must be negative, and they must lie within the "
+                    "view, which has {}.",
+                    {name, first, count, size}));
         return result;
     }
     if (count > 0 && first > 0) {
         const Index room = kMemoryBytes / static_cast<Index>(sizeof(*v.data)) / first;
         if (stride > room || stride < -room) {
-            ok_or_raise(invalid("The slice begins {} steps of {} elements into the view, beyond what memory can hold.",
-                                {first, stride}));
+            ok_or_raise(invalid(
+                "The slice begins {} {step|steps} of {} {element|elements} into the view, beyond what memory can hold.",
+                {first, stride}));
             return result;
         }
         if (result.data != nullptr) result.data += first * stride;

@@ -51,8 +51,9 @@ ROPE_ABI inline auto view(Derived&& matrix, Index heads) {
         using Element = std::remove_reference_t<decltype(*matrix.data())>;
         TensorView<Element> v;
         if (heads < 1 || matrix.cols() % heads != 0) {
-            detail::ok_or_raise(detail::invalid(
-                "heads is {}; it must be at least 1 and divide the {} columns of the matrix.", {heads, matrix.cols()}));
+            detail::ok_or_raise(
+                detail::invalid("heads is {}; it must be at least 1 and divide the {} {column|columns} of the matrix.",
+                                {heads, matrix.cols()}));
             return v;
         }
         v.data = matrix.data();

@@ -30,35 +30,40 @@ ROPE_ABI constexpr TensorView<T> view_heads_first(T* ptr, Index batch, Index hea
 template <class C, detail::IfOwner<C>>
 ROPE_ABI inline detail::ViewOfBuffer<C> view(C& container ROPE_LIFETIMEBOUND, Index batch, Index seq, Index heads,
                                              Index head_dim) {
-    return rope::view(detail::elements_of(container, batch, seq, heads, head_dim), batch, seq, heads, head_dim);
+    return rope::view(detail::elements_of(container, detail::kViewNames, batch, seq, heads, head_dim), batch, seq,
+                      heads, head_dim);
 }
 
 template <class C, detail::IfSpanOrTemporary<C>>
 ROPE_ABI inline auto view(C&& container, Index batch, Index seq, Index heads, Index head_dim) {
-    return rope::view(detail::elements_of_span(container, batch, seq, heads, head_dim), batch, seq, heads, head_dim);
+    return rope::view(detail::elements_of_span(container, detail::kViewNames, batch, seq, heads, head_dim), batch, seq,
+                      heads, head_dim);
 }
 
 template <class C, detail::IfOwner<C>>
 ROPE_ABI inline detail::ViewOfBuffer<C> view(C& container ROPE_LIFETIMEBOUND, Index seq, Index heads, Index head_dim) {
-    return rope::view(container, 1, seq, heads, head_dim);
+    return rope::view(detail::elements_of(container, detail::kViewOfOneNames, 1, seq, heads, head_dim), 1, seq, heads,
+                      head_dim);
 }
 
 template <class C, detail::IfSpanOrTemporary<C>>
 ROPE_ABI inline auto view(C&& container, Index seq, Index heads, Index head_dim) {
-    return rope::view(detail::elements_of_span(container, 1, seq, heads, head_dim), 1, seq, heads, head_dim);
+    return rope::view(detail::elements_of_span(container, detail::kViewOfOneNames, 1, seq, heads, head_dim), 1, seq,
+                      heads, head_dim);
 }
 
 template <class C, detail::IfOwner<C>>
 ROPE_ABI inline detail::ViewOfBuffer<C> view_heads_first(C& container ROPE_LIFETIMEBOUND, Index batch, Index heads,
                                                          Index seq, Index head_dim) {
-    return rope::view_heads_first(detail::elements_of(container, batch, seq, heads, head_dim), batch, heads, seq,
-                                  head_dim);
+    return rope::view_heads_first(detail::elements_of(container, detail::kHeadsFirstNames, batch, heads, seq, head_dim),
+                                  batch, heads, seq, head_dim);
 }
 
 template <class C, detail::IfSpanOrTemporary<C>>
 ROPE_ABI inline auto view_heads_first(C&& container, Index batch, Index heads, Index seq, Index head_dim) {
-    return rope::view_heads_first(detail::elements_of_span(container, batch, seq, heads, head_dim), batch, heads, seq,
-                                  head_dim);
+    return rope::view_heads_first(
+        detail::elements_of_span(container, detail::kHeadsFirstNames, batch, heads, seq, head_dim), batch, heads, seq,
+        head_dim);
 }
 
 }  // namespace ROPE_VERSION_NAMESPACE

@@ -28,11 +28,11 @@ inline Span span_below(const AnyView& v, Index limit) noexcept {
 }
 
 /// Refuses negative extents, and extents or strides whose product or span exceeds memory.
-ROPE_COLD Status check_extents(const AnyView& v) noexcept {
+ROPE_COLD Status check_extents(const AnyView& v, const char* const* axes = kAxisNames) noexcept {
     constexpr Index most = kMemoryBytes;
     for (int axis = 0; axis < 4; ++axis)
         if (v.extents[axis] < 0)
-            return invalid("{}.{} is {}; it must not be negative.", {v.name, kAxisNames[axis], v.extents[axis]});
+            return invalid("{}.{} is {}; it must not be negative.", {v.name, axes[axis], v.extents[axis]});
     if (is_empty(v)) return Status();
     Index elements = 1;
     Index reach = 0;  // largest offset, in elements
@@ -46,20 +46,21 @@ ROPE_COLD Status check_extents(const AnyView& v) noexcept {
         if (!product_fits || !reach_fits)
             return invalid(
                 "{} has extents [{}, {}, {}, {}] and strides [{}, {}, {}, {}]; together they must not exceed what "
-                "memory can hold ({} bytes).",
+                "memory can hold ({} {byte|bytes}).",
                 {v.name, v.extents[0], v.extents[1], v.extents[2], v.extents[3], v.strides[0], v.strides[1],
                  v.strides[2], v.strides[3], most});
         elements *= extent;
         if (extent > 1) reach += magnitude(stride) * (extent - 1);
     }
     if (v.data == nullptr)
-        return invalid("{}.data is null; a view of {} elements needs memory to point to.", {v.name, elements});
+        return invalid("{}.data is null; a view of {} {element|elements} needs memory to point to.",
+                       {v.name, elements});
     return Status();
 }
 
 /// Requires distinct addresses for distinct elements: in ascending order of strides, each axis steps over the whole
 /// span of the smaller ones. (Other views that do not overlap are refused, too; none were met.)
-ROPE_COLD Status check_no_self_overlap(const AnyView& v) noexcept {
+ROPE_COLD Status check_no_self_overlap(const AnyView& v, const char* const* axes = kAxisNames) noexcept {
     if (is_empty(v)) return Status();
     bool done[4] = {};
     Index reach = 0;
@@ -74,7 +75,7 @@ ROPE_COLD Status check_no_self_overlap(const AnyView& v) noexcept {
             return invalid(
                 "{} overlaps itself: {} has stride {}; in a view that is written, its magnitude must be at least {}, "
                 "which is what the axes inside it span.",
-                {v.name, kAxisNames[next], v.strides[next], reach + 1});
+                {v.name, axes[next], v.strides[next], reach + 1});
         reach += stride * (v.extents[next] - 1);
     }
     return Status();

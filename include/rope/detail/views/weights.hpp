@@ -64,8 +64,7 @@ ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRow
                        {is_from ? "from" : "to", static_cast<int>(is_from ? from : to)});
     }
     if (rows.heads < 0) return invalid("heads is {}; it must not be negative.", {rows.heads});
-    if (const Status s = detail::check_slice(rows.head_dim, detail::rotary_dim(rows), rows.rotary_offset); !s.ok())
-        return s;
+    if (const Status s = detail::check_slice(rows.head_dim, rows.rotary_dim, rows.rotary_offset); !s.ok()) return s;
     if (rows.row_bytes < 1 || rows.row_bytes > kMaxBytes)
         return invalid("row_bytes is {}; it must be from 1 to {}.", {rows.row_bytes, detail::kMaxBytesText});
     const Index stride = detail::stride_of(rows);
@@ -74,18 +73,18 @@ ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRow
                        {stride, rows.row_bytes, detail::kMaxBytesText});
     if (rows.heads == 0) return Status();
     if (rows.heads > kMaxBytes / stride / rows.head_dim)
-        return invalid("heads is {}; its {} rows of {} bytes each must not exceed {} bytes.",
+        return invalid("heads is {}; its {} {row|rows} of {} {byte|bytes} each must not exceed {} {byte|bytes}.",
                        {rows.heads, rows.head_dim, stride, detail::kMaxBytesText});
     if (in == nullptr || out == nullptr)
-        return invalid("{} is null; it must point to {} rows.", {in == out       ? "data"
-                                                                 : in == nullptr ? "in"
-                                                                                 : "out",
-                                                                 rows.heads * rows.head_dim});
+        return invalid("{} is null; it must point to {} {row|rows}.", {in == out       ? "data"
+                                                                       : in == nullptr ? "in"
+                                                                                       : "out",
+                                                                       rows.heads * rows.head_dim});
     const std::uintptr_t bytes =
         static_cast<std::uintptr_t>((rows.heads * rows.head_dim - 1) * stride + rows.row_bytes);
     const std::uintptr_t distance = reinterpret_cast<std::uintptr_t>(out) - reinterpret_cast<std::uintptr_t>(in);
     if (distance != 0 && (distance < bytes || 0 - distance < bytes))
-        return invalid("in and out may overlap; they must be the same pointer, or lie {} bytes or more apart.",
+        return invalid("in and out may overlap; they must be the same pointer, or lie {} {byte|bytes} or more apart.",
                        {bytes});
     return Status();
 }

@@ -74,8 +74,9 @@ struct RotateStage : Stage {
             return invalid("head_dim of a path that rotates is {}; its {} was made for a head_dim of {}.",
                            {x.extents[3], call.table.name, call.table.head_dim});
         if (call.table.batch != 0 && call.table.batch != x.extents[0])
-            return invalid("batch of a path that rotates is {}; its {} was made for the tokens of {} batch entries.",
-                           {x.extents[0], call.table.name, call.table.batch});
+            return invalid(
+                "batch of a path that rotates is {}; its {} was made for the tokens of {} {batch entry|batch entries}.",
+                {x.extents[0], call.table.name, call.table.batch});
         return Status();
     }
 
