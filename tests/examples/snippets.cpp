@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <unsupported/Eigen/CXX11/Tensor>
@@ -26,6 +27,10 @@ using support::size;
 namespace {
 
 int omp_get_max_threads() { return 3; }
+// Without OpenMP a region is run once, by the one thread of its team.
+int regions_entered = 0;
+int omp_get_thread_num() { return 0 * ++regions_entered; }
+int omp_get_num_threads() { return 1; }
 
 constexpr const char* kConfig =
     R"({"model_type": "qwen3", "hidden_size": 1024, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 128,
@@ -137,7 +142,6 @@ TEST_CASE("Recipe: pages") {
     const float scale = 0.125f;
     const rope::CosSinCache<float> cache(rope::Config{head_dim}, 64);
     std::vector<rope::bfloat16> keys(size(pages * page_size * kv_heads * head_dim)), values(keys.size());
-    const std::vector<int> no_slots;
     const int positions[] = {5, 6, 40}, slots[] = {8, 9, -1}, slots_of_sequence[] = {8, 9};
     std::vector<float> of_q = normal<float>(seq * heads * head_dim, 1),
                        of_k = normal<float>(seq * kv_heads * head_dim, 2);
@@ -225,6 +229,27 @@ TEST_CASE("Recipe: threads") {
     CHECK(same_bits(q_threads, q_want));
 }
 
+TEST_CASE("Recipe: threads that all make the call ask first") {
+    const rope::CosSinCache<float> cache(rope::Config{64}, 16);
+    const std::vector<float> before_q = normal<float>(4 * 64, 1), before_k = normal<float>(64, 2);
+    std::vector<float> of_q = before_q, of_k = before_k;
+    const auto q = rope::view(of_q, 1, 4, 64), k = rope::view(of_k, 1, 1, 64);
+    const auto call = [&](const rope::Positions& positions) {
+#include "guide_4.inc"
+    };
+    regions_entered = 0;
+    CHECK_THROWS_WITH(call(rope::start_at(16)),
+                      "positions start at 16 and seq is 1; this cache holds positions 0 to 15.");
+    CHECK(regions_entered == 0);
+    CHECK(same_bits(of_q, before_q));
+    CHECK(same_bits(of_k, before_k));
+    call(rope::start_at(15));
+    CHECK(regions_entered == 1);
+    std::vector<float> want = before_q;
+    rope::apply<rope::Layout::half_split>(rope::view(want, 1, 4, 64), cache, rope::start_at(15));
+    CHECK(same_bits(of_q, want));
+}
+
 TEST_CASE("Recipe: training") {
     constexpr rope::Layout layout = rope::Layout::half_split;
     const Index batch = 1, seq = 4, head_dim = 8, pairs = head_dim / 2;
@@ -240,7 +265,7 @@ TEST_CASE("Recipe: training") {
     const auto dq = rope::view(of_dq, seq, 2, head_dim), dk = rope::view(of_dk, seq, 1, head_dim);
     const std::vector<float> dq_before = of_dq;
     {
-#include "guide_4.inc"
+#include "guide_5.inc"
         // dL/dw_i is the sum over tokens of the position times dL/dangle: dL/da' = g, da'/dangle = -b', db'/dangle = a'.
         for (Index pair = 0; pair < pairs; ++pair) {
             double want = 0;

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -178,4 +179,28 @@ TEST_CASE("a pass larger than the caches is many small ones") {
             REQUIRE(copied[1].back() == 7.0f);
         });
     }
+}
+
+TEST_CASE("a refused call throws where it is made: no executor is asked") {
+    std::vector<float> x = support::normal<float>(3000 * kHeads * kDim, 1);
+    const std::vector<float> before = x;
+    const auto view = rope::view(x.data(), 3000, kHeads, kDim);
+    int asked = 0;
+    const auto executor = [&asked](Index count, const auto& f) {
+        ++asked;
+        f(0, count);
+    };
+    const std::string sentence = "positions start at 4000 and seq is 3000; this cache holds positions 0 to 4095.";
+    const rope::Positions beyond = rope::start_at(4000);
+    const auto refuses = [&](const auto& call) { CHECK_THROWS_WITH(call(), sentence); };
+    refuses([&] { rope::apply<kLayout>(view, table(), beyond, executor); });
+    refuses([&] { rope::apply_inverse<kLayout>(view, table(), beyond, rope::at_every_size(executor)); });
+    refuses([&] { rope::apply_copy<kLayout>(view, view, table(), beyond, executor); });
+    refuses([&] { rope::pass<kLayout>(executor, table(), beyond, rope::heads(view).rotate()); });
+    refuses([&] { rope::pass<kLayout>(rope::at_every_size(executor), table(), beyond, rope::heads(view)); });
+    CHECK(asked == 0);
+    // Where check is ok, no part throws, and so no thread of the caller's.
+    REQUIRE(rope::check<kLayout>(view, table(), rope::start_at(1096)).ok());
+    in_parts(4, [&](const rope::Part& part) { rope::apply<kLayout>(view, table(), rope::start_at(1096), part); });
+    CHECK_FALSE(same_bits(x, before));
 }
