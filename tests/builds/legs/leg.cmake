@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# cmake -DLEG=i386|armhf|wasm32|wasm32_simd|mingw|libcxx -DINCLUDE=... -DEIGEN=... -DSOURCE=self_check.cpp -DWORK=...
-#       -P leg.cmake
+# cmake -DLEG=i386|armhf|wasm32|wasm32_simd|mingw|mingw_win32|libcxx -DINCLUDE=... -DEIGEN=... -DSOURCE=self_check.cpp
+#       -DWORK=... -P leg.cmake
 # Compiles the self-check for one of the machines and standard libraries that are not this one's, and runs it.
 set(flags -std=c++17 -O1 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror)
 set(program ${WORK}/self_check)
@@ -42,8 +42,12 @@ elseif(LEG MATCHES "^wasm32")
   if(LEG STREQUAL "wasm32_simd")
     list(APPEND flags -msimd128)
   endif()
-elseif(LEG STREQUAL "mingw")
-  need(compiler g++-mingw-w64-x86-64-posix x86_64-w64-mingw32-g++-posix)
+elseif(LEG MATCHES "^mingw")
+  set(threads posix)
+  if(LEG STREQUAL "mingw_win32")
+    set(threads win32)
+  endif()
+  need(compiler g++-mingw-w64-x86-64-${threads} x86_64-w64-mingw32-g++-${threads})
   need(objdump binutils-mingw-w64-x86-64 x86_64-w64-mingw32-objdump)
   find_program(runner NAMES wine64 wine PATHS /usr/lib/wine)  # the folder of Debian's wine64
   if(NOT runner)
@@ -75,7 +79,7 @@ execute_process(COMMAND ${compiler} ${flags} -I${INCLUDE} ${SOURCE} -o ${program
 
 # Windows aligns the stack to 16 bytes, and this compiler, unless patched, does not align it further for wider vectors:
 # there must be none in the program. The fault itself shows under neither a patched compiler nor wine.
-if(LEG STREQUAL "mingw")
+if(LEG MATCHES "^mingw")
   execute_process(COMMAND ${objdump} -d ${program} OUTPUT_VARIABLE code COMMAND_ERROR_IS_FATAL ANY)
   if(NOT code MATCHES "%xmm0")
     message(FATAL_ERROR "${objdump} shows no code")

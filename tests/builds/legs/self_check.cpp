@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One program that looks at a build of the library as a whole: every element type in both layouts, all kinds of
-// positions, in place, copied and inverted, batches, the dense matrix, refusals, and the stored bits of a workload with its
-// table. No test framework, so that a compiler and a standard library are all it takes. Prints a line per instruction
-// set and what went wrong; exit status 0 if nothing did. See README.md.
+// positions, in place, copied and inverted, batches, the dense matrix, tables that grow, refusals, and the stored bits of
+// a workload with its table. No test framework, so that a compiler and a standard library are all it takes. Prints a line
+// per instruction set and what went wrong; exit status 0 if nothing did. See README.md.
 #include <rope/gguf_config.hpp>
 #include <rope/rope.hpp>
 #include <rope/testing.hpp>
@@ -258,6 +258,22 @@ void check_eigen() {
     expect(difference < 1e-6f && difference > -1e-6f && q(0, 0) == 1.0f, "an Eigen matrix");
 }
 
+/// The tables of a model lock a mutex while they grow.
+void check_growing() {
+    rope::ModelConfig model;
+    model.max_position_embeddings = 64;
+    model.configs = {config()};
+    model.configs[0].layout = Layout::half_split;
+    model.config_of_layer = {0};
+    model.layer_types = {rope::LayerType::full_attention};
+    model.heads = {{1, 1, 1}};
+    rope::RotaryEmbedding<float> rotary(model, {0, 8, 0});
+    rotary.reserve(40);
+    const float* const grown = rotary.table(0)->q.data();
+    const rope::CosSinCache<float> table(model.configs[0], 40);
+    expect(rotary.positions() == 40 && std::memcmp(grown, table.data(), table.bytes()) == 0, "tables that grow");
+}
+
 }  // namespace
 
 int main() {
@@ -271,6 +287,7 @@ int main() {
     });
     check_sentences();
     check_eigen();
+    check_growing();
     std::puts(failures == 0 ? "self-check: ok" : "self-check: FAILED");
     return failures == 0 ? 0 : 1;
 }

@@ -25,6 +25,7 @@
 #include "../../schedule.hpp"
 #include "../../tensor_view.hpp"
 #include "../../types.hpp"
+#include "../base/mutex.hpp"
 #include "../tables/table_source.hpp"
 
 #include "../base/hide_macros.hpp"
@@ -82,8 +83,8 @@ struct RotaryEmbedding<T>::State {
     List<detail::BothSources> sources;  // of each table
     Tables tables = std::make_shared<const List<Table>>();
     Index positions = 0;
-    mutable std::mutex reading;  // of the two above; held for as long as it takes to copy a pointer
-    std::mutex growing;
+    mutable detail::Mutex reading;  // of the two above; held for as long as it takes to copy a pointer
+    detail::Mutex growing;
 
     /// False when refused and the handler returned; likewise below.
     ROPE_ABI bool build(ModelConfig&& given, TableOptions options) {
@@ -154,7 +155,7 @@ struct RotaryEmbedding<T>::State {
             return;
         }
         if (count <= positions_now()) return;
-        const std::lock_guard<std::mutex> lock_growing(growing);
+        const std::lock_guard<detail::Mutex> lock_growing(growing);
         if (count <= positions_now()) return;  // another thread was faster
         if (!detail::ok_or_raise(check_bytes(count))) return;
         const Index most = std::min(max_positions, max_bytes / std::max<Index>(row_bytes, 1));
@@ -167,17 +168,17 @@ struct RotaryEmbedding<T>::State {
             if (std::min(q.max_positions(), longer.back().k.max_positions()) < wanted) return;  // no memory
         }
         Tables made = std::make_shared<const List<Table>>(std::move(longer));
-        const std::lock_guard<std::mutex> lock(reading);
+        const std::lock_guard<detail::Mutex> lock(reading);
         tables.swap(made);
         positions = wanted;
     }
 
     ROPE_ABI Index positions_now() const {
-        const std::lock_guard<std::mutex> lock(reading);
+        const std::lock_guard<detail::Mutex> lock(reading);
         return positions;
     }
     ROPE_ABI Tables tables_now() const {
-        const std::lock_guard<std::mutex> lock(reading);
+        const std::lock_guard<detail::Mutex> lock(reading);
         return tables;
     }
     ROPE_ABI std::size_t table_of(const Config* config) const noexcept {
