@@ -7,7 +7,9 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 
 add_library(rope_develop INTERFACE)
 target_link_libraries(rope_develop INTERFACE rope::rope)
-target_compile_options(rope_develop INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
+target_compile_options(rope_develop INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
+                       $<$<CXX_COMPILER_ID:GNU>:-Wcast-align=strict>
+                       "$<$<CXX_COMPILER_ID:Clang>:-Wdocumentation;-Wdocumentation-unknown-command>")
 
 # -ffast-math goes here and not into CMAKE_CXX_FLAGS: given to the linker it would make the whole process flush subnormal
 # numbers to zero, which no compiled code can undo.

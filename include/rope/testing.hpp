@@ -163,7 +163,7 @@ template <class T = float, class Rotate, class Inverse>
 ROPE_ABI inline Report measure(Rotate&& rotate, Inverse&& inverse, Layout layout, const Model& model,
                                const Options& options = {});
 
-/// The report as text of several lines, each ending in '\n'.
+/// The report as text of several lines, each with a line break at its end.
 ROPE_ABI inline std::string to_string(const Report& report);
 
 }  // namespace testing

@@ -60,7 +60,8 @@ TEST_CASE("rows of codes, scales and features one after the other are pages with
     const auto at = [&](auto type, Index offset, Index heads, Index width) {
         using T = decltype(type);
         const Index unit = static_cast<Index>(sizeof(T));
-        auto p = rope::paged(reinterpret_cast<T*>(memory.data() + offset), pages, page_size, heads, width, slots);
+        auto p = rope::paged(static_cast<T*>(static_cast<void*>(memory.data() + offset)), pages, page_size, heads,
+                             width, slots);
         p.page_stride = page_size * row / unit;
         p.place_stride = row / unit;
         return p;
@@ -91,7 +92,8 @@ TEST_CASE("rows within pages that are not a whole number of rows, and scales beh
     const auto at = [&](auto type, Index offset, Index place, Index heads, Index width) {
         using T = decltype(type);
         const Index unit = static_cast<Index>(sizeof(T));
-        auto p = rope::paged(reinterpret_cast<T*>(memory.data() + offset), pages, page_size, heads, width, slots);
+        auto p = rope::paged(static_cast<T*>(static_cast<void*>(memory.data() + offset)), pages, page_size, heads,
+                             width, slots);
         p.page_stride = page / unit;
         p.place_stride = place / unit;
         return p;

@@ -108,7 +108,7 @@ class DrawnPath {
     template <class Out>
     rope::Destination place(Index width, bool contiguous) {
         const Index gap = contiguous ? 0 : draw(0, 2), step = contiguous ? 1 : draw(1, 2);
-        Out* const out = reinterpret_cast<Out*>(bytes_.data());
+        Out* const out = static_cast<Out*>(static_cast<void*>(bytes_.data()));
         is_paged_ = draw(0, 1) == 0;
         if (!is_paged_) {
             rope::TensorView<Out> v = {out, view_.batch, seq_, heads_, width, 0, 0, width * step + gap, step};

@@ -75,8 +75,8 @@ class Operands {
         const rope::Paged<float> scales = pages(scales_, 1), zeros = pages(zeros_, 1);
         const auto codes = pages(codes_, width_of(kind_, head_dim_));
         switch (kind_) {
-            case Kind::floats: return pages(reinterpret_cast<float*>(codes_), head_dim_);
-            case Kind::narrow: return pages(reinterpret_cast<rope::bfloat16*>(codes_), head_dim_);
+            case Kind::floats: return pages(static_cast<float*>(static_cast<void*>(codes_)), head_dim_);
+            case Kind::narrow: return pages(static_cast<rope::bfloat16*>(static_cast<void*>(codes_)), head_dim_);
             case Kind::int8: return rope::int8(pages(reinterpret_cast<signed char*>(codes_), head_dim_), scales);
             case Kind::uint8: return rope::uint8(codes, scales, zeros);
             case Kind::uint4: return rope::uint4(codes, scales, zeros);
@@ -122,9 +122,9 @@ class Operands {
                                             GuardedMemory(kRoom)};
         if (guard != nullptr) return guarded[i].put(numbers, *guard);
         ordinary_[i].resize(numbers.size() * sizeof(T) + 64);
-        char* const at = ordinary_[i].data() + 32;
+        void* const at = ordinary_[i].data() + 32;
         if (!numbers.empty()) std::memcpy(at, numbers.data(), numbers.size() * sizeof(T));
-        return reinterpret_cast<T*>(at);
+        return static_cast<T*>(at);
     }
 
     Index head_dim_;

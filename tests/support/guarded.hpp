@@ -33,9 +33,9 @@ class GuardedMemory {
     T* put(const T* numbers, std::size_t count, Guard guard) {
         const std::size_t bytes = count * sizeof(T);
         if (bytes > room_) std::abort();
-        char* const at = guard == Guard::before ? begin_ : begin_ + room_ - bytes;
+        void* const at = guard == Guard::before ? begin_ : begin_ + room_ - bytes;
         if (bytes > 0) std::memcpy(at, static_cast<const void*>(numbers), bytes);
-        return reinterpret_cast<T*>(at);
+        return static_cast<T*>(at);
     }
     template <class T>
     T* put(const std::vector<T>& numbers, Guard guard) {

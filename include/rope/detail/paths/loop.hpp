@@ -20,13 +20,13 @@ ROPE_NOINLINE Group<T> run_steps(const PathTask<T>& task, int count, Index b, In
                                  Index to_stride, const OfToken& of_token, PathScratch<T>& scratch) noexcept {
     const HeadsInMemory& source = task.path.source;
     Group<T> g = {b, s, first, heads, nullptr, source.strides[2], to, to_stride};
-    const char* const at = static_cast<const char*>(source.at(source.offset_of(b, s, first)));
+    const void* const at = source.at(source.offset_of(b, s, first));
     if (task.is_source_plain) {
-        g.x = reinterpret_cast<const T*>(at);
+        g.x = static_cast<const T*>(at);
     } else {
         for (Index h = 0; h < heads; ++h)
-            task.steps.load(at + h * source.strides[2] * size_of(source.type), source.type, source.strides[3],
-                            to + h * to_stride, source.extents[3]);
+            task.steps.load(static_cast<const char*>(at) + h * source.strides[2] * size_of(source.type), source.type,
+                            source.strides[3], to + h * to_stride, source.extents[3]);
         g.x = to;
         g.x_stride = to_stride;
     }
@@ -81,9 +81,9 @@ void run_path(const PathTask<T>& task, Index begin, Index end) noexcept {
         if (is_skipped(out, b, s, seq)) continue;
         if (here > most) here = most;
         if (task.needs_tokens && h == 0) read_token(task, b, s, of_token, scratch);
-        char* const at = task.write == nullptr ? static_cast<char*>(out.at(offset_in(out, b, s, seq, h))) : nullptr;
+        void* const at = task.write == nullptr ? out.at(offset_in(out, b, s, seq, h)) : nullptr;
         const bool is_direct = task.is_destination_plain && !task.bypasses_caches;
-        T* const to = is_direct ? reinterpret_cast<T*>(at) : scratch.tile;
+        T* const to = is_direct ? static_cast<T*>(at) : scratch.tile;
         Group<T> g =
             run_steps(task, count, b, s, h, here, to, is_direct ? out.strides[2] : head_dim, of_token, scratch);
         if (task.is_destination_plain) copy_to_y(g, head_dim);
@@ -91,11 +91,12 @@ void run_path(const PathTask<T>& task, Index begin, Index end) noexcept {
             if (task.streams) fetch_next(task, g, k);
             const T* const x = g.x + k * g.x_stride;
             if (task.bypasses_caches)
-                stream_out(reinterpret_cast<T*>(at) + k * out.strides[2], x, head_dim);
+                stream_out(static_cast<T*>(at) + k * out.strides[2], x, head_dim);
             else if (task.is_destination_plain)
                 continue;  // it is there
             else if (task.write == nullptr)
-                task.steps.store(x, at + k * out.strides[2] * size_of(out.type), out.type, out.strides[3], head_dim);
+                task.steps.store(x, static_cast<char*>(at) + k * out.strides[2] * size_of(out.type), out.type,
+                                 out.strides[3], head_dim);
             else if constexpr (sizeof(T) == 4)
                 task.write(x, head_dim, format_row(task.path.destination, b, s, seq, h + k));
         }

@@ -98,7 +98,7 @@ ROPE_COLD std::string shown(double value) {
     const bool is_whole = value > -0x1p53 && value < 0x1p53 && value == std::trunc(value);
     return is_whole ? std::to_string(static_cast<Index>(value)) : Message("{}", {value}).text();
 }
-/// The beginning of a string as a sentence shows it: quoted, bytes that are no printable ASCII as \xNN.
+/// The beginning of a string as a sentence shows it: quoted, bytes that are no printable ASCII by their number.
 ROPE_COLD std::string shown(std::string_view value) {
     std::string text = "\"";
     for (const char c : value) {

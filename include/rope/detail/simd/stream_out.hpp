@@ -20,8 +20,8 @@ inline constexpr bool kCanStreamOut = true;
 /// Copies `count` elements. Other threads see them after finish_streaming_out.
 template <class T>
 ROPE_INLINE void stream_out(T* to, const T* from, Index count) noexcept {
-    const auto* const in = reinterpret_cast<const __m128i*>(from);
-    auto* const out = reinterpret_cast<__m128i*>(to);
+    const auto* const in = static_cast<const __m128i*>(static_cast<const void*>(from));
+    auto* const out = static_cast<__m128i*>(static_cast<void*>(to));
     const Index pieces = count * static_cast<Index>(sizeof(T)) / kStreamedBytes;
     Index i = 0;
     // By lines: loads and stores in turn take 1.4 times as long.
