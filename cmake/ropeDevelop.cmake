@@ -23,13 +23,17 @@ function(rope_program name)
 endfunction()
 
 # Leaves something out where what it needs is missing, with one line, or fails if ROPE_REQUIRE_ALL says so:
-# rope_need(ALL_THERE WHAT FOUND NAME PACKAGE) sets the variable ALL_THERE to OFF if the variable FOUND is false.
+# rope_need(ALL_THERE WHAT FOUND NAME PACKAGE [LEVEL]) sets the variable ALL_THERE to OFF if the variable FOUND is false.
+# The line has the level STATUS, or LEVEL. VERBOSE, which cmake --log-level=VERBOSE shows, is that of one example of many:
+# who runs the demo did not ask for it.
 macro(rope_need all_there what found name package)
   if(${found})
   elseif(ROPE_REQUIRE_ALL)
     message(FATAL_ERROR "rope: ${what} needs ${name}, which was not found. Debian has it in ${package}.")
   else()
-    message(STATUS "rope: ${what} is left out, because ${name} was not found. Debian has it in ${package}.")
+    set(level STATUS ${ARGN})
+    list(GET level -1 level)
+    message(${level} "rope: ${what} is left out, because ${name} was not found. Debian has it in ${package}.")
     set(${all_there} OFF)
   endif()
 endmacro()

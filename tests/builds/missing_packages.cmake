@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # cmake -DSOURCE=... -DWORK=... -DCOMPILER=... -DGENERATOR=... -P missing_packages.cmake
-# What a missing package leaves out is said in one line, and the rest is built; the presets fail instead.
+# What a missing package leaves out is said in one line, and the rest is built; the presets fail instead. The demo says
+# nothing of examples that it does not show.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 
@@ -42,7 +43,7 @@ foreach(package benchmark catch rapidcheck json json_of_inspect mpfr)
   read(${package})
   list(APPEND arguments ${hidden})
 endforeach()
-configure(bare -G ${GENERATOR} ${arguments})
+configure(bare --log-level=VERBOSE -G ${GENERATOR} ${arguments})
 if(failed)
   message(FATAL_ERROR "without packages it does not configure:\n${output}")
 endif()
@@ -60,6 +61,16 @@ foreach(package eigen eigen_of_examples)
   read(${package})
   expect_sentence("rope: ${what} is left out, because ${name} was not found. Debian has it in ${debian}.")
 endforeach()
+
+# The demo needs Eigen only: its lines have nothing that looks like a fault, pkg-config's answer about MPI included.
+set(ENV{PKG_CONFIG_LIBDIR} ${WORK}/nowhere)
+read(json)
+configure(demo --preset demo ${hidden} -DMPI_SKIP_COMPILER_WRAPPER=ON)
+if(failed OR NOT output MATCHES "Configuring done" OR
+   output MATCHES "[^-]*(not found|[Mm]issing|left out|[Ww]arning|[Ee]rror|[Ff]ailed|mpi-)[^-]*")
+  message(FATAL_ERROR "The preset demo says '${CMAKE_MATCH_0}' in:\n${output}")
+endif()
+unset(ENV{PKG_CONFIG_LIBDIR})
 
 # The presets demand each of them.
 foreach(package IN ITEMS benchmark catch rapidcheck json mpfr eigen)
