@@ -23,12 +23,12 @@ std::uint32_t little_endian(const unsigned char* bytes) {
 BinaryFile::BinaryFile(const std::string& path) : path_(path) {
     std::error_code error;
     const std::filesystem::file_status status = std::filesystem::status(path, error);
-    if (!std::filesystem::exists(status)) refuse("does not exist.");
+    if (status.type() == std::filesystem::file_type::not_found) refuse("does not exist.");
     // A folder opens like a file and reports an absurd size; a pipe reports none.
-    if (!std::filesystem::is_regular_file(status)) refuse("is not a regular file.");
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) refuse("is not a regular file.");
     const std::uintmax_t size = std::filesystem::file_size(path, error);
     stream_.open(path, std::ios::binary);
-    if (error || !stream_) refuse("cannot be opened for reading.");
+    if (error || !stream_) refuse("cannot be read.");
     left_ = static_cast<std::size_t>(size);
 }
 
@@ -36,16 +36,15 @@ void BinaryFile::refuse(const std::string& sentence) const {
     throw std::runtime_error("The file " + path_ + " " + sentence);
 }
 
-void BinaryFile::read(void* to, std::size_t size, const std::string& what) {
-    if (!stream_.read(static_cast<char*>(to), static_cast<std::streamsize>(size)))
-        refuse("cannot be read: " + what + " did not arrive.");
+void BinaryFile::read(void* to, std::size_t size) {
+    if (!stream_.read(static_cast<char*>(to), static_cast<std::streamsize>(size))) refuse("cannot be read.");
     left_ -= size;
 }
 
 std::int32_t BinaryFile::read_int32(const std::string& what) {
     if (left_ < 4) refuse("ends inside " + what + ".");
     unsigned char bytes[4];
-    read(bytes, sizeof bytes, what);
+    read(bytes, sizeof bytes);
     const std::uint32_t bits = little_endian(bytes);
     std::int32_t value;
     std::memcpy(&value, &bits, sizeof value);
@@ -57,14 +56,14 @@ float BinaryFile::read_float(const std::string& what) { return read_floats(1, wh
 std::string BinaryFile::read_text(std::size_t size, const std::string& what) {
     if (left_ < size) refuse("ends inside " + what + ".");
     std::string text(size, '\0');
-    read(text.data(), size, what);
+    read(text.data(), size);
     return text;
 }
 
 std::vector<float> BinaryFile::read_floats(std::size_t count, const std::string& what) {
     if (left_ / sizeof(float) < count) refuse("ends inside " + what + ".");
     std::vector<float> values(count);
-    read(values.data(), count * sizeof(float), what);
+    read(values.data(), count * sizeof(float));
     for (float& value : values) {
         unsigned char bytes[4];
         std::memcpy(bytes, &value, sizeof bytes);

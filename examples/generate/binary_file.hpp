@@ -28,7 +28,7 @@ class BinaryFile {
     [[noreturn]] void refuse(const std::string& sentence) const;
 
  private:
-    void read(void* to, std::size_t size, const std::string& what);
+    void read(void* to, std::size_t size);
 
     std::string path_;
     std::ifstream stream_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tokenizer.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -45,6 +46,8 @@ Tokenizer::Tokenizer(const std::string& path, Eigen::Index vocab_size) {
             file.refuse("ends before " + token + "; the model has a vocabulary of " + std::to_string(vocab_size) +
                         " tokens.");
         scores_.push_back(file.read_float(token));
+        if (!std::isfinite(scores_.back()))
+            file.refuse("gives " + token + " a score of " + std::to_string(scores_.back()) + "; it must be finite.");
         const std::int32_t size = file.read_int32(token);
         if (size < 1 || size > longest)
             file.refuse("gives " + token + " a length of " + std::to_string(size) +

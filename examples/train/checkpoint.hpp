@@ -2,6 +2,7 @@
 // Checkpoint: the state of a run between two steps, as a file for the machine that made it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ class Checkpoint {
     bool exists() const;
 
     /// Throws std::runtime_error with a sentence for a file that is damaged, or of a run with other settings, another
-    /// text or another number of weights. All of the file is checked before any of it is used.
+    /// text or another number of weights, or with a number that no run has. All of the file is checked before any of it
+    /// is used.
     Saved read(Index weight_count) const;
 
     /// The file is written under another name first and then renamed, so that there is a whole one at any time, the old
@@ -36,7 +38,12 @@ class Checkpoint {
  private:
     [[noreturn]] void refuse(const std::string& sentence) const;
 
+    void check_progress(const Saved& saved, std::uint64_t points) const;
+    void check_curve(const std::vector<CurvePoint>& curve) const;
+    void check_numbers(const Vector<float>& numbers, const char* what, double least) const;
+
     std::string path_, description_;
+    Settings settings_;
 };
 
 }  // namespace train

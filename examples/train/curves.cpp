@@ -15,7 +15,7 @@ constexpr double kWidth = 640.0, kHeight = 360.0, kLeft = 60.0, kTop = 40.0, kRi
 constexpr const char* kColours[] = {"#06c", "#c33", "#393", "#939", "#c80", "#0aa", "#666", "#000"};
 
 std::string number(double x, const char* format = "%.1f") {
-    char text[32];
+    char text[400];  // the largest double has 309 digits
     std::snprintf(text, sizeof text, format, x);
     return text;
 }
@@ -71,7 +71,10 @@ void write_svg(const std::string& path, const std::vector<Curve>& curves) {
 
     std::string svg = begin_svg(kRight);
     svg += text_at(kLeft, 20.0, "Loss, nats per byte", "font-weight=\"bold\"");
-    for (double loss = least; loss <= most + 1e-9; loss += 0.25) svg += ruler(y(loss), number(loss, "%.2f"));
+    double step = 0.25;
+    while ((most - least) / step > 40.0) step *= 2.0;  // of a run that diverged
+    for (int i = 0; least + i * step <= most + 1e-9; ++i)
+        svg += ruler(y(least + i * step), number(least + i * step, "%.2f"));
     for (int i = 0; i <= 4; ++i)
         svg += text_at(x(last * i / 4), kTop + kHeight + 20.0, number(last * i / 4, "%.0f"), "text-anchor=\"middle\"");
     svg += text_at(kLeft + kWidth / 2, kTop + kHeight + 40.0, "step", "text-anchor=\"middle\"");

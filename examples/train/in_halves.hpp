@@ -7,6 +7,10 @@
 
 #include "shape.hpp"
 
+#if defined(__GLIBCXX__) && !defined(_GLIBCXX_HAS_GTHREADS)
+#    error "examples/train needs std::thread, which this standard library lacks; MinGW has it with posix threads."
+#endif
+
 namespace train {
 
 /// Calls f(0) and f(1), at the same time if threads is 2. Exceptions of both are thrown again here.

@@ -17,7 +17,6 @@ namespace train {
 namespace {
 
 constexpr Index kCurveWindows = 16;  // for the points of the curve
-constexpr Index kPoints = 50;        // of a curve
 
 /// Sequences of seq + 1 bytes as the network takes them: all but the last of each, and all but the first.
 struct Pairs {
@@ -106,7 +105,7 @@ double Run::train_step() {
 
 void Run::train(Index stop_at, const std::string& label) {
     const Index last = std::min(stop_at, settings_.steps), first = step_;
-    const Index every = std::max<Index>(1, settings_.steps / kPoints);
+    const Index every = settings_.steps_per_point();
     const auto start = std::chrono::steady_clock::now();
     while (step_ < last) {
         loss_sum_ += train_step();
@@ -145,6 +144,10 @@ std::vector<double> Run::validate(Index count, Index length, Index seq, const ro
                 std::accumulate(nats.begin(), nats.end(), 0.0) / static_cast<double>(length);
         }
     });
+    for (const double nats : result)
+        if (!std::isfinite(nats))
+            throw std::runtime_error("The validation loss is not finite after step " + std::to_string(step_) +
+                                     "; try a lower --rate.");
     return result;
 }
 

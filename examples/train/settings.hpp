@@ -14,6 +14,9 @@ struct Settings {
     Index steps = 600;
     double learning_rate = 2e-3;  ///< the largest, after the warm-up
     Index threads = 2;            ///< changes no number
+
+    /// The curve has a point after every so many steps, and after the last one.
+    Index steps_per_point() const { return steps < 100 ? 1 : steps / 50; }
 };
 
 const char* name_of(Encoding encoding);

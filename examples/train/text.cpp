@@ -16,15 +16,23 @@ std::uint64_t fnv1a(const void* data, std::size_t size, std::uint64_t start) {
     return start;
 }
 
-Text::Text(const std::string& path, Index longest) {
+Text::Bytes whole_file(const std::string& path, const std::string& subject) {
+    namespace fs = std::filesystem;
     std::error_code error;
-    if (!std::filesystem::exists(path, error)) throw std::runtime_error("The file " + path + " does not exist.");
-    if (!std::filesystem::is_regular_file(path, error))
-        throw std::runtime_error("The file " + path + " is not a regular file.");
+    const fs::file_status status = fs::status(path, error);
+    if (status.type() == fs::file_type::not_found) throw std::runtime_error(subject + " does not exist.");
+    if (fs::exists(status) && !fs::is_regular_file(status))
+        throw std::runtime_error(subject + " is not a regular file.");
+    const std::uintmax_t size = fs::file_size(path, error);
     std::ifstream stream(path, std::ios::binary);
-    bytes_.resize(static_cast<std::size_t>(std::filesystem::file_size(path, error)));
-    if (!stream.read(reinterpret_cast<char*>(bytes_.data()), static_cast<std::streamsize>(bytes_.size())))
-        throw std::runtime_error("The file " + path + " cannot be read.");
+    if (error || !stream) throw std::runtime_error(subject + " cannot be read.");
+    Text::Bytes bytes(static_cast<std::size_t>(size));
+    if (!stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())))
+        throw std::runtime_error(subject + " cannot be read.");
+    return bytes;
+}
+
+Text::Text(const std::string& path, Index longest) : bytes_(whole_file(path, "The file " + path)) {
     const Index validation = size() / 20;
     if (validation < longest + 1)
         throw std::runtime_error("The file " + path + " has " + std::to_string(size()) + " bytes; sequences of " +

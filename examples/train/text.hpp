@@ -36,6 +36,10 @@ class Text {
     std::uint64_t hash_ = 0;
 };
 
+/// All bytes of a regular file. Throws std::runtime_error, "SUBJECT cannot be read." also for a file that opens and
+/// then gives fewer bytes than it has.
+Text::Bytes whole_file(const std::string& path, const std::string& subject);
+
 /// FNV-1a. To go on after other bytes, `start` is their hash.
 std::uint64_t fnv1a(const void* data, std::size_t size, std::uint64_t start = 0xCBF29CE484222325u);
 
