@@ -51,6 +51,16 @@ struct bfloat16 {
     std::uint16_t bits;
 };
 
+/// The number that x stands for, exactly.
+ROPE_ABI inline float to_float(half x) noexcept;
+ROPE_ABI inline float to_float(bfloat16 x) noexcept;
+/// The nearest number to x, of two equally near ones the even one, as every store of the library rounds: magnitudes from
+/// 65520 on become infinity; a NaN stays a NaN, quiet, with its sign and the upper bits of its payload. (A double is
+/// rounded to float first.) In the default rounding mode.
+ROPE_ABI inline half to_half(float x) noexcept;
+/// The same for bfloat16, which has the range of float: only numbers that round beyond it become infinity.
+ROPE_ABI inline bfloat16 to_bfloat16(float x) noexcept;
+
 /// Tells the library how the elements of type T lie in memory. Elements are float, double, rope::half, rope::bfloat16,
 /// and the compiler's own 16-bit types, where it has them: _Float16 and __bf16, which are std::float16_t and
 /// std::bfloat16_t. Specialise it for your own 16-bit types; `storage` is rope::half or rope::bfloat16, and T must have
@@ -78,3 +88,4 @@ ROPE_ABI inline const bfloat16* as_bfloat16(const std::uint16_t* bits) noexcept 
 }  // namespace rope
 
 #include "detail/base/element_types.hpp"
+#include "detail/base/sixteen_bits.hpp"

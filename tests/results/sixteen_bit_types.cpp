@@ -34,19 +34,19 @@ struct Half {
     static constexpr int kBias = 15;
     using Library = rope::half;
     using Eigen = ::Eigen::half;
-    static std::uint16_t narrowed(float x) { return rope::detail::half_from(x).bits; }
+    static std::uint16_t narrowed(float x) { return rope::to_half(x).bits; }
 };
 struct Bfloat16 {
     static constexpr int kFractionBits = 7;
     static constexpr int kBias = 127;
     using Library = rope::bfloat16;
     using Eigen = ::Eigen::bfloat16;
-    static std::uint16_t narrowed(float x) { return rope::detail::bfloat16_from(x).bits; }
+    static std::uint16_t narrowed(float x) { return rope::to_bfloat16(x).bits; }
 };
 
 template <class Format>
 std::uint32_t widened_bits(std::uint32_t bits) {
-    return bits_of(rope::detail::float_from(typename Format::Library{static_cast<std::uint16_t>(bits)}));
+    return bits_of(rope::to_float(typename Format::Library{static_cast<std::uint16_t>(bits)}));
 }
 
 template <class Format>
@@ -196,8 +196,8 @@ TEMPLATE_TEST_CASE("floats narrow to the nearest, at random bit patterns", "", H
 }
 
 TEST_CASE("narrowing has the values that standards and papers print") {
-    const auto half = [](float x) { return rope::detail::half_from(x).bits; };
-    const auto bfloat16 = [](float x) { return rope::detail::bfloat16_from(x).bits; };
+    const auto half = [](float x) { return rope::to_half(x).bits; };
+    const auto bfloat16 = [](float x) { return rope::to_bfloat16(x).bits; };
     CHECK(half(1.0f) == 0x3c00);
     CHECK(half(-2.0f) == 0xc000);
     CHECK(half(65504.0f) == 0x7bff);

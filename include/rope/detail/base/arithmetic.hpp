@@ -8,6 +8,7 @@
 
 #include "../../types.hpp"
 #include "bits.hpp"
+#include "sixteen_bits.hpp"
 
 // ROPE_INDEPENDENT_ITERATIONS: no iteration of the next loop reads a result of another one, though pointers may be
 // equal. clang takes this for a demand: where it cannot vectorise the loop (on machines without vectors, with -Oz,
@@ -99,46 +100,6 @@ ROPE_INLINE void compiler_fence() noexcept {
 #if defined(__GNUC__)
     __asm__ volatile("" ::: "memory");
 #endif
-}
-
-// ---- 16-bit elements, without branches so that loops over them vectorise ----
-
-/// Exact.
-inline float float_from(bfloat16 x) noexcept { return bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
-
-/// Exact. One exact subtraction of normal floats makes subnormal halves, so flush-to-zero does not lose them.
-inline float float_from(half x) noexcept {
-    const std::uint32_t magnitude = (std::uint32_t(x.bits) & 0x7fffu) << 13;
-    const std::uint32_t exponent = magnitude & 0x0f800000u;
-    const std::uint32_t normal = magnitude + (112u << 23) + (exponent == 0x0f800000u ? 112u << 23 : 0u);
-    const float subnormal = bit_cast<float>(magnitude + (113u << 23)) - bit_cast<float>(113u << 23);
-    const std::uint32_t bits = exponent == 0 ? bit_cast<std::uint32_t>(subnormal) : normal;
-    return bit_cast<float>(bits | (std::uint32_t(x.bits) & 0x8000u) << 16);
-}
-
-/// Nearest, ties to even; overflow to infinity; NaN stays NaN, quiet, with its sign and upper payload.
-inline bfloat16 bfloat16_from(float x) noexcept {
-    const std::uint32_t bits = bit_cast<std::uint32_t>(x);
-    const std::uint32_t nearest = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-    const std::uint32_t quiet = bits >> 16 | 0x40u;
-    const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
-    return {static_cast<std::uint16_t>(nan ? quiet : nearest)};
-}
-
-/// Nearest, ties to even; from 65520 on infinity; NaN stays NaN, quiet, with its sign and upper payload.
-inline half half_from(float x) noexcept {
-    const std::uint32_t bits = bit_cast<std::uint32_t>(x);
-    const std::uint32_t magnitude = bits & 0x7fffffffu;
-    // Normal halves: drop 13 bits, nearest even, and move the exponent's bias. A carry may reach infinity.
-    const std::uint32_t normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
-    // Below 2^-14: adding 0.5 aligns the last bit of the float with the last bit of a subnormal half, so the addition
-    // itself rounds to nearest even.
-    const std::uint32_t subnormal = bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
-    const std::uint32_t nan = 0x7e00u | (magnitude >> 13 & 0x3ffu);
-    const std::uint32_t finite = magnitude < (113u << 23) ? subnormal : normal;
-    const std::uint32_t large = magnitude > 0x7f800000u ? nan : 0x7c00u;
-    const std::uint32_t result = magnitude >= 0x477ff000u ? large : finite;
-    return {static_cast<std::uint16_t>(result | (bits >> 16 & 0x8000u))};
 }
 
 // ---- load and store: the only places that know how an element lies in memory ----
