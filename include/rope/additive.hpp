@@ -59,8 +59,9 @@ class AdditiveEmbedding : protected detail::AdditiveTable<T> {
  public:
     /// Adds to every token the row of its position, in place.
     template <class X, class Executor = detail::CallingThread>
-    ROPE_ABI void add(X&& x, PositionsArgument&& positions = {}, Executor&& executor = {}) const {
-        this->add_rows(this->embedding(x), positions, executor);
+    ROPE_ABI detail::ResultOf<Executor> add(X&& x, PositionsArgument&& positions = {}, Executor&& executor = {}) const
+        noexcept(detail::throws_nothing<Executor>) {
+        return this->add_rows(this->embedding(x), positions, executor);
     }
 
     /// Whether add would accept these arguments. Never throws; see Status.

@@ -65,32 +65,35 @@ inline namespace ROPE_VERSION_NAMESPACE {
 
 /// Rotates x in place.
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
-                           Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::forward, positions, executor, detail::in_place("x", x, cache));
+ROPE_ABI inline detail::ResultOf<Executor> apply(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
+                                                 Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run<layout>(detail::Direction::forward, positions, executor, detail::in_place("x", x, cache));
 }
 
 /// Rotates q and k in place, with one table. Neither is written unless both pass every check.
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
-                           Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::forward, positions, executor, detail::in_place("q", q, cache),
-                        detail::in_place("k", k, cache));
+ROPE_ABI inline detail::ResultOf<Executor> apply(Q&& q, K&& k, const CosSinRows<T>& cache,
+                                                 PositionsArgument&& positions = {},
+                                                 Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run<layout>(detail::Direction::forward, positions, executor, detail::in_place("q", q, cache),
+                               detail::in_place("k", k, cache));
 }
 
 /// Rotates q and k in place, each with its own table, as xPos needs.
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
-                           PositionsArgument&& positions = {}, Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::forward, positions, executor, detail::in_place("q", q, q_cache),
-                        detail::in_place("k", k, k_cache));
+ROPE_ABI inline detail::ResultOf<Executor> apply(Q&& q, K&& k, const CosSinRows<T>& q_cache,
+                                                 const CosSinRows<T>& k_cache, PositionsArgument&& positions = {},
+                                                 Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run<layout>(detail::Direction::forward, positions, executor, detail::in_place("q", q, q_cache),
+                               detail::in_place("k", k, k_cache));
 }
 
 /// Out of place. `out` has the extents of `in`; its type and strides are its own.
 template <Layout layout, class In, class Out, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_copy(In&& in, Out&& out, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
-                                Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::forward, positions, executor, detail::out_of_place(in, out, cache));
+ROPE_ABI inline detail::ResultOf<Executor> apply_copy(
+    In&& in, Out&& out, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run<layout>(detail::Direction::forward, positions, executor, detail::out_of_place(in, out, cache));
 }
 
 // ---- Undo: rotates back by p * w_i and divides by m. With m other than 1, 1/m^2 rounded to T multiplies the table's
@@ -98,32 +101,36 @@ ROPE_ABI inline void apply_copy(In&& in, Out&& out, const CosSinRows<T>& cache, 
 
 /// Undoes the rotation of x in place.
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_inverse(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
-                                   Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::inverse, positions, executor, detail::in_place("x", x, cache));
+ROPE_ABI inline detail::ResultOf<Executor> apply_inverse(
+    X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run<layout>(detail::Direction::inverse, positions, executor, detail::in_place("x", x, cache));
 }
 
 /// Undoes the rotation of q and k in place, with one table.
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
-                                   Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::inverse, positions, executor, detail::in_place("q", q, cache),
-                        detail::in_place("k", k, cache));
+ROPE_ABI inline detail::ResultOf<Executor> apply_inverse(
+    Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run<layout>(detail::Direction::inverse, positions, executor, detail::in_place("q", q, cache),
+                               detail::in_place("k", k, cache));
 }
 
 /// Undoes the rotation of q and k in place, each with its own table.
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_inverse(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
-                                   PositionsArgument&& positions = {}, Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::inverse, positions, executor, detail::in_place("q", q, q_cache),
-                        detail::in_place("k", k, k_cache));
+ROPE_ABI inline detail::ResultOf<Executor> apply_inverse(
+    Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache, PositionsArgument&& positions = {},
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run<layout>(detail::Direction::inverse, positions, executor, detail::in_place("q", q, q_cache),
+                               detail::in_place("k", k, k_cache));
 }
 
 /// Out of place, as apply_copy. Not for xPos, whose tables have no inverse.
 template <Layout layout, class In, class Out, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_inverse_copy(In&& in, Out&& out, const CosSinRows<T>& cache,
-                                        PositionsArgument&& positions = {}, Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::inverse, positions, executor, detail::out_of_place(in, out, cache));
+ROPE_ABI inline detail::ResultOf<Executor> apply_inverse_copy(
+    In&& in, Out&& out, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run<layout>(detail::Direction::inverse, positions, executor, detail::out_of_place(in, out, cache));
 }
 
 // ---- Transpose: rotates back by p * w_i and multiplies by m. The gradient with respect to x, given the gradient with
@@ -131,32 +138,36 @@ ROPE_ABI inline void apply_inverse_copy(In&& in, Out&& out, const CosSinRows<T>&
 
 /// Propagates the gradient x back through apply, in place.
 template <Layout layout, class X, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_transpose(X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
-                                     Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("x", x, cache));
+ROPE_ABI inline detail::ResultOf<Executor> apply_transpose(
+    X&& x, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("x", x, cache));
 }
 
 /// Propagates the gradients q and k back through apply, in place, with one table.
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
-                                     Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("q", q, cache),
-                        detail::in_place("k", k, cache));
+ROPE_ABI inline detail::ResultOf<Executor> apply_transpose(
+    Q&& q, K&& k, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("q", q, cache),
+                               detail::in_place("k", k, cache));
 }
 
 /// Propagates the gradients q and k back through apply, in place, each with its own table.
 template <Layout layout, class Q, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_transpose(Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache,
-                                     PositionsArgument&& positions = {}, Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("q", q, q_cache),
-                        detail::in_place("k", k, k_cache));
+ROPE_ABI inline detail::ResultOf<Executor> apply_transpose(
+    Q&& q, K&& k, const CosSinRows<T>& q_cache, const CosSinRows<T>& k_cache, PositionsArgument&& positions = {},
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run<layout>(detail::Direction::transpose, positions, executor, detail::in_place("q", q, q_cache),
+                               detail::in_place("k", k, k_cache));
 }
 
 /// Out of place, as apply_copy.
 template <Layout layout, class In, class Out, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void apply_transpose_copy(In&& in, Out&& out, const CosSinRows<T>& cache,
-                                          PositionsArgument&& positions = {}, Executor&& executor = {}) {
-    detail::run<layout>(detail::Direction::transpose, positions, executor, detail::out_of_place(in, out, cache));
+ROPE_ABI inline detail::ResultOf<Executor> apply_transpose_copy(
+    In&& in, Out&& out, const CosSinRows<T>& cache, PositionsArgument&& positions = {},
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run<layout>(detail::Direction::transpose, positions, executor, detail::out_of_place(in, out, cache));
 }
 
 // ---- Ask first: would the call with these arguments be accepted? Answers for apply, apply_inverse and

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "version.hpp"
 
 #include "detail/base/containers.hpp"
+#include "detail/base/executor.hpp"
 #include "detail/base/message.hpp"
 
 #include "detail/base/hide_macros.hpp"
@@ -33,7 +35,7 @@ enum class StatusCode : unsigned char {
 /// Plain data of fixed size: making, copying and returning one allocates nothing.
 ///
 ///     if (const rope::Status s = rope::check(config); !s.ok()) std::puts(s.message());
-class Status {
+class [[nodiscard]] Status {
  public:
     /// Ok.
     // Not `= default`: that would fill the whole message with zeros, and nearly every check answers ok.
@@ -71,6 +73,35 @@ using CheckResult = Status;
 template <class... Arguments>
 ROPE_ABI inline Status validate(Arguments&&... arguments) noexcept {
     return check(std::forward<Arguments>(arguments)...);
+}
+
+/// An executor whose calls return their Status in place of throwing it. Everything is checked once, as without it.
+///
+///     if (const rope::Status s = rope::apply<layout>(q, k, cache, positions, rope::no_throw()); !s.ok()) log(s.message());
+///     const rope::Status t = rope::pass<layout>(rope::no_throw(pool), cache, positions, paths...);
+///
+/// Nothing is written unless the Status is ok. It stands where an executor may stand and holds one, by default the
+/// calling thread's; another wrapper goes inside: no_throw(at_every_size(pool)). Such a call is noexcept without an
+/// executor and with rope::part(ith, nth); an exception that an executor throws itself passes through.
+///
+/// Taken by all operations of apply.hpp, by reposition with Moves, pass, the gradients, the members apply, add and
+/// RotaryStep::reposition. Other functions refuse it when they are compiled.
+template <class Executor>
+class NoThrow {
+ public:
+    /// Keeps a copy of a temporary executor, and a reference to a named one.
+    ROPE_ABI explicit NoThrow(Executor&& executor) noexcept(std::is_nothrow_constructible_v<Executor, Executor>)
+        : executor_(std::forward<Executor>(executor)) {}
+
+ private:
+    friend struct detail::NoThrowAccess;
+    Executor executor_;
+};
+/// A named executor must live as long as the result.
+template <class Executor = detail::CallingThread>
+ROPE_ABI inline NoThrow<Executor> no_throw(Executor&& executor = {}) noexcept(
+    std::is_nothrow_constructible_v<Executor, Executor>) {
+    return NoThrow<Executor>(std::forward<Executor>(executor));
 }
 
 #if !ROPE_EXCEPTIONS

@@ -26,6 +26,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 enum class StatusCode : unsigned char;
 class Status;
 using CheckResult = Status;
+template <class Executor>
+class NoThrow;
 // The names of instruction sets: <rope/isa.hpp>.
 class IsaNames;
 // A std::vector of numbers: <rope/list.hpp>.

@@ -77,17 +77,20 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///              bfloat16, it carries that rounding. The bits do not depend on layout, strides, cut or instruction set.
 /// Stack        8 KiB.
 template <Layout layout, class Y, class G, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void add_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles,
-                                         const TensorView<double>& magnitudes = {}, Executor&& executor = {});
-
-/// The layout as a first argument, when it is known only at run time. ({} needs it in angle brackets.)
-template <class... Args>
-ROPE_ABI inline void add_angle_gradients(Layout layout, Args&&... args);
+ROPE_ABI inline detail::ResultOf<Executor> add_angle_gradients(
+    Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles,
+    const TensorView<double>& magnitudes = {}, Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>);
 
 /// Whether add_angle_gradients would accept these arguments. Never throws; see Status.
 template <Layout layout, class Y, class G, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline Status check_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles,
                                              const TensorView<double>& magnitudes = {}, Executor&& = {}) noexcept;
+
+/// The layout as a first argument, when it is known only at run time. ({} needs it in angle brackets.)
+template <class... Args>
+ROPE_ABI inline decltype(auto) add_angle_gradients(Layout layout, Args&&... args);
+template <class... Args>
+ROPE_ABI inline Status check_angle_gradients(Layout layout, Args&&... args) noexcept;
 
 // ---- Parameters, from angles [batch, seq, n, pairs]. Sums are over all n heads: angles.slice_heads(h, 1) has one. They
 //      are made in double, in an order that depends on nothing but the shape, every product rounded: the bits are the
@@ -98,12 +101,13 @@ ROPE_ABI inline Status check_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& 
 /// axis, and mixed axes have an `out` of axes * pairs, in the order of Frequencies::inv_freq. Frequencies that were
 /// changed by a factor (interpolation) are the changed ones here.
 template <class Executor = detail::CallingThread>
-ROPE_ABI inline void add_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
-                                             const TensorView<double>& out, Executor&& executor = {});
+ROPE_ABI inline detail::ResultOf<Executor> add_frequency_gradients(
+    const TensorView<const double>& angles, PositionsArgument&& positions, const TensorView<double>& out,
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>);
 template <class Executor = detail::CallingThread>
-ROPE_ABI inline void add_frequency_gradients(const TensorView<const double>& angles, const AxisPositions& positions,
-                                             const AxisMap& map, const TensorView<double>& out,
-                                             Executor&& executor = {});
+ROPE_ABI inline detail::ResultOf<Executor> add_frequency_gradients(
+    const TensorView<const double>& angles, const AxisPositions& positions, const AxisMap& map,
+    const TensorView<double>& out, Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>);
 /// Whether add_frequency_gradients would accept these arguments. Never throws; see Status.
 ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
                                                  const TensorView<double>& out) noexcept;
@@ -114,12 +118,13 @@ ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>&
 /// AxisPositions. Without a map there is one axis. Of the frequencies inv_freq counts; they
 /// must have no log_growth (xPos), whose part of this gradient is left out.
 template <class Executor = detail::CallingThread>
-ROPE_ABI inline void add_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
-                                            const AxisMap& map, const TensorView<double>& out,
-                                            Executor&& executor = {});
+ROPE_ABI inline detail::ResultOf<Executor> add_position_gradients(
+    const TensorView<const double>& angles, const Frequencies& frequencies, const AxisMap& map,
+    const TensorView<double>& out, Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>);
 template <class Executor = detail::CallingThread>
-ROPE_ABI inline void add_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
-                                            const TensorView<double>& out, Executor&& executor = {});
+ROPE_ABI inline detail::ResultOf<Executor> add_position_gradients(
+    const TensorView<const double>& angles, const Frequencies& frequencies, const TensorView<double>& out,
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>);
 /// Whether add_position_gradients would accept these arguments. Never throws; see Status.
 ROPE_ABI inline Status check_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
                                                 const AxisMap& map, const TensorView<double>& out) noexcept;
@@ -167,11 +172,13 @@ ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, const Path& path, 
                                    const TensorView<double>& dw = {});
 /// The same with an executor, which cuts the call for threads; <rope/part.hpp> has one for a part of the call.
 template <Layout layout, class Executor, class T, class G, class Dx>
-ROPE_ABI inline void pass_backward(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
-                                   const Path& path, G&& g, Dx&& dx, const TensorView<double>& dw = {});
+ROPE_ABI inline detail::ResultOf<Executor> pass_backward(
+    Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path, G&& g, Dx&& dx,
+    const TensorView<double>& dw = {}) noexcept(detail::throws_nothing<Executor>);
 template <Layout layout, class Executor, class T, class G, class Dx>
-ROPE_ABI inline void pass_backward(Executor&& executor, const CosSinRows<T>& rows, const Path& path, G&& g, Dx&& dx,
-                                   const TensorView<double>& dw = {});
+ROPE_ABI inline detail::ResultOf<Executor> pass_backward(
+    Executor&& executor, const CosSinRows<T>& rows, const Path& path, G&& g, Dx&& dx,
+    const TensorView<double>& dw = {}) noexcept(detail::throws_nothing<Executor>);
 /// Whether pass_backward would accept these arguments. Never throws; see Status.
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline Status check_pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path,
@@ -180,11 +187,18 @@ template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline Status check_pass_backward(const CosSinRows<T>& rows, const Path& path, G&& g, Dx&& dx,
                                            const TensorView<double>& dw = {}) noexcept;
 
+/// With the layout as a first argument, when it is known only at run time; what follows is the same.
+template <class... Args>
+ROPE_ABI inline decltype(auto) pass_backward(Layout layout, Args&&... args);
+template <class... Args>
+ROPE_ABI inline Status check_pass_backward(Layout layout, Args&&... args) noexcept;
+
 /// Adds the sum over batch, seq and groups of heads of `rows`, [batch, seq, heads, n], to `out`, [1, 1, groups, n]; the
 /// groups divide the heads. For the rows of pass_backward, and for anything else that is summed over tokens.
 template <class Executor = detail::CallingThread>
-ROPE_ABI inline void add_row_sums(const TensorView<const double>& rows, const TensorView<double>& out,
-                                  Executor&& executor = {});
+ROPE_ABI inline detail::ResultOf<Executor> add_row_sums(
+    const TensorView<const double>& rows, const TensorView<double>& out,
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>);
 /// Whether add_row_sums would accept these arguments. Never throws; see Status.
 ROPE_ABI inline Status check_row_sums(const TensorView<const double>& rows, const TensorView<double>& out) noexcept;
 

@@ -163,10 +163,12 @@ template <Layout layout, class T, class... Paths>
 ROPE_ABI inline void pass(const CosSinRows<T>& rows, const Path& first, const Paths&... others);
 /// The same with an executor, which cuts the call for threads; <rope/part.hpp> has one for a part of the call.
 template <Layout layout, class Executor, class T, class... Paths>
-ROPE_ABI inline void pass(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
-                          const Paths&... paths);
+ROPE_ABI inline detail::ResultOf<Executor> pass(Executor&& executor, const CosSinRows<T>& rows,
+                                                PositionsArgument&& positions,
+                                                const Paths&... paths) noexcept(detail::throws_nothing<Executor>);
 template <Layout layout, class Executor, class T, class... Paths>
-ROPE_ABI inline void pass(Executor&& executor, const CosSinRows<T>& rows, const Path& first, const Paths&... others);
+ROPE_ABI inline detail::ResultOf<Executor> pass(Executor&& executor, const CosSinRows<T>& rows, const Path& first,
+                                                const Paths&... others) noexcept(detail::throws_nothing<Executor>);
 
 /// Whether pass would accept these arguments. Never throws; see Status.
 template <Layout layout, class T, class... Paths>
@@ -184,7 +186,7 @@ ROPE_ABI inline Status check_pass(Executor&& executor, const CosSinRows<T>& rows
 
 /// With the layout as a first argument, when it is known only at run time; what follows is the same.
 template <class... Args>
-ROPE_ABI inline void pass(Layout layout, Args&&... args);
+ROPE_ABI inline decltype(auto) pass(Layout layout, Args&&... args);
 template <class... Args>
 ROPE_ABI inline Status check_pass(Layout layout, Args&&... args) noexcept;
 

@@ -49,7 +49,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Moves k, in place: token s by row s, or all by one delta, as `moves` was built. Throws std::invalid_argument, too,
 /// when rows were built for another number of tokens. (For part of them: apply with start_at or ids of rows.)
 template <Layout layout, class K, class T, class Executor = detail::CallingThread>
-ROPE_ABI inline void reposition(K&& k, const Moves<T>& moves, Executor&& executor = {});
+ROPE_ABI inline detail::ResultOf<Executor> reposition(K&& k, const Moves<T>& moves, Executor&& executor = {}) noexcept(
+    detail::throws_nothing<Executor>);
 
 // ---- In one line, for one tensor: makes and builds the moves, which takes a millisecond or two and memory each time.
 //      For many layers, several axes, and schedules that ask for a sequence length, keep a Moves. ----
@@ -73,7 +74,7 @@ ROPE_ABI inline void reposition(K&& k, const Config& old_config, PositionsArgume
 
 /// The layout as a first argument, when it is known only at run time.
 template <class... Args>
-ROPE_ABI inline void reposition(Layout layout, Args&&... args);
+ROPE_ABI inline decltype(auto) reposition(Layout layout, Args&&... args);
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

@@ -102,13 +102,15 @@ class RotaryEmbedding {
     /// Rotates q and k of a layer, as rope::apply does; does nothing in a layer without RoPE. Throws as rope::apply
     /// does, and std::out_of_range when there is no such layer or a position is not in the tables yet (see reserve).
     template <class Q, class K, class Executor = detail::CallingThread>
-    ROPE_ABI void apply(Index layer, Q&& q, K&& k, PositionsArgument&& positions = {}, Executor&& executor = {}) const {
-        state_->apply(layer, std::forward<Q>(q), std::forward<K>(k), std::move(positions),
-                      std::forward<Executor>(executor));
+    ROPE_ABI detail::ResultOf<Executor> apply(Index layer, Q&& q, K&& k, PositionsArgument&& positions = {},
+                                              Executor&& executor = {}) const
+        noexcept(detail::throws_nothing<Executor>) {
+        return state_->apply(layer, std::forward<Q>(q), std::forward<K>(k), std::move(positions),
+                             std::forward<Executor>(executor));
     }
 
-    /// Moves cached keys of a layer in place, as rope::reposition does: by `delta` positions, or from old positions to
-    /// new ones. Does nothing in a layer without RoPE. Throws as rope::reposition does, and std::out_of_range when
+    /// Moves cached keys of a layer in place, as rope::reposition does: by `delta` positions, by a list of deltas, or from
+    /// old positions to new ones. Does nothing in a layer without RoPE. Throws as rope::reposition does, and std::out_of_range when
     /// there is no such layer. Each call makes its Moves, which takes a millisecond or two; for many layers see
     /// RotaryStep.
     template <class K, class... Args>
@@ -159,21 +161,23 @@ class RotaryStep {
     /// Rotates q and k of a layer, as RotaryEmbedding::apply does, token s by the row of token s, of which there may be
     /// more than tokens. Throws as rope::apply does: before a build there are no rows, and so no positions.
     template <class Q, class K, class Executor = detail::CallingThread>
-    ROPE_ABI void apply(Index layer, Q&& q, K&& k, Executor&& executor = {}) const;
+    ROPE_ABI detail::ResultOf<Executor> apply(Index layer, Q&& q, K&& k, Executor&& executor = {}) const
+        noexcept(detail::throws_nothing<Executor>);
     /// The rows of a layer, as RotaryEmbedding::table has its tables, for the calls that apply does not make; nothing
     /// where the layer has no RoPE. They are part of this object, and each build writes them anew. A row's number is
     /// what calls take for its position: rope::start_at(0) gives token s the row s. Throws std::out_of_range when there
     /// is no such layer.
     ROPE_ABI std::optional<LayerRows> rows(Index layer) const ROPE_LIFETIMEBOUND;
 
-    /// Makes the moves of cached keys, by a delta, or from old positions to new ones. Takes the arguments of
+    /// Makes the moves of cached keys, by a delta, by a list of deltas, or from old positions to new ones. Takes the arguments of
     /// Moves::build, and throws as it does.
     template <class... Args>
     ROPE_ABI bool build_moves(Args&&... args);
     /// Moves the keys of a layer in place, as rope::reposition does; does nothing in a layer without RoPE. Throws
     /// std::invalid_argument if build_moves was not called before.
     template <class K, class Executor = detail::CallingThread>
-    ROPE_ABI void reposition(Index layer, K&& k, Executor&& executor = {}) const;
+    ROPE_ABI detail::ResultOf<Executor> reposition(Index layer, K&& k, Executor&& executor = {}) const
+        noexcept(detail::throws_nothing<Executor>);
 
  private:
     struct ROPE_ABI Table {

@@ -18,6 +18,7 @@ foreach(file IN LISTS files)
   file(STRINGS ${file} lines
        REGEX "^(class|struct|enum class|ROPE_ABI|ROPE_DETAIL_|namespace (detail|schedule)|}  // namespace (detail|schedule))")
   foreach(line IN LISTS lines)
+    string(REPLACE "decltype(auto)" "auto" line "${line}")
     if(line MATCHES "^(ROPE_DETAIL_BEGIN|namespace)")
       set(is_public FALSE)
     elseif(line MATCHES "^(ROPE_DETAIL_END|})")

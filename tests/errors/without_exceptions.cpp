@@ -67,6 +67,8 @@ void refuse_rows() {
     calls = 0;
     rope::apply<kLayout>(view, rows, rope::start_at(1));
     refused_once("more tokens than rows");
+    const rope::Status s = rope::apply<kLayout>(view, rows, rope::start_at(1), rope::no_throw());
+    expect(calls == 0 && s.code() == rope::StatusCode::out_of_range, "a Status is returned, and no handler is asked");
     expect(x == before, "nothing is written");
 
     expect(rope::mrope_sections({-1}).axes == 0 && calls == 1, "a negative section");

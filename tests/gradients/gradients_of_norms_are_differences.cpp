@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "gradients/problem.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "support/refusal.hpp"
 #include "support/strided.hpp"
 
 using namespace gradients;
@@ -164,6 +166,51 @@ TEST_CASE("positions by ids, of each entry its own") {
     rope::pass_backward<layout>(cache, rope::start_at(std::vector<int>{7, 50}), path_of({}, view(x), w), view(g),
                                 view(by_starts));
     CHECK(support::same_bits(by_ids, by_starts));
+}
+
+TEST_CASE("the layout at run time") {
+    const Index rows_of_dw = rope::weight_gradient_rows(2, 10);
+    for (const rope::Layout layout : {rope::Layout::interleaved, rope::Layout::half_split}) {
+        const Shape shape = shape_of(layout);
+        const rope::CosSinCache<float> cache(config_of({}), 100);
+        const Index n = shape.tokens() * shape.q_heads * kHeadDim;
+        const std::vector<float> x = support::normal<float>(n, 3), g = support::normal<float>(n, 4),
+                                 w = support::normal<float>(kHeadDim, 5);
+        const auto view = [&](auto& v) { return rope::view(v, shape.batch, shape.seq, shape.q_heads, kHeadDim); };
+        std::vector<float> known(x.size()), late(x.size()), cut(x.size()), none(x.size());
+        std::vector<double> dw_known(size(rows_of_dw * kHeadDim)), dw_late(dw_known.size()), dw_cut(dw_known.size());
+        const auto rows = [&](std::vector<double>& v) { return rope::view(v, rows_of_dw, 1, kHeadDim); };
+        const rope::Path path = path_of({}, view(x), w);
+        const rope::Positions positions = rope::start_at(2);
+        with_layout(layout, [&](auto fixed) {
+            rope::pass_backward<decltype(fixed)::value>(cache, positions, path, view(g), view(known), rows(dw_known));
+        });
+        rope::pass_backward(layout, cache, positions, path, view(g), view(late), rows(dw_late));
+        rope::pass_backward(layout, rope::part(0, 1), cache, positions, path, view(g), view(cut), rows(dw_cut));
+        CHECK(support::same_bits(late, known));
+        CHECK(support::same_bits(dw_late, dw_known));
+        CHECK(support::same_bits(cut, known));
+        CHECK(support::same_bits(dw_cut, dw_known));
+        CHECK(rope::check_pass_backward(layout, cache, positions, path, view(g), view(late), rows(dw_late)).ok());
+        const auto other = static_cast<rope::Layout>(9);
+        const std::string sentence = "layout is 9; it must be Layout::interleaved (0) or Layout::half_split (1).";
+        CHECK(support::invalid([&] { rope::pass_backward(other, cache, positions, path, view(g), view(none)); }) ==
+              sentence);
+        CHECK(rope::check_pass_backward(other, cache, positions, path, view(g), view(none)).message() == sentence);
+        CHECK(none == std::vector<float>(x.size()));
+        // A table that is made for one layout refuses the other one.
+        rope::Config config = config_of({});
+        config.layout = layout;
+        const rope::CosSinCache<float> of_one(config, 100);
+        const bool is_interleaved = layout == rope::Layout::interleaved;
+        const auto wrong = is_interleaved ? rope::Layout::half_split : rope::Layout::interleaved;
+        CHECK(rope::check_pass_backward(layout, of_one, positions, path, view(g), view(none)).ok());
+        CHECK_FALSE(rope::check_pass_backward(wrong, of_one, positions, path, view(g), view(none)).ok());
+        std::vector<double> angles(size(shape.tokens() * cache.pairs()));
+        const auto sums = rope::view(angles, shape.batch, shape.seq, 1, cache.pairs());
+        CHECK(rope::check_angle_gradients(layout, view(x), view(g), of_one, sums).ok());
+        CHECK_FALSE(rope::check_angle_gradients(wrong, view(x), view(g), of_one, sums).ok());
+    }
 }
 
 TEST_CASE("rows that are combined from two") {

@@ -27,6 +27,11 @@ ROPE_COLD double scaled_length(const Schedule& s) noexcept {
     return longrope != nullptr ? length(*longrope, longrope->factor.value_or(1.0)) : 0.0;
 }
 
+/// The refusal of a layer that a model does not have.
+ROPE_COLD Status no_layer(Index i, Index layers) noexcept {
+    return out_of_range("layer is {}; this model has {} layers, counted from 0.", {i, layers});
+}
+
 ROPE_DETAIL_END
 
 namespace rope {
@@ -40,8 +45,7 @@ ROPE_ABI inline double AttentionTemperature::at(Index position) const noexcept {
 
 ROPE_ABI inline const Config* ModelConfig::layer(Index i) const {
     if (i < 0 || i >= layers()) {
-        detail::ok_or_raise(
-            detail::out_of_range("layer is {}; this model has {} {layer|layers}, counted from 0.", {i, layers()}));
+        detail::ok_or_raise(detail::no_layer(i, layers()));
         return nullptr;
     }
     const Index c = config_of_layer[static_cast<std::size_t>(i)];

@@ -40,14 +40,21 @@
 
 // name(layout, ...) for a function name<layout>(...), where the layout is known only at run time. Files
 // that use it include <utility> and, by other headers, detail/angles/config_checks.hpp.
-#define ROPE_WITH_RUN_TIME_LAYOUT(name)                                   \
-    template <class... Args>                                              \
-    ROPE_ABI inline void name(Layout layout, Args&&... args) {            \
-        if (!detail::ok_or_raise(detail::check_layout(layout))) return;   \
-        if (layout == Layout::interleaved)                                \
-            rope::name<Layout::interleaved>(std::forward<Args>(args)...); \
-        else                                                              \
-            rope::name<Layout::half_split>(std::forward<Args>(args)...);  \
+#define ROPE_WITH_RUN_TIME_LAYOUT(name)                                                                     \
+    template <class... Args>                                                                                \
+    ROPE_ABI inline decltype(auto) name(Layout layout, Args&&... args) {                                    \
+        using Result = decltype(rope::name<Layout::interleaved>(std::forward<Args>(args)...));              \
+        if (const Status s = detail::check_layout(layout); !s.ok()) return detail::refused<Result>(s);      \
+        return layout == Layout::interleaved ? rope::name<Layout::interleaved>(std::forward<Args>(args)...) \
+                                             : rope::name<Layout::half_split>(std::forward<Args>(args)...); \
+    }
+/// The same for a check, which never throws.
+#define ROPE_CHECK_WITH_RUN_TIME_LAYOUT(name)                                                               \
+    template <class... Args>                                                                                \
+    ROPE_ABI inline Status name(Layout layout, Args&&... args) noexcept {                                   \
+        if (const Status s = detail::check_layout(layout); !s.ok()) return s;                               \
+        return layout == Layout::interleaved ? rope::name<Layout::interleaved>(std::forward<Args>(args)...) \
+                                             : rope::name<Layout::half_split>(std::forward<Args>(args)...); \
     }
 
 #define ROPE_STRING_(x) #x

@@ -9,6 +9,8 @@
 
 ROPE_DETAIL_BEGIN
 
+struct NoThrowAccess;
+
 /// Runs all work on the calling thread.
 struct CallingThread {
     template <class F>

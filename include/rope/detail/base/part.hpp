@@ -17,6 +17,8 @@ namespace detail {
 inline namespace ROPE_DETAIL_NAMESPACE {
 template <>
 inline constexpr Cutting cutting_of<Part> = Cutting::by_heads;
+template <>
+inline constexpr bool may_throw<Part> = false;
 /// std::ref of one.
 template <class Reference>
 inline constexpr Cutting cutting_of<

@@ -2,8 +2,13 @@
 // Definitions of errors.hpp: how a refusal leaves a function.
 #pragma once
 
+#include <type_traits>
+#include <utility>
+
 #include "../../errors.hpp"
 #include "../../version.hpp"
+#include "containers.hpp"
+#include "executor.hpp"
 #include "message.hpp"
 
 #if ROPE_EXCEPTIONS
@@ -61,6 +66,62 @@ ROPE_COLD bool refuse(const Status& status) {
 
 /// True when the call may go on. Otherwise refuses it.
 inline bool ok_or_raise(const Status& status) { return status.ok() || refuse(status); }
+
+// ---- The end of a call, which its executor decides: a void function raises a refusal; with NoThrow it is returned. ----
+
+template <class Executor>
+inline constexpr bool returns_status = false;
+template <class Executor>
+inline constexpr bool returns_status<NoThrow<Executor>> = true;
+/// What a call with this executor returns.
+template <class Executor>
+using ResultOf = std::conditional_t<returns_status<Plain<Executor>>, Status, void>;
+
+/// The executor that a NoThrow holds, or the executor itself.
+struct NoThrowAccess {
+    template <class Executor>
+    static auto& inner(Executor& executor) noexcept {
+        if constexpr (returns_status<std::remove_const_t<Executor>>)
+            return executor.executor_;
+        else
+            return executor;
+    }
+};
+template <class Executor>
+using InnerOf = std::remove_reference_t<decltype(NoThrowAccess::inner(std::declval<Executor&>()))>;
+
+// The one that a NoThrow holds is what is required.
+template <class Executor>
+inline constexpr bool is_executor<NoThrow<Executor>> = is_executor<std::remove_reference_t<Executor>>;
+template <class Executor>
+inline constexpr bool is_executor<const NoThrow<Executor>> = is_executor<std::remove_reference_t<Executor>>;
+
+/// Whether an executor may throw: any but those of the library.
+template <class Executor>
+inline constexpr bool may_throw = true;
+template <>
+inline constexpr bool may_throw<CallingThread> = false;
+/// Whether a call with this executor is noexcept.
+template <class Executor>
+inline constexpr bool throws_nothing = returns_status<Plain<Executor>> && !may_throw<Plain<InnerOf<Executor>>>;
+
+/// The executor of a function that cannot return a Status.
+template <class Executor>
+auto& only_throwing(Executor& executor) noexcept {
+    static_assert(!returns_status<std::remove_const_t<Executor>>,
+                  "rope::no_throw() is for operations that can return a Status and nothing else (apply and its kind, "
+                  "pass, gradients, reposition with Moves); this function has an answer of its own, or makes tables.");
+    return NoThrowAccess::inner(executor);
+}
+
+/// The end of a refused call.
+template <class Result>
+inline Result refused(const Status& status) {
+    if constexpr (std::is_void_v<Result>)
+        refuse(status);
+    else
+        return status;
+}
 
 /// A refusal with the sentence that says why, where text, integers and doubles stand for each "{}".
 ROPE_INLINE Status invalid(const char* sentence, Pieces pieces = {}) noexcept {

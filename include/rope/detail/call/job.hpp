@@ -4,8 +4,10 @@
 
 #include <type_traits>
 
+#include "../../errors.hpp"
 #include "../../types.hpp"
 #include "../base/executor.hpp"
+#include "../base/raise.hpp"
 #include "../kernels/interface.hpp"
 #include "../views/any_view.hpp"
 #include "../views/loop_order.hpp"
@@ -67,9 +69,10 @@ ROPE_NOINLINE void execute_cut(Executor& executor, const Jobs&... jobs) {
 }
 
 /// As the executor wants it; on the calling thread if there is none, or if the work ends before another thread has begun.
-template <class Executor, class... Jobs>
-ROPE_INLINE void execute(Executor& executor, const Jobs&... jobs) {
-    constexpr Cutting cutting = cutting_of<std::remove_const_t<Executor>>;
+template <class Given, class... Jobs>
+ROPE_INLINE void execute(Given& given, const Jobs&... jobs) {
+    auto& executor = NoThrowAccess::inner(given);
+    constexpr Cutting cutting = cutting_of<std::remove_const_t<InnerOf<Given>>>;
     if constexpr (cutting == Cutting::by_heads || cutting == Cutting::always) {
         execute_cut<cutting == Cutting::by_heads>(executor, jobs...);
     } else {

@@ -111,15 +111,17 @@ ROPE_INLINE CheckedTensor checked(const A& argument, const Erased& views) noexce
 
 /// Checks everything, then hands the tensors, one or two, to the executor.
 template <Layout layout, class Executor, class... A>
-ROPE_NOINLINE void check_and_rotate(Direction direction, const Positions& positions, Executor& executor,
-                                    const A&... arguments) {
+ROPE_NOINLINE ResultOf<Executor> check_and_rotate(Direction direction, const Positions& positions, Executor& executor,
+                                                  const A&... arguments) {
     const auto rotate = [&](const auto&... views) {
-        if (!ok_or_raise(explain(positions, capabilities_of<layout>(direction), {checked(arguments, views)...})))
-            return;
+        if (const Status s = explain(positions, capabilities_of<layout>(direction), {checked(arguments, views)...});
+            !s.ok())
+            return refused<ResultOf<Executor>>(s);
         const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
         execute(executor, rotate_job<layout>(direction, positions, isa, arguments, views)...);
+        return ResultOf<Executor>();
     };
-    rotate(erased(arguments)...);
+    return rotate(erased(arguments)...);
 }
 
 /// Whether a call with these arguments would be accepted; with any layout if none is named.
@@ -138,15 +140,15 @@ ROPE_INLINE Status check_tensors(const Positions& positions, const A&... argumen
 /// The most bytes of a tensor in an accepted call: more go to the executor, or are rotated in the order of memory.
 template <class Executor, bool is_out_of_place = false>
 inline constexpr Index kMaxAcceptedBytes =
-    std::is_same_v<Executor, CallingThread> ? kCachedBytes<is_out_of_place> : kSplitBytes - 1;
+    std::is_same_v<InnerOf<Executor>, CallingThread> ? kCachedBytes<is_out_of_place> : kSplitBytes - 1;
 
 /// Whether calls of every size go to the executor.
 template <class Executor>
-inline constexpr bool is_cut = cutting_of<std::remove_const_t<Executor>> > Cutting::if_large;
+inline constexpr bool is_cut = cutting_of<std::remove_const_t<InnerOf<Executor>>> > Cutting::if_large;
 
 /// A call on one tensor, and a call on two.
 template <Layout layout, class Executor, class A>
-ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& executor, const A& x) {
+ROPE_INLINE ResultOf<Executor> run(Direction direction, const Positions& positions, Executor& executor, const A& x) {
     expect_executor<Executor>();
     if constexpr (!is_refused<A>) {
         const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
@@ -156,9 +158,11 @@ ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& 
             return check_and_rotate<layout>(direction, positions, executor, x);
         rotate_accepted<layout, A::kIsOutOfPlace>(isa, direction, x.rows, call.slab);
     }
+    return ResultOf<Executor>();
 }
 template <Layout layout, class Executor, class Q, class K>
-ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& executor, const Q& q, const K& k) {
+ROPE_INLINE ResultOf<Executor> run(Direction direction, const Positions& positions, Executor& executor, const Q& q,
+                                   const K& k) {
     expect_executor<Executor>();
     if constexpr (!is_refused<Q> && !is_refused<K>) {
         constexpr Index most = kMaxAcceptedBytes<Executor>;
@@ -166,8 +170,10 @@ ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& 
         Accepted<typename Q::In, typename Q::Out> of_q;
         Accepted<typename K::In, typename K::Out> of_k;
         if (isa == 0 || is_cut<Executor>) return check_and_rotate<layout>(direction, positions, executor, q, k);
-        if (&q.rows == &k.rows && accept_as_one<most>(q, k, layout, direction, positions, of_q))
-            return rotate_accepted<layout, false>(isa, direction, q.rows, of_q.slab);
+        if (&q.rows == &k.rows && accept_as_one<most>(q, k, layout, direction, positions, of_q)) {
+            rotate_accepted<layout, false>(isa, direction, q.rows, of_q.slab);
+            return ResultOf<Executor>();
+        }
         if (!accept<most>(q, layout, direction, positions, of_q) ||
             !accept<most>(k, layout, direction, positions, of_k) || !are_accepted_together<most>(of_q, of_k) ||
             q.x.seq != k.x.seq)
@@ -175,6 +181,7 @@ ROPE_INLINE void run(Direction direction, const Positions& positions, Executor& 
         rotate_accepted<layout, false>(isa, direction, q.rows, of_q.slab);
         rotate_accepted<layout, false>(isa, direction, k.rows, of_k.slab);
     }
+    return ResultOf<Executor>();
 }
 
 ROPE_DETAIL_END

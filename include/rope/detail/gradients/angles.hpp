@@ -131,16 +131,17 @@ inline Status check_angle_call(const AngleCall& call, const CosSinRows<T>& rows)
 }
 
 template <Layout layout, class T, class Executor>
-inline void run_angles(Executor& executor, const AngleCall& call, const CosSinRows<T>& rows) {
+inline ResultOf<Executor> run_angles(Executor& executor, const AngleCall& call, const CosSinRows<T>& rows) {
     expect_executor<Executor>();
-    if (!ok_or_raise(check_angle_call<layout>(call, rows))) return;
+    if (const Status s = check_angle_call<layout>(call, rows); !s.ok()) return refused<ResultOf<Executor>>(s);
     const AnyView y = call.y.view("y");
-    if (is_empty(y)) return;
+    if (is_empty(y)) return ResultOf<Executor>();
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     const AngleTask<T> task = {call,   step_kernels<T>(isa), gradient_kernels<T>(isa),
                                layout, rows.pairs(),         rows.rotary_offset()};
     const Index groups = y.extents[0] * y.extents[1] * call.angles.extents[2];
     execute(executor, EvenJob<AngleTask<T>>{task, &add_angles<T>, groups, 2 * bytes_of(y, count_heads(y))});
+    return ResultOf<Executor>();
 }
 
 ROPE_DETAIL_END

@@ -48,16 +48,16 @@ inline void refuse_pass_backward() noexcept {
 }  // namespace detail
 
 template <Layout layout, class Y, class G, class T, class Executor>
-ROPE_ABI inline void add_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles,
-                                         const TensorView<double>& magnitudes, Executor&& executor) {
+ROPE_ABI inline detail::ResultOf<Executor> add_angle_gradients(
+    Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles, const TensorView<double>& magnitudes,
+    Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const detail::AngleCall call = {detail::tensor_of<false, T>(y), detail::tensor_of<false, T>(g),
                                     detail::erased("angles", angles), detail::erased("magnitudes", magnitudes)};
-    detail::run_angles<layout>(executor, call, rows);
+    return detail::run_angles<layout>(executor, call, rows);
 }
 
 ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, add_angle_gradients, refuse_angle_gradients)
 ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(Status, check_angle_gradients, refuse_angle_gradients)
-ROPE_WITH_RUN_TIME_LAYOUT(add_angle_gradients)
 
 template <Layout layout, class Y, class G, class T, class Executor>
 ROPE_ABI inline Status check_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles,
@@ -67,21 +67,28 @@ ROPE_ABI inline Status check_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& 
     return detail::check_angle_call<layout>(call, rows);
 }
 
+ROPE_WITH_RUN_TIME_LAYOUT(add_angle_gradients)
+ROPE_CHECK_WITH_RUN_TIME_LAYOUT(check_angle_gradients)
+
 template <class Executor>
-ROPE_ABI inline void add_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
-                                             const TensorView<double>& out, Executor&& executor) {
+ROPE_ABI inline detail::ResultOf<Executor> add_frequency_gradients(
+    const TensorView<const double>& angles, PositionsArgument&& positions, const TensorView<double>& out,
+    Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const Positions& given = positions;
     const detail::AnyView rows = detail::erased("angles", angles), to = detail::erased("out", out);
-    if (detail::ok_or_raise(detail::check_frequency_call(rows, given, AxisMap(), to)))
-        detail::run_token_sums(executor, rows, given, AxisMap(), to);
+    if (const Status s = detail::check_frequency_call(rows, given, AxisMap(), to); !s.ok())
+        return detail::refused<detail::ResultOf<Executor>>(s);
+    return detail::run_token_sums(executor, rows, given, AxisMap(), to);
 }
 
 template <class Executor>
-ROPE_ABI inline void add_frequency_gradients(const TensorView<const double>& angles, const AxisPositions& positions,
-                                             const AxisMap& map, const TensorView<double>& out, Executor&& executor) {
+ROPE_ABI inline detail::ResultOf<Executor> add_frequency_gradients(
+    const TensorView<const double>& angles, const AxisPositions& positions, const AxisMap& map,
+    const TensorView<double>& out, Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const detail::AnyView rows = detail::erased("angles", angles), to = detail::erased("out", out);
-    if (detail::ok_or_raise(detail::check_frequency_call(rows, positions, map, to)))
-        detail::run_token_sums(executor, rows, positions, map, to);
+    if (const Status s = detail::check_frequency_call(rows, positions, map, to); !s.ok())
+        return detail::refused<detail::ResultOf<Executor>>(s);
+    return detail::run_token_sums(executor, rows, positions, map, to);
 }
 
 ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
@@ -96,17 +103,20 @@ ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>&
 }
 
 template <class Executor>
-ROPE_ABI inline void add_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
-                                            const AxisMap& map, const TensorView<double>& out, Executor&& executor) {
+ROPE_ABI inline detail::ResultOf<Executor> add_position_gradients(
+    const TensorView<const double>& angles, const Frequencies& frequencies, const AxisMap& map,
+    const TensorView<double>& out, Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const detail::AnyView rows = detail::erased("angles", angles), to = detail::erased("out", out);
-    if (detail::ok_or_raise(detail::check_position_call(rows, frequencies, map, to)))
-        detail::run_positions(executor, rows, frequencies, map, to);
+    if (const Status s = detail::check_position_call(rows, frequencies, map, to); !s.ok())
+        return detail::refused<detail::ResultOf<Executor>>(s);
+    return detail::run_positions(executor, rows, frequencies, map, to);
 }
 
 template <class Executor>
-ROPE_ABI inline void add_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
-                                            const TensorView<double>& out, Executor&& executor) {
-    add_position_gradients(angles, frequencies, AxisMap(), out, executor);
+ROPE_ABI inline detail::ResultOf<Executor> add_position_gradients(
+    const TensorView<const double>& angles, const Frequencies& frequencies, const TensorView<double>& out,
+    Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
+    return add_position_gradients(angles, frequencies, AxisMap(), out, executor);
 }
 
 ROPE_ABI inline Status check_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
@@ -139,16 +149,18 @@ ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, const Path& path, 
 }
 
 template <Layout layout, class Executor, class T, class G, class Dx>
-ROPE_ABI inline void pass_backward(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
-                                   const Path& path, G&& g, Dx&& dx, const TensorView<double>& dw) {
-    detail::run_backward<layout>(
+ROPE_ABI inline detail::ResultOf<Executor> pass_backward(
+    Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path, G&& g, Dx&& dx,
+    const TensorView<double>& dw) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run_backward<layout>(
         executor, rows, positions, detail::PathAccess::data(path),
         {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::erased("dw", dw)});
 }
 template <Layout layout, class Executor, class T, class G, class Dx>
-ROPE_ABI inline void pass_backward(Executor&& executor, const CosSinRows<T>& rows, const Path& path, G&& g, Dx&& dx,
-                                   const TensorView<double>& dw) {
-    rope::pass_backward<layout>(executor, rows, Positions(), path, g, dx, dw);
+ROPE_ABI inline detail::ResultOf<Executor> pass_backward(
+    Executor&& executor, const CosSinRows<T>& rows, const Path& path, G&& g, Dx&& dx,
+    const TensorView<double>& dw) noexcept(detail::throws_nothing<Executor>) {
+    return rope::pass_backward<layout>(executor, rows, Positions(), path, g, dx, dw);
 }
 
 template <Layout layout, class T, class G, class Dx>
@@ -168,12 +180,17 @@ ROPE_ABI inline Status check_pass_backward(const CosSinRows<T>& rows, const Path
 ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, pass_backward, refuse_pass_backward)
 ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(Status, check_pass_backward, refuse_pass_backward)
 
+ROPE_WITH_RUN_TIME_LAYOUT(pass_backward)
+ROPE_CHECK_WITH_RUN_TIME_LAYOUT(check_pass_backward)
+
 template <class Executor>
-ROPE_ABI inline void add_row_sums(const TensorView<const double>& rows, const TensorView<double>& out,
-                                  Executor&& executor) {
+ROPE_ABI inline detail::ResultOf<Executor> add_row_sums(
+    const TensorView<const double>& rows, const TensorView<double>& out,
+    Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const detail::AnyView from = detail::erased("rows", rows), to = detail::erased("out", out);
-    if (detail::ok_or_raise(detail::check_row_sums(from, to)))
-        detail::run_token_sums(executor, from, detail::NoPositions(), AxisMap(), to);
+    if (const Status s = detail::check_row_sums(from, to); !s.ok())
+        return detail::refused<detail::ResultOf<Executor>>(s);
+    return detail::run_token_sums(executor, from, detail::NoPositions(), AxisMap(), to);
 }
 
 ROPE_ABI inline Status check_row_sums(const TensorView<const double>& rows, const TensorView<double>& out) noexcept {

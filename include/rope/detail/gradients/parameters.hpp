@@ -89,13 +89,14 @@ void add_token_sums(const TokenSumTask<Given>& task, Index begin, Index end) noe
 }
 
 template <class Given, class Executor>
-inline void run_token_sums(Executor& executor, const AnyView& rows, const Given& positions, const AxisMap& map,
-                           const AnyView& out) {
+inline ResultOf<Executor> run_token_sums(Executor& executor, const AnyView& rows, const Given& positions,
+                                         const AxisMap& map, const AnyView& out) {
     expect_executor<Executor>();
-    if (is_empty(rows) || is_empty(out)) return;
+    if (is_empty(rows) || is_empty(out)) return ResultOf<Executor>();
     const TokenSumTask<Given> task = {rows, out, positions, map};
     execute(executor, EvenJob<TokenSumTask<Given>>{task, &add_token_sums<Given>, out.extents[2] * out.extents[3],
                                                    bytes_of(rows, count_heads(rows))});
+    return ResultOf<Executor>();
 }
 
 /// Requires rows, and one row of outputs that shares nothing with them.
@@ -175,13 +176,14 @@ ROPE_COLD Status check_position_call(const AnyView& angles, const Frequencies& f
 }
 
 template <class Executor>
-inline void run_positions(Executor& executor, const AnyView& angles, const Frequencies& f, const AxisMap& map,
-                          const AnyView& out) {
+inline ResultOf<Executor> run_positions(Executor& executor, const AnyView& angles, const Frequencies& f,
+                                        const AxisMap& map, const AnyView& out) {
     expect_executor<Executor>();
-    if (is_empty(angles)) return;
+    if (is_empty(angles)) return ResultOf<Executor>();
     const PositionTask task = {angles, out, f.inv_freq.data(), map};
     execute(executor, EvenJob<PositionTask>{task, &add_positions, angles.extents[0] * angles.extents[1],
                                             bytes_of(angles, count_heads(angles))});
+    return ResultOf<Executor>();
 }
 
 // ---- The attention factor ----

@@ -98,14 +98,18 @@ inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& position
 }
 
 template <Layout layout, class Executor, class T, class... Paths>
-inline void run_pass(Executor& executor, const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) {
+inline ResultOf<Executor> run_pass(Executor& executor, const CosSinRows<T>& rows, const Positions& positions,
+                                   const Paths&... paths) {
     expect_executor<Executor>();
     static_assert(are_paths<Paths...>,
                   "rope::pass takes rows, positions, and one or more paths, rope::heads(x) with steps and to(...); an "
                   "executor stands before the rows.");
-    if constexpr (are_paths<Paths...>)
-        if (ok_or_raise(check_pass_of<layout>(rows, positions, paths...)))
-            execute(executor, path_job<layout>(PathAccess::data(paths), rows, positions)...);
+    if constexpr (are_paths<Paths...>) {
+        if (const Status s = check_pass_of<layout>(rows, positions, paths...); !s.ok())
+            return refused<ResultOf<Executor>>(s);
+        execute(executor, path_job<layout>(PathAccess::data(paths), rows, positions)...);
+    }
+    return ResultOf<Executor>();
 }
 
 }  // namespace ROPE_DETAIL_NAMESPACE
@@ -184,13 +188,15 @@ ROPE_ABI inline void pass(const CosSinRows<T>& rows, const Path& first, const Pa
     detail::run_pass<layout>(here, rows, Positions(), first, others...);
 }
 template <Layout layout, class Executor, class T, class... Paths>
-ROPE_ABI inline void pass(Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions,
-                          const Paths&... paths) {
-    detail::run_pass<layout>(executor, rows, positions, paths...);
+ROPE_ABI inline detail::ResultOf<Executor> pass(Executor&& executor, const CosSinRows<T>& rows,
+                                                PositionsArgument&& positions,
+                                                const Paths&... paths) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run_pass<layout>(executor, rows, positions, paths...);
 }
 template <Layout layout, class Executor, class T, class... Paths>
-ROPE_ABI inline void pass(Executor&& executor, const CosSinRows<T>& rows, const Path& first, const Paths&... others) {
-    detail::run_pass<layout>(executor, rows, Positions(), first, others...);
+ROPE_ABI inline detail::ResultOf<Executor> pass(Executor&& executor, const CosSinRows<T>& rows, const Path& first,
+                                                const Paths&... others) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run_pass<layout>(executor, rows, Positions(), first, others...);
 }
 template <Layout layout, class T, class... Paths>
 ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, PositionsArgument&& positions,
@@ -216,12 +222,7 @@ ROPE_ABI inline Status check_pass(Executor&&, const CosSinRows<T>& rows, const P
 ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, pass, refuse_pass)
 ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(Status, check_pass, refuse_pass)
 ROPE_WITH_RUN_TIME_LAYOUT(pass)
-template <class... Args>
-ROPE_ABI inline Status check_pass(Layout layout, Args&&... args) noexcept {
-    if (const Status s = detail::check_layout(layout); !s.ok()) return s;
-    return layout == Layout::interleaved ? rope::check_pass<Layout::interleaved>(std::forward<Args>(args)...)
-                                         : rope::check_pass<Layout::half_split>(std::forward<Args>(args)...);
-}
+ROPE_CHECK_WITH_RUN_TIME_LAYOUT(check_pass)
 
 }  // namespace ROPE_VERSION_NAMESPACE
 }  // namespace rope

@@ -84,11 +84,11 @@ class AdditiveTable {
 
     /// Adds to a view that embedding() has returned.
     template <class View, class Executor>
-    void add_rows(const View& v, const Positions& positions, Executor& executor) const {
+    ResultOf<Executor> add_rows(const View& v, const Positions& positions, Executor& executor) const {
         if constexpr (!is_refused<decltype(v)>) {
             const AnyView out = erased("x", v);
             expect_executor<Executor>();
-            if (!ok_or_raise(check_view(out, positions))) return;
+            if (const Status s = check_view(out, positions); !s.ok()) return refused<ResultOf<Executor>>(s);
             using Storage = StorageOf<decltype(v)>;
             const Index heads = count_heads(out);
             const Index bytes = bytes_of(out, heads);
@@ -99,6 +99,7 @@ class AdditiveTable {
                 bytes};
             execute(executor, job);
         }
+        return ResultOf<Executor>();
     }
 
     template <class View>

@@ -51,26 +51,30 @@ inline Status check_count(Index seq, Index batch, const Moves<T>& moves) noexcep
 template <Layout layout, class K, class T, class Executor>
 inline void move_keys_between(K& k, Moves<T>&& moves, PositionsArgument&& old_positions,
                               PositionsArgument&& new_positions, Executor& executor) {
+    auto& with = only_throwing(executor);
     const auto v = as_view(k);
-    if (moves.pairs() > 0 && moves.build(std::move(old_positions), std::move(new_positions), v.seq, v.batch, executor))
-        rope::reposition<layout>(k, moves, executor);
+    if (moves.pairs() > 0 && moves.build(std::move(old_positions), std::move(new_positions), v.seq, v.batch, with))
+        rope::reposition<layout>(k, moves, with);
 }
 
 }  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
 template <Layout layout, class K, class T, class Executor>
-ROPE_ABI inline void reposition(K&& k, const Moves<T>& moves, Executor&& executor) {
+ROPE_ABI inline detail::ResultOf<Executor> reposition(K&& k, const Moves<T>& moves,
+                                                      Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const auto argument = detail::in_place("k", k, moves);
     if constexpr (!detail::is_refused<decltype(argument)>)
-        if (detail::ok_or_raise(detail::check_count(argument.x.seq, argument.x.batch, moves)))
-            detail::run<layout>(detail::Direction::forward, Positions(), executor, argument);
+        if (const Status s = detail::check_count(argument.x.seq, argument.x.batch, moves); !s.ok())
+            return detail::refused<detail::ResultOf<Executor>>(s);
+    return detail::run<layout>(detail::Direction::forward, Positions(), executor, argument);
 }
 
 template <Layout layout, class K, class Executor>
 ROPE_ABI inline void reposition(K&& k, const Config& config, Index delta, Executor&& executor) {
+    auto& with = detail::only_throwing(executor);
     detail::MovesOf<K> moves(config);
-    if (moves.pairs() > 0 && moves.build(delta)) rope::reposition<layout>(k, moves, executor);
+    if (moves.pairs() > 0 && moves.build(delta)) rope::reposition<layout>(k, moves, with);
 }
 
 template <Layout layout, class K, class Number, std::enable_if_t<detail::is_no_delta<Number>, int>>

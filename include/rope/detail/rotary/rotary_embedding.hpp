@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -181,6 +182,7 @@ struct RotaryEmbedding<T>::State {
         const std::lock_guard<detail::Mutex> lock(reading);
         return tables;
     }
+    ROPE_ABI bool has_layer(Index i) const noexcept { return i >= 0 && i < model.layers(); }
     ROPE_ABI std::size_t table_of(const Config* config) const noexcept {
         return table_of_config[static_cast<std::size_t>(config - model.configs.data())];
     }
@@ -198,13 +200,16 @@ struct RotaryEmbedding<T>::State {
     }
 
     template <class Q, class K, class Executor>
-    ROPE_ABI void apply(Index layer, Q&& q, K&& k, PositionsArgument&& given, Executor&& executor) const {
+    ROPE_ABI detail::ResultOf<Executor> apply(Index layer, Q&& q, K&& k, PositionsArgument&& given,
+                                              Executor&& executor) const {
+        using Result = detail::ResultOf<Executor>;
+        if (!has_layer(layer)) return detail::refused<Result>(detail::no_layer(layer, model.layers()));
         const Config* const config = model.layer(layer);
-        if (config == nullptr) return;
+        if (config == nullptr) return Result();
         const Tables now = tables_now();
         const Table& t = (*now)[table_of(config)];
-        rope::apply(t.layout(), std::forward<Q>(q), std::forward<K>(k), t.q, t.k, std::move(given),
-                    std::forward<Executor>(executor));
+        return rope::apply(t.layout(), std::forward<Q>(q), std::forward<K>(k), t.q, t.k, std::move(given),
+                           std::forward<Executor>(executor));
     }
 
     template <class K, class... Args>
@@ -215,7 +220,7 @@ struct RotaryEmbedding<T>::State {
         if (moves.pairs() == 0) return;
         const auto v = detail::as_view(k);
         bool is_built = false;
-        if constexpr (sizeof...(Args) == 1)
+        if constexpr (sizeof...(Args) == 1 && (std::is_convertible_v<Args, Index> && ...))
             is_built = moves.build(std::forward<Args>(args)...);
         else
             is_built = moves.build(std::forward<Args>(args)..., v.seq, v.batch);
@@ -251,11 +256,14 @@ ROPE_ABI bool RotaryStep<T>::build(Positions&& positions, Index seq, Index batch
 
 template <class T>
 template <class Q, class K, class Executor>
-ROPE_ABI void RotaryStep<T>::apply(Index layer, Q&& q, K&& k, Executor&& executor) const {
+ROPE_ABI detail::ResultOf<Executor> RotaryStep<T>::apply(Index layer, Q&& q, K&& k, Executor&& executor) const
+    noexcept(detail::throws_nothing<Executor>) {
+    using Result = detail::ResultOf<Executor>;
+    if (!whole_->has_layer(layer)) return detail::refused<Result>(detail::no_layer(layer, whole_->model.layers()));
     const auto here = rows(layer);
-    if (!here) return;
-    rope::apply(here->layout(), std::forward<Q>(q), std::forward<K>(k), here->q, here->k, Positions(),
-                std::forward<Executor>(executor));
+    if (!here) return Result();
+    return rope::apply(here->layout(), std::forward<Q>(q), std::forward<K>(k), here->q, here->k, Positions(),
+                       std::forward<Executor>(executor));
 }
 
 template <class T>
@@ -280,12 +288,15 @@ ROPE_ABI bool RotaryStep<T>::build_moves(Args&&... args) {
 
 template <class T>
 template <class K, class Executor>
-ROPE_ABI void RotaryStep<T>::reposition(Index layer, K&& k, Executor&& executor) const {
+ROPE_ABI detail::ResultOf<Executor> RotaryStep<T>::reposition(Index layer, K&& k, Executor&& executor) const
+    noexcept(detail::throws_nothing<Executor>) {
+    using Result = detail::ResultOf<Executor>;
+    if (!whole_->has_layer(layer)) return detail::refused<Result>(detail::no_layer(layer, whole_->model.layers()));
     const Config* const config = whole_->model.layer(layer);
-    if (config == nullptr) return;
+    if (config == nullptr) return Result();
     const auto& moves = tables_[whole_->table_of(config)].moves;
     if (moves) return rope::reposition(*config->layout, std::forward<K>(k), *moves, std::forward<Executor>(executor));
-    detail::ok_or_raise(detail::invalid("moves are missing; build_moves must come before reposition."));
+    return detail::refused<Result>(detail::invalid("moves are missing; build_moves must come before reposition."));
 }
 
 }  // namespace ROPE_VERSION_NAMESPACE

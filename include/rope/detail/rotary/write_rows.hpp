@@ -134,7 +134,7 @@ inline CosSinView<T> write_rows_of(const CosSinRows<T>& table, const Positions& 
     // Both layouts have the same kernel for rows.
     const RotateKernels<T, T, T>& kernels = rotate_kernels<Layout::half_split, T, T, T>(isa, pairs, true);
     const RowsTask<T> task = {kernels, RowsAccess::source(table), positions, of_axes, map, pairs, seq, to};
-    execute(executor,
+    execute(only_throwing(executor),
             EvenJob<RowsTask<T>>{task, &write_tokens<T>, tokens, tokens * 2 * pairs * static_cast<Index>(sizeof(T))});
     return {to, tokens > 0 ? to + pairs : to, seq, pairs, batch, 2 * pairs};
 }
