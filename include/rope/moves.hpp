@@ -30,6 +30,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///     moves.build(-1024);                                       // context shift: all keys stand 1024 nearer to 0
 ///     for (auto& k : layers) rope::reposition<layout>(k, moves);
 ///
+///     moves.build(deltas, tokens);                              // each key by a number of its own
 ///     moves.build(old_ids, new_ids, tokens);                    // closes gaps, divides positions (Self-Extend), ...
 ///
 ///     rope::Moves<float> longer(config, 4096, config, 8192);    // dynamic NTK or LongRoPE: the sequence has grown
@@ -95,6 +96,15 @@ class Moves : public detail::MoveRows<T> {
         return false;
     }
 
+    /// A move of its own for each token: deltas[k] positions, on every axis, for token k of batch * seq, or of seq if all
+    /// batch entries move alike. Any container of integers, or ids(ptr, n), of signed types: a negative number in an
+    /// unsigned one is a large positive number. Throws std::invalid_argument for a wrong number of deltas, for counts
+    /// outside 0 .. 2^40 and with two schedules; std::out_of_range as above; std::bad_alloc when there is no memory.
+    template <class Count, std::enable_if_t<std::is_integral_v<Count>, int> = 0, class Executor = detail::CallingThread>
+    ROPE_ABI bool build(PositionsArgument&& deltas, Count seq, Index batch = 1, Executor&& executor = {}) {
+        return this->build_by(deltas, static_cast<Index>(seq), batch, detail::only_throwing(executor));
+    }
+
     /// Rows for batch * seq tokens, entry after entry; positions are given as for apply, in any order, repeats allowed.
     /// With several axes a token moves alike on all. Rows that were built for several batch entries are for calls with
     /// as many; rows that were built for one are for calls with any number. Throws std::invalid_argument for a wrong
@@ -106,14 +116,14 @@ class Moves : public detail::MoveRows<T> {
     template <class Executor = detail::CallingThread>
     ROPE_ABI bool build(PositionsArgument&& old_given, PositionsArgument&& new_given, Index seq, Index batch = 1,
                         Executor&& executor = {}) {
-        return this->build_between(old_given, new_given, seq, batch, executor);
+        return this->build_between(old_given, new_given, seq, batch, detail::only_throwing(executor));
     }
 
     /// The same with positions of shape [axes, batch * seq], whole numbers or fractions.
     template <class Executor = detail::CallingThread>
     ROPE_ABI bool build(const AxisPositions& old_positions, const AxisPositions& new_positions, Index seq,
                         Index batch = 1, Executor&& executor = {}) {
-        return this->build_between(old_positions, new_positions, seq, batch, executor);
+        return this->build_between(old_positions, new_positions, seq, batch, detail::only_throwing(executor));
     }
 
     /// The rows that are built, as Rows has them; build(delta) makes one.

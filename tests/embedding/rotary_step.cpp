@@ -216,6 +216,14 @@ TEST_CASE("moved keys of a layer are those that were rotated at the new position
             }
             step.reposition(layer, by_step.k_view());
             CHECK(by_step.k == alone.k);
+            // The same by a list of deltas.
+            Heads<double> by_list(32);
+            rotary.apply(layer, by_list.q_view(), by_list.k_view(), from);
+            std::vector<int> deltas(from.size(), 40);
+            for (std::size_t t = 0; t < from.size() && !is_delta; ++t)
+                deltas[t] = static_cast<int>(to[t]) - static_cast<int>(from[t]);
+            rotary.reposition(layer, by_list.k_view(), deltas);
+            CHECK(by_list.k == alone.k);
             for (std::size_t i = 0; i < want.k.size(); ++i) CHECK(std::abs(alone.k[i] - want.k[i]) < 1e-14);
         }
     }

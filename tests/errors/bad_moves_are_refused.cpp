@@ -205,6 +205,39 @@ TEMPLATE_TEST_CASE("positions that cannot be, and the rows there were stay", "",
               .find("out of range: the magnitude of pair 0 ") == 0);
 }
 
+TEST_CASE("deltas that cannot be, and the rows there were stay") {
+    constexpr Index far = Index(1) << 53;
+    Moves<float> moves(Config{kDim}), two(Config{kDim}, 0, Config{kDim}, 0);
+    Moves<float> grows(with_schedule(schedule::Xpos()));
+    const std::vector<Index> four = {1, -2, 3, -4}, three = {1, 2, 3};
+    moves.build(four, kSeq);
+    const std::vector<float> before(moves.cos_row(0), moves.cos_row(0) + 4 * kDim);
+    CHECK(invalid([&] { moves.build(three, kSeq, 2); }) ==
+          "deltas has 3 entries; there must be seq (4) or batch * seq (8) of them.");
+    CHECK(invalid([&] { moves.build(rope::ids(static_cast<const int*>(nullptr), 4), kSeq); }) ==
+          "deltas is a null pointer; it must point to 4 integers.");
+    CHECK(invalid([&] { moves.build(rope::start_at(3), kSeq); }) ==
+          "deltas are given by start_at; they must be a list with a number for each token.");
+    CHECK(invalid([&] { moves.build(rope::start_at(four), 1, 4); }) ==
+          "deltas are given by start_at; they must be a list with a number for each token.");
+    CHECK(out_of_range([&] {
+              moves.build({Index(1), far + 1, Index(3), Index(4)}, kSeq);
+          }) == "deltas[1] is 9007199254740993; it must be from -2^53 to 2^53.");
+    CHECK(out_of_range([&] {
+              moves.build({Index(1), Index(3), -far - 1}, 3);
+          }) == "deltas[2] is -9007199254740993; it must be from -2^53 to 2^53.");
+    CHECK(out_of_range([&] { moves.build(std::vector<std::uint64_t>{~std::uint64_t(0)}, 1); }) ==
+          "deltas[0] is 9223372036854775807 or more; it must be from -2^53 to 2^53.");
+    CHECK(invalid([&] { moves.build(four, -1); }) == "seq is -1; it must be from 0 to 2^40.");
+    CHECK(invalid([&] { moves.build(four, kSeq, -1); }) ==
+          "batch is -1; it must not be negative, and batch * seq at most 2^40.");
+    CHECK(invalid([&] { two.build(four, kSeq); }) ==
+          "deltas are given; between two schedules a move depends on the position: give old and new positions.");
+    CHECK(out_of_range([&] { grows.build({1, 1 << 30}, 2); }).find("the magnitude of pair ") == 0);
+    CHECK(moves.rows() == 4);
+    CHECK(same_bits(before, std::vector<float>(moves.cos_row(0), moves.cos_row(0) + 4 * kDim)));
+}
+
 TEST_CASE("keys that the moves are not for, and nothing is written") {
     const auto original = support::normal<float>(2 * kSeq * 3 * kDim, 1);
     auto k = original;

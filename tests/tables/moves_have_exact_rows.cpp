@@ -175,6 +175,66 @@ TEMPLATE_TEST_CASE("within one schedule, the bits are those of a table at the di
                                                            new_ids[size(t)] - old_ids[size(t % 3)])));
 }
 
+TEMPLATE_TEST_CASE("deltas move each token by a number of its own", "", float, double) {
+    std::vector<Config> configs = {config_of(128), config_of(14, 5e5, 0.5)};
+    configs.push_back(config_of(10));
+    configs.back().schedule = rope::schedule::Xpos{rope::schedule::Xpos::Side::key, 512.0, 77.5};
+    for (const Config& config : configs) {
+        const Frequencies f = rope::frequencies(config);
+        Moves<TestType> moves(config), between(config), of_axes(config, dealt(config.head_dim / 2));
+        const bool ok = rc::check("rows of deltas == rows of tables == rows from positions to positions", [&] {
+            const Index most = f.log_growth.empty() ? 2 * kFar : 10000;
+            const auto deltas = *rc::gen::container<std::vector<Index>>(6, rc::gen::inRange<Index>(-most, most + 1));
+            moves.build(deltas, 3, 2);
+            of_axes.build(deltas, 6);
+            RC_ASSERT(moves.rows() == 6);
+            for (Index t = 0; t < 6; ++t) {
+                const auto wanted = table_row<TestType>(f, deltas[size(t)]);
+                RC_ASSERT(same_bits(row(moves, t), wanted));
+                RC_ASSERT(same_bits(row(of_axes, t), wanted));
+            }
+            // From positions to positions that lie as far apart.
+            std::vector<Index> from, to;
+            for (const Index delta : deltas) {
+                to.push_back(delta / 2);
+                from.push_back(delta / 2 - delta);
+            }
+            between.build(from, to, 3, 2);
+            RC_ASSERT(same_bits(all_rows(moves), all_rows(between)));
+        });
+        CHECK(ok);
+    }
+    // Lists of every type; one for all entries of a batch.
+    Moves<TestType> moves(config_of(16)), of_one(config_of(16));
+    const auto wanted = [&](std::initializer_list<int> list) {
+        std::vector<TestType> all;
+        for (const int delta : list)
+            for (const TestType x : table_row<TestType>(rope::frequencies(config_of(16)), delta)) all.push_back(x);
+        return all;
+    };
+    CHECK(moves.build(std::vector<int>{-3, 0, 7}, 3, 2));
+    CHECK(same_bits(all_rows(moves), wanted({-3, 0, 7, -3, 0, 7})));
+    CHECK(moves.build(std::vector<std::int8_t>{-128, 127}, 2));
+    CHECK(same_bits(all_rows(moves), wanted({-128, 127})));
+    CHECK(moves.build(std::vector<std::uint16_t>{1, 65535}, std::size_t(2)));
+    CHECK(same_bits(all_rows(moves), wanted({1, 65535})));
+    CHECK(moves.build({5, -5}, 2));
+    CHECK(same_bits(all_rows(moves), wanted({5, -5})));
+    const short list[] = {9, -9};
+    CHECK(moves.build(rope::ids(list, 2), 2));
+    CHECK(same_bits(all_rows(moves), wanted({9, -9})));
+    CHECK(moves.build(std::vector<int>(), 0));
+    CHECK(moves.rows() == 0);
+    // The same delta for all is one move of all.
+    const std::vector<TestType> keys = support::normal<TestType>(4 * 16, 3);
+    std::vector<TestType> by_list = keys, by_one = keys;
+    moves.build({-6, -6, -6, -6}, 4);
+    of_one.build(-6);
+    rope::reposition<Layout::half_split>(rope::view(by_list, 4, 1, 16), moves);
+    rope::reposition<Layout::half_split>(rope::view(by_one, 4, 1, 16), of_one);
+    CHECK(same_bits(by_list, by_one));
+}
+
 TEMPLATE_TEST_CASE("between two schedules, at fractions and on mixed axes, entries are within the table's error", "",
                    float, double) {
     const Index most = sizeof(TestType) == 4 ? Index(1) << 31 : Index(1) << 22;
@@ -291,6 +351,11 @@ TEMPLATE_TEST_CASE("executors make the same rows and the same keys", "", float, 
     two_again.build(p, q, kCount, 1, executor);
     CHECK(same_bits(all_rows(one), all_rows(one_again)));
     CHECK(same_bits(all_rows(two), all_rows(two_again)));
+    std::vector<int> deltas(p.size());
+    for (std::size_t t = 0; t < p.size(); ++t) deltas[t] = q[t] - p[t];
+    one_again.build(rope::start_at(0), rope::start_at(1), kCount);
+    one_again.build(deltas, kCount, 1, executor);
+    CHECK(same_bits(all_rows(one), all_rows(one_again)));
     executor.largest = 0;
     one_again.build(rope::start_at(5), rope::start_at(70), kCount, 1, executor);
     CHECK(executor.largest > 50);

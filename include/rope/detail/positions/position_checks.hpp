@@ -75,6 +75,25 @@ inline Status check_delta(Index delta, bool has_two_schedules) noexcept {
     return out_of_range("delta is {}; it must be from -2^53 to 2^53.", {delta});
 }
 
+/// The same for a list of distances, one for each token.
+inline Status check_deltas(const Positions& deltas, Index seq, Index batch, bool has_two_schedules) noexcept {
+    if (has_two_schedules)
+        return invalid(
+            "deltas are given; between two schedules a move depends on the position: give old and new positions.");
+    if (deltas.kind() != Positions::Kind::ids)
+        return invalid("deltas are given by start_at; they must be a list with a number for each token.");
+    if (deltas.count() != seq && deltas.count() != batch * seq)
+        return invalid("deltas has {} entries; there must be seq ({}) or batch * seq ({}) of them.",
+                       {deltas.count(), seq, batch * seq});
+    if (deltas.count() == 0) return Status();
+    if (deltas.data() == nullptr)
+        return invalid("deltas is a null pointer; it must point to {} integers.", {deltas.count()});
+    const Index outside = deltas.find_outside(-2 * kMaxPosition, 2 * kMaxPosition);
+    if (outside == deltas.count()) return Status();
+    return out_of_range("deltas[{}] is {}{}; it must be from -2^53 to 2^53.",
+                        {outside, deltas[outside], or_more(deltas[outside])});
+}
+
 /// A growing magnitude (xPos) changes by at most e to this power.
 inline constexpr double kMaxGrowth = 64.0;
 

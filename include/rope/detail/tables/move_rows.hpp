@@ -115,6 +115,16 @@ class MoveRows : public TokenRows<T> {
         this->count_ = kEveryToken;
         return true;
     }
+    /// Builds the rows of moves by one delta for each token.
+    template <class Executor>
+    bool build_by(const Positions& deltas, Index seq, Index batch, Executor& executor) {
+        if (!ok_or_raise(check_tokens(this->pairs_, seq, batch)) ||
+            !ok_or_raise(check_deltas(deltas, seq, batch, this->has_two_)))
+            return false;
+        return this->build_rows(seq, batch, this->map_.is_mixed, executor, [&](Index, Index token) {
+            return Move{{0, 0.0}, place_of(deltas, 0, token, seq)};
+        });
+    }
     /// Builds the rows of moves between positions, given as Positions or AxisPositions.
     template <class Given, class Executor>
     bool build_between(const Given& from, const Given& to, Index seq, Index batch, Executor& executor) {
