@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The operator on tensors of every shape that it knows, each result beside that of rope::apply with the table that the
-// caches were taken from.
+// caches were taken from. Several runs share it, as the calls of an operator without state do.
 #include "rotary_embedding.hpp"
+
+#include <rope/shared_table.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -44,7 +46,7 @@ void compare(const Shape& shape, bool has_ids, const Attributes& attributes, con
     rope::Config config;
     config.head_dim = kHeadSize;
     config.rotary_dim = static_cast<Index>(attributes.rotary_embedding_dim);
-    const rope::CosSinCache<float> table(config, kPositions);
+    const auto table = rope::shared_table<float>(rope::frequencies(config), kPositions, {kHeadSize, 0});
     const Caches caches = caches_of(table, !has_ids);
     const Index pairs = table.pairs();
     const Shape cache_shape = has_ids ? Shape{kPositions, pairs} : Shape{kBatch, kSeq, pairs};

@@ -39,6 +39,7 @@
 #include "reposition.hpp"
 #include "rotary_embedding.hpp"
 #include "rows.hpp"
+#include "shared_table.hpp"
 #include "weights.hpp"
 #include "wrapped_rows.hpp"
 #include "write_rows.hpp"

@@ -35,6 +35,7 @@
     X(rope::LeftOver)                          \
     X(rope::GridOrder)                         \
     X(rope::PromptSpan)                        \
+    X(rope::PromptPositions)                   \
     X(rope::NextSpan)                          \
     X(rope::PromptOptions)                     \
     X(rope::BasicPromptPositions<rope::Index>) \
@@ -71,6 +72,7 @@
     X(rope::ScaleUse)                          \
     X(rope::Part)                              \
     X(rope::AtEverySize<int>)                  \
+    X(rope::NoThrow<int>)                      \
     X(rope::HeadWeights)                       \
     X(rope::RecipeRounding)                    \
     X(rope::RecipeOptions)                     \

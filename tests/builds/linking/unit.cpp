@@ -81,6 +81,11 @@ std::uint64_t tables(std::uint64_t h) {
     moves.build(17);
     between.build(old_ids, rope::start_at(1), kSeq);
     h = turned_by(turned_by(h, moves), between);
+    moves.build(old_ids, kSeq);
+    h = turned_by(h, moves);
+    for (const Index count : {kSeq, 2 * kSeq})
+        h = turned_by(h, rope::shared_table(rope::frequencies(config), count, {kHeadDim, 2}));
+    rope::drop_shared_tables();
 
     const rope::CosSinView<float> view = {cache.data(),      cache.data() + cache.pairs(), kSeq, cache.pairs(), 1,
                                           cache.rotary_dim()};
@@ -96,6 +101,9 @@ std::uint64_t tables(std::uint64_t h) {
                                           rope::start_at(9));
     rope::SinusoidalEmbedding<float> sinusoidal(kHeadDim, kSeq);
     sinusoidal.add(v);
+    h += rope::apply(Layout::half_split, v, cache, rope::start_at(0), rope::no_throw()).ok() ? 1u : 0u;
+    h += rope::apply(Layout::half_split, v, cache, rope::start_at(-1), rope::no_throw()).ok() ? 1u : 0u;
+    h += rope::to_half(rope::to_float(rope::to_bfloat16(0.3f))).bits;
     const Numbers<float> weights = numbers<float>(kSeq * kHeadDim);
     rope::LearnedEmbedding<float> learned(weights.data(), kSeq, kHeadDim);
     rope::LearnedEmbedding<float> other = learned;
