@@ -27,8 +27,14 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///     [batch, tokens, 2P] each, c0 c0 c1 c1 ...               {cos, sin, tokens, P, batch, 2 * P, 2}
 ///     [positions, P] complex numbers (freqs_cis of Llama)     {data, data + 1, positions, P, 1, 2 * P, 2}
 ///
-/// Only one copy of repeated numbers is read. WrappedRows takes all but the last two forms as they are, in float or
+/// Calls read only one copy of repeated numbers. WrappedRows takes all but the last two forms as they are, in float or
 /// double; the last two and 16-bit numbers go through copy_cos_sin.
+///
+/// A row of 2P numbers in an array that is not of cosines and sines both (row_stride 2 * pairs, pair_stride 1 or 2) has
+/// each number twice: the two features of a pair rotate by one angle. check, WrappedRows and copy_cos_sin compare the
+/// copies of all rows, once, and refuse a table where two differ by more than a rounding, such as rows of an image in the
+/// first half and columns in the second (V-JEPA 2): no rotation of pairs does what it says. That reads both arrays once,
+/// which an operator that wraps a long table in every call can leave out (compares_copies); calls compare nothing.
 template <class Number>
 struct CosSinView {
     ROPE_CROSSES_AGGREGATE(CosSinView)
@@ -39,14 +45,18 @@ struct CosSinView {
     Index batch = 1;        ///< 1: the rows are shared by all batch entries of a call
     Index row_stride = 0;   ///< numbers from a row to the next; 0: pairs * pair_stride
     Index pair_stride = 1;  ///< numbers from a pair to the next
+    /// Whether copies are compared where the strides above say that there are some. False: only the numbers of the pairs
+    /// are ever read, whatever lies between them.
+    bool compares_copies = true;
 };
 
-/// Whether a view can be used as a table: counts, strides and pointers. Never throws.
+/// Whether a view can be used as a table: counts, strides, pointers and copies. Never throws.
 template <class Number>
 ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept;
 
 /// Rows of cos and sin in the caller's memory, which apply and the other operations read in place: nothing is copied,
-/// so the numbers may change between calls, and must live as long as calls are made.
+/// so the numbers may change between calls, and must live as long as calls are made. (Copies of repeated numbers are
+/// compared when the rows are wrapped, and not again.)
 ///
 ///     rope::WrappedRows<float> rows({cos, sin, tokens, 64, batch, 128});  // Hugging Face, head_dim 128
 ///     rope::apply<rope::Layout::half_split>(q, k, rows);

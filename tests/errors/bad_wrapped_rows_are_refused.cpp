@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Cos and sin that others made, in a form that cannot be read, are refused by check, by WrappedRows and by copy_cos_sin,
-// and nothing is written.
+// Cos and sin that others made, in a form that cannot be read, or in rows of full width whose copies are none, are refused
+// by check, by WrappedRows and by copy_cos_sin, and nothing is written.
 #include <rope/core.hpp>
 #include <rope/wrapped_rows.hpp>
 
+#include <cmath>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -94,4 +96,119 @@ TEST_CASE("what cannot be read is refused") {
     CHECK(all == untouched);
     CHECK(copy(all.data(), all.data() + 16) == fine);
     CHECK(copy(all.data() + 16 + 32, all.data() + 16) == fine);
+}
+
+namespace {
+
+/// A table of full width, [2, 3, 2P] each, all of whose copies are equal: halves repeated, or neighbours.
+template <class Number>
+struct FullWidth {
+    static constexpr Index kBatch = 2, kRows = 3, kPairs = 5, kWidth = 2 * kPairs;
+    explicit FullWidth(bool has_halves)
+        : pair_stride(has_halves ? 1 : 2), copy(has_halves ? kPairs : 1), cos(support::size(kBatch * kRows * kWidth)) {
+        for (Index row = 0; row < kBatch * kRows; ++row)
+            for (Index i = 0; i < kPairs; ++i) {
+                const double angle = static_cast<double>(row) * std::pow(0.1, static_cast<double>(i));
+                for (const Index k : {place(row, i), place(row, i) + copy}) {
+                    cos[support::size(k)] = support::from_double<Number>(std::cos(angle));
+                    sin[support::size(k)] = support::from_double<Number>(std::sin(angle));
+                }
+            }
+    }
+    Index place(Index row, Index pair) const { return row * kWidth + pair * pair_stride; }
+    CosSinView<Number> view() const { return {cos.data(), sin.data(), kRows, kPairs, kBatch, kWidth, pair_stride}; }
+    const Index pair_stride, copy;
+    std::vector<Number> cos, sin = cos;
+};
+
+/// What copy_cos_sin says, and check alike; where it can be wrapped, WrappedRows, too.
+template <class Number>
+std::string said_of(const CosSinView<Number>& view) {
+    using T = std::conditional_t<std::is_same_v<Number, double>, double, float>;
+    std::vector<T> memory(support::size(view.batch * view.rows * 2 * view.pairs), T(77));
+    const std::vector<T> before = memory;
+    const std::string text = refusal([&] { rope::copy_cos_sin(view, memory.data()); }).message;
+    CHECK((text == "(accepted)") != (memory == before));
+    CHECK((rope::check(view).ok() ? "(accepted)" : rope::check(view).message()) == text);
+    if constexpr (std::is_same_v<Number, T>)
+        if (view.pair_stride == 1) CHECK(refusal([&] { WrappedRows<T> rows(view); }).message == text);
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("rows of an image in the first half of a table, columns in the second") {
+    const float cos[4] = {std::cos(1.0f), 1.0f, std::cos(2.0f), 1.0f},
+                sin[4] = {std::sin(1.0f), 0.0f, std::sin(2.0f), 0.0f};
+    CHECK(said_of(CosSinView<float>{cos, sin, 1, 2, 1, 4}) ==
+          "cos has 0.5403022766113281 and -0.416146844625473 for pair 0 of row 0 in batch entry 0 (numbers 0 and 2 of "
+          "4); "
+          "both features of a pair rotate by one angle, so they must be equal. (c0 c0 c1 c1 ... has pair_stride 2; "
+          "compares_copies = false: they are no copies.)");
+}
+
+TEMPLATE_TEST_CASE("a copy that differs anywhere in a table of full width", "", float, double, rope::half,
+                   rope::bfloat16) {
+    using Table = FullWidth<TestType>;
+    const std::string fine = "(accepted)";
+    const auto number = [](double x) { return support::from_double<TestType>(x); };
+    for (const bool has_halves : {true, false}) {
+        const Table good(has_halves);
+        CAPTURE(has_halves);
+        REQUIRE(said_of(good.view()) == fine);
+        for (Index row = 0; row < Table::kBatch * Table::kRows; ++row)
+            for (Index i = 0; i < Table::kPairs; ++i)
+                for (const bool is_sin : {false, true})
+                    for (const bool is_first : {false, true}) {
+                        CAPTURE(row, i, is_sin, is_first);
+                        Table bad(has_halves);
+                        std::vector<TestType>& numbers = is_sin ? bad.sin : bad.cos;
+                        const Index k = bad.place(row, i);
+                        TestType& x = numbers[support::size(is_first ? k : k + bad.copy)];
+                        const double was = support::to_double(x);
+                        x = number(was - 0.125);
+                        const std::string text = said_of(bad.view());
+                        CHECK(text.find(std::string(is_sin ? "sin" : "cos") + " has ") == 0);
+                        CHECK(text.find(" for pair " + std::to_string(i) + " of row " + std::to_string(row % 3) +
+                                        " in batch entry " + std::to_string(row / 3) + " (numbers " +
+                                        std::to_string(k % 10) + " and " + std::to_string(k % 10 + bad.copy) +
+                                        " of 10); both features of a pair rotate by one angle") != std::string::npos);
+                        CHECK(text.find(has_halves ? "(c0 c0 c1 c1 ... has pair_stride 2;"
+                                                   : "(c0 c1 ... c0 c1 ... has pair_stride 1;") != std::string::npos);
+                        // A NaN is no copy of a number.
+                        x = number(support::nan_value());
+                        CHECK(said_of(bad.view()).find(" has ") == 3);
+                        // Unless nothing is to be compared.
+                        CosSinView<TestType> unread = bad.view();
+                        unread.compares_copies = false;
+                        CHECK(said_of(unread) == fine);
+                    }
+        // Copies of NaN, zeros of either sign, and a rounding are none of these.
+        Table odd(has_halves);
+        const Index last = odd.place(5, 4);
+        odd.cos[0] = odd.cos[support::size(odd.copy)] = number(support::nan_value());
+        odd.sin[0] = number(-0.0);
+        REQUIRE(support::to_double(odd.sin[support::size(odd.copy)]) == 0.0);
+        const double ulp = sizeof(TestType) == 8                  ? 0x1p-53
+                           : sizeof(TestType) == 4                ? 0x1p-24
+                           : std::is_same_v<TestType, rope::half> ? 0x1p-11
+                                                                  : 0x1p-8;
+        const double near = support::to_double(odd.cos[support::size(last)]);
+        odd.cos[support::size(last)] = number(near - ulp);
+        CHECK(said_of(odd.view()) == fine);
+        odd.cos[support::size(last)] = number(near - 8.0 * ulp);
+        CHECK(said_of(odd.view()).find("cos has ") == 0);
+    }
+}
+
+TEST_CASE("rows with other numbers between those of the pairs have no copies") {
+    const std::vector<float> x = support::normal<float>(200, 1);  // no two of which are equal
+    const float* const data = x.data();
+    CHECK(said_of(CosSinView<float>{data, data + 5, 6, 5, 1, 10}) == "(accepted)");     // cosines, then sines
+    CHECK(said_of(CosSinView<float>{data + 5, data, 6, 5, 1, 10}) == "(accepted)");     // sines, then cosines
+    CHECK(said_of(CosSinView<float>{data, data + 1, 6, 5, 1, 10, 2}) == "(accepted)");  // complex numbers
+    CHECK(said_of(CosSinView<float>{data, data + 100, 6, 5}) == "(accepted)");
+    CHECK(said_of(CosSinView<float>{data, data + 100, 6, 5, 1, 11}) == "(accepted)");
+    CHECK(said_of(CosSinView<float>{data, data + 100, 6, 5, 1, 15, 3}) == "(accepted)");
+    CHECK(said_of(CosSinView<float>{data, data + 60, 6, 5, 1, 10}).find("cos has ") == 0);  // one array after the other
 }

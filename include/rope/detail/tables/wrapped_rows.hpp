@@ -2,7 +2,10 @@
 // Checks and copies of cos and sin that other programs made.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "../../config.hpp"
@@ -10,6 +13,7 @@
 #include "../../types.hpp"
 #include "../../wrapped_rows.hpp"
 #include "../base/arithmetic.hpp"
+#include "../base/bits.hpp"
 
 #include "../base/hide_macros.hpp"
 
@@ -32,11 +36,69 @@ inline bool share_bytes(const void* a, Index a_bytes, const void* b, Index b_byt
     return distance < static_cast<std::uintptr_t>(a_bytes) || 0 - distance < static_cast<std::uintptr_t>(b_bytes);
 }
 
+/// Numbers from one to its copy in rows of full width; 0 if there are no copies, or they are not to be read. Rows of 2P
+/// numbers that begin within one another hold cosines and sines both.
+template <class Number>
+inline Index copy_distance(const CosSinView<Number>& v) noexcept {
+    const Index bytes = 2 * v.pairs * static_cast<Index>(sizeof(Number));
+    if (!v.compares_copies || row_stride(v) != 2 * v.pairs || v.pair_stride > 2 ||
+        share_bytes(v.cos, bytes, v.sin, bytes))
+        return 0;
+    return v.pair_stride == 1 ? v.pairs : 1;
+}
+
 /// x as a T: exact, or rounded once where a double becomes a float.
 template <class T, class Storage>
 inline T converted(const Storage* x) noexcept {
     using Compute = std::conditional_t<std::is_same_v<Storage, double>, double, float>;
     return static_cast<T>(Element<Compute, Storage>::load(x));
+}
+
+/// The distance from 1 to the next number above.
+template <class Storage>
+inline constexpr double kUlpOfOne = std::is_same_v<Storage, double>  ? 0x1p-52
+                                    : std::is_same_v<Storage, float> ? 0x1p-23
+                                    : std::is_same_v<Storage, half>  ? 0x1p-10
+                                                                     : 0x1p-7;
+
+/// Whether two numbers are one that was computed twice, for a pair of this magnitude.
+inline bool are_copies(double a, double b, double magnitude, double ulp) noexcept {
+    if (!is_finite(a) || !is_finite(b)) return is_finite(a) == is_finite(b);
+    return a == b || (is_finite(magnitude) && std::fabs(a - b) <= ulp * magnitude);
+}
+
+/// Requires the copies in rows of full width to be copies. For a view that is valid otherwise.
+template <class Number>
+ROPE_COLD Status check_copies(const CosSinView<Number>& v) noexcept {
+    using Storage = typename ElementTraits<Number>::storage;
+    if constexpr (!std::is_void_v<Storage>) {
+        const Index distance = copy_distance(v), width = 2 * v.pairs;
+        if (distance == 0) return Status();
+        const std::size_t half_row = static_cast<std::size_t>(v.pairs) * sizeof(Number);
+        for (Index row = 0; row < v.batch * v.rows; ++row) {
+            const Number* const cos = v.cos + row * width;
+            const Number* const sin = v.sin + row * width;
+            if (distance > 1 && std::memcmp(cos, cos + v.pairs, half_row) == 0 &&
+                std::memcmp(sin, sin + v.pairs, half_row) == 0)
+                continue;
+            const auto at = [](const Number* x) { return converted<double>(reinterpret_cast<const Storage*>(x)); };
+            for (Index i = 0; i < v.pairs; ++i) {
+                const Index k = i * v.pair_stride;
+                const double magnitude = std::fabs(at(cos + k)) + std::fabs(at(sin + k));
+                for (const Number* const x : {cos, sin})
+                    if (!are_copies(at(x + k), at(x + k + distance), magnitude, kUlpOfOne<Storage>))
+                        return invalid(
+                            "{} has {} and {} for pair {} of row {} in batch entry {} (numbers {} and {} of {}); both "
+                            "features of a pair "
+                            "rotate by one angle, so they must be equal. ({} has pair_stride {}; compares_copies = "
+                            "false: they are no copies.)",
+                            {x == cos ? "cos" : "sin", at(x + k), at(x + k + distance), i, row % v.rows, row / v.rows,
+                             k, k + distance, width, distance > 1 ? "c0 c0 c1 c1 ..." : "c0 c1 ... c0 c1 ...",
+                             distance > 1 ? 2 : 1});
+            }
+        }
+    }
+    return Status();
 }
 
 /// The checks of WrappedRows, which set the default of the slice.
@@ -96,7 +158,7 @@ ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
     if (v.cos == nullptr || v.sin == nullptr)
         return invalid("{} is a null pointer; it must point to {} {row|rows}.",
                        {v.cos == nullptr ? "cos" : "sin", v.batch * v.rows});
-    return Status();
+    return detail::check_copies(v);
 }
 
 template <class T>
