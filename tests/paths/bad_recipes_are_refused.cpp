@@ -3,6 +3,7 @@
 #include <rope/heads.hpp>
 #include <rope/recipe.hpp>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -134,12 +135,49 @@ TEST_CASE("weights that are missing, that the layer does not have, or of another
 
 TEST_CASE("a norm over all heads of a token, and only some of them") {
     const ModelConfig m = model_of("olmo2");
+    const std::string way =
+        " For some of them make the path by hand: multiply(rope::view(r, batch, seq, 1, 1)), r = 1 / sqrt(mean(x^2) + "
+        "eps) of each token over all its heads, then multiply by the weight of these heads.";
     CHECK(of_q(m, with_q(memory.data()), 0, 2) ==
-          "heads of q is 2; layer 0 of this model norms all 4 heads of a token together.");
+          "heads of q is 2; layer 0 of this model norms all 4 heads of a token together." + way);
     HeadWeights w;
     w.k_norm = memory.data();
     CHECK(invalid([&] { (void)rope::key_path(m, 1, heads(4), w); }) ==
-          "heads of k is 4; layer 1 of this model norms all 2 heads of a token together.");
+          "heads of k is 4; layer 1 of this model norms all 2 heads of a token together." + way);
+    ModelConfig centred = m;
+    for (rope::HeadSteps& steps : centred.steps) steps.q.kind = rope::NormKind::layer_norm;
+    CHECK(
+        of_q(centred, with_q(memory.data()), 0, 2).find("make the path by hand: add minus its mean, then multiply(") !=
+        std::string::npos);
+    CHECK(of_q(centred, with_q(memory.data()), 0, 2).find("r = 1 / sqrt(variance(x) + eps)") != std::string::npos);
+}
+
+TEST_CASE("the way that is named for some of the heads") {
+    const ModelConfig m = model_of("olmo2");
+    const rope::CosSinCache<float> cache(*m.layer(0), 16);
+    constexpr Index kTokens = 3, kHeads = 4, kDim = 64;
+    const std::vector<float> x = support::normal<float>(kTokens * kHeads * kDim, 1),
+                             weight = support::normal<float>(kHeads * kDim, 2);
+    std::vector<float> whole = x, shards = x, r;
+    const auto view = [](std::vector<float>& v) { return rope::view(v, kTokens, kHeads, kDim); };
+    rope::pass<rope::Layout::half_split>(cache, rope::start_at(5),
+                                         rope::query_path(m, 0, rope::heads(view(whole)), with_q(weight)));
+    for (Index t = 0; t < kTokens; ++t) {
+        double sum = 0.0;
+        for (Index i = 0; i < kHeads * kDim; ++i) {
+            const double one = static_cast<double>(x[support::size(t * kHeads * kDim + i)]);
+            sum += one * one;
+        }
+        r.push_back(static_cast<float>(1.0 / std::sqrt(sum / double(kHeads * kDim) + m.steps[0].q.eps)));
+    }
+    for (const Index first : {0, 2})
+        rope::pass<rope::Layout::half_split>(cache, rope::start_at(5),
+                                             rope::heads(view(shards).slice_heads(first, 2))
+                                                 .multiply(rope::view(r, 1, kTokens, 1, 1))
+                                                 .multiply(rope::view(weight.data() + first * kDim, 1, 1, 2, kDim))
+                                                 .rotate());
+    for (std::size_t i = 0; i < whole.size(); ++i)
+        REQUIRE(std::fabs(double(whole[i]) - double(shards[i])) <= 4.0 * 0x1p-24 * 4.0);
 }
 
 TEST_CASE("keys and values of other layers") {

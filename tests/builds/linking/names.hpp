@@ -35,7 +35,6 @@
     X(rope::LeftOver)                          \
     X(rope::GridOrder)                         \
     X(rope::PromptSpan)                        \
-    X(rope::PromptPositions)                   \
     X(rope::NextSpan)                          \
     X(rope::PromptOptions)                     \
     X(rope::BasicPromptPositions<rope::Index>) \

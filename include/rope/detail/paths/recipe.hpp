@@ -149,11 +149,17 @@ class Recipe {
         const Index all = kind_ == HeadKind::q ? counts.q : kind_ == HeadKind::k ? counts.k : counts.v;
         const Index heads = PathAccess::data(path_).source.extents[2];
         if (has_norm() && norm().weight == NormWeight::all_heads && heads != all)
-            return invalid("heads of {} is {}; layer {} of this model norms all {} {head|heads} of a token together.",
-                           {kind_ == HeadKind::q   ? "q"
-                            : kind_ == HeadKind::k ? "k"
-                                                   : "v",
-                            heads, layer_, all});
+            return invalid(
+                "heads of {} is {}; layer {} of this model norms all {} {head|heads} of a token together. For some of "
+                "them make the path by hand: {}multiply(rope::view(r, batch, seq, 1, 1)), r = 1 / sqrt({} + eps) of "
+                "each token over all its heads, then multiply by the weight of these heads.",
+                {kind_ == HeadKind::q   ? "q"
+                 : kind_ == HeadKind::k ? "k"
+                                        : "v",
+                 heads, layer_, all, norm().kind == NormKind::layer_norm ? "add minus its mean, then " : "",
+                 norm().kind == NormKind::rms  ? "mean(x^2)"
+                 : norm().kind == NormKind::l2 ? "sum(x^2)"
+                                               : "variance(x)"});
         return Status();
     }
     Status take_numbers(const HeadWeights& w) noexcept {
