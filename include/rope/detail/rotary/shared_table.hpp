@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 
 #include "../../config.hpp"
 #include "../../cos_sin_cache.hpp"
@@ -14,6 +13,7 @@
 #include "../../shared_table.hpp"
 #include "../../types.hpp"
 #include "../base/bits.hpp"
+#include "../base/mutex.hpp"
 #include "../tables/position_table.hpp"
 
 #include "../base/hide_macros.hpp"
@@ -44,8 +44,8 @@ inline constexpr Index kSharedBytes = Index(1) << 30;
 /// Plain data, and never destroyed, so that static objects may use tables to their end.
 template <class T>
 struct SharedTables {
-    std::mutex reading;  // of what is below; held for as long as it takes to find a table
-    std::mutex making;   // held by the one thread that makes a table, or drops some
+    Mutex reading;  // of what is below; held for as long as it takes to find a table
+    Mutex making;   // held by the one thread that makes a table, or drops some
     std::uint64_t calls = 0;
     SharedTable<T>* tables[kSharedTables] = {};  // null where there is none
 };
@@ -110,9 +110,9 @@ void make_room(SharedTables<T>& all, Index bytes, const SharedTable<T>* kept,
 template <class T>
 void drop_tables(SharedTables<T>& all) {
     SharedTable<T>* out[kSharedTables] = {};
-    const std::lock_guard<std::mutex> lock_making(all.making);
+    const std::lock_guard<Mutex> lock_making(all.making);
     {
-        const std::lock_guard<std::mutex> lock(all.reading);
+        const std::lock_guard<Mutex> lock(all.reading);
         for (int i = 0; i < kSharedTables; ++i) {
             out[i] = all.tables[i];
             all.tables[i] = nullptr;
@@ -133,12 +133,12 @@ ROPE_ABI inline CosSinCache<T> shared_table(const Frequencies& frequencies, Inde
         return t != nullptr && max_positions >= 1 && max_positions <= t->table.max_positions();
     };
     {
-        const std::lock_guard<std::mutex> lock(all.reading);
+        const std::lock_guard<detail::Mutex> lock(all.reading);
         Table* const t = detail::find_shared_table(all, frequencies, slice);
         if (t != nullptr) t->last_call = ++all.calls;
         if (is_there(t)) return t->table;
     }
-    const std::lock_guard<std::mutex> lock_making(all.making);
+    const std::lock_guard<detail::Mutex> lock_making(all.making);
     Table* const now = detail::find_shared_table(all, frequencies, slice);  // written below only
     if (is_there(now)) return now->table;                                   // another thread was faster
     const bool grows = now != nullptr && max_positions >= 1;
@@ -150,7 +150,7 @@ ROPE_ABI inline CosSinCache<T> shared_table(const Frequencies& frequencies, Inde
     Table* const added = grows ? nullptr : new Table(frequencies, slice, made);
     Table* out[detail::kSharedTables] = {};
     {
-        const std::lock_guard<std::mutex> lock(all.reading);
+        const std::lock_guard<detail::Mutex> lock(all.reading);
         detail::make_room(all, bytes, now, out);
         if (grows) {
             now->table = made;
