@@ -214,6 +214,9 @@ TEST_CASE("deltas that cannot be, and the rows there were stay") {
     const std::vector<float> before(moves.cos_row(0), moves.cos_row(0) + 4 * kDim);
     CHECK(invalid([&] { moves.build(three, kSeq, 2); }) ==
           "deltas has 3 entries; there must be seq (4) or batch * seq (8) of them.");
+    CHECK(invalid([&] {
+              moves.build({1, 2, 3, 4, 5}, kSeq, 2);
+          }) == "deltas has 5 entries; there must be seq (4) or batch * seq (8) of them.");
     CHECK(invalid([&] { moves.build(rope::ids(static_cast<const int*>(nullptr), 4), kSeq); }) ==
           "deltas is a null pointer; it must point to 4 integers.");
     CHECK(invalid([&] { moves.build(rope::start_at(3), kSeq); }) ==
