@@ -40,8 +40,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// layout beats the one that is known.
 ///
 /// Throws std::invalid_argument, for text that is no JSON, too (a byte order mark, comments and keys that stand twice
-/// in an object are none), or that is larger than kMaxConfigBytes (4 MiB) or nested deeper than kMaxConfigDepth (32).
-/// Allocates.
+/// in an object are none), or that is larger than kMaxConfigBytes (4 MiB) or nested deeper than kMaxConfigDepth (32);
+/// and for a model whose distinct rotary embeddings have more than 2^20 pairs together. Allocates.
 ROPE_ABI ROPE_COLD ModelConfig read_hf_config(std::string_view json_text, std::optional<Layout> layout = std::nullopt) {
     detail::Diagnostics diagnostics;
     ModelConfig model = detail::read_hf_json(json_text, layout, diagnostics);

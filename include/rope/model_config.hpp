@@ -96,7 +96,8 @@ struct ModelConfig {
 /// most 2^40.
 ROPE_ABI inline Index scaled_length(const ModelConfig& model) noexcept;
 
-/// Whether a ModelConfig can be used: its lists belong together, and every Config passes check(config).
+/// Whether a ModelConfig can be used: its lists belong together, every Config passes check(config), and all of them have
+/// at most 2^20 pairs together, so that a file of a few bytes does not cost hours.
 ROPE_ABI inline Status check(const ModelConfig& model) noexcept;
 
 }  // namespace ROPE_VERSION_NAMESPACE

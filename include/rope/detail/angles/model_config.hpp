@@ -16,6 +16,10 @@
 
 ROPE_DETAIL_BEGIN
 
+/// The most pairs of all rotary embeddings of a model. Each pair is a number in tables, and may be one in lists; a file
+/// of a few bytes may name many.
+inline constexpr Index kMaxModelPairs = Index(1) << 20;
+
 /// The context that a schedule names, times its factor; 0: it names none.
 ROPE_COLD double scaled_length(const Schedule& s) noexcept {
     const auto length = [](const auto& of, double factor) {
@@ -81,8 +85,15 @@ ROPE_ABI inline Status check(const ModelConfig& model) noexcept {
     if (!model.steps.empty() && model.steps.size() != layers)
         return detail::invalid("steps has {} {entry|entries}; it must be empty or have one per layer ({}).",
                                {model.steps.size(), layers});
-    for (const Config& config : model.configs) {
+    Index pairs = 0;
+    for (std::size_t i = 0; i < model.configs.size(); ++i) {
+        const Config& config = model.configs[i];
         if (const Status s = check(config); !s.ok()) return s;
+        pairs += detail::rotary_dim(config) / 2;
+        if (pairs > detail::kMaxModelPairs)
+            return detail::invalid(
+                "configs has {} entries, the first {} of which have {} pairs; a model must have at most {} in all.",
+                {count, i + 1, pairs, detail::kMaxModelPairs});
         if (const Status s = check(model.axis_map, detail::rotary_dim(config) / 2); !s.ok()) return s;
     }
     return Status();

@@ -95,27 +95,34 @@ inline DoubleDouble factor_of(const S& s) noexcept {
     return exact(s.max_position_embeddings) / exact(s.original_max_position_embeddings);
 }
 
-/// The frequencies of the default schedule, w_i = base^(-2i/d), and what other schedules make of them.
+/// The frequencies of the default schedule, w_i = base^(-2i/d), and what other schedules make of them: of all pairs, or
+/// of some adjacent ones.
 struct Powers {
     Index d;  ///< rotary_dim
     double base;
+    Index first = 0, count = d / 2;  ///< the pairs that are asked for
 
-    /// e^(-2i/n * log_base) for i = 0 .. n/2 - 1
-    static std::vector<DoubleDouble> of(DoubleDouble log_base, Index n) {
-        std::vector<DoubleDouble> w(static_cast<std::size_t>(n / 2));
-        for (std::size_t i = 0; i < w.size(); ++i) w[i] = exp(exact(-static_cast<double>(i)) / exact(n / 2) * log_base);
+    /// e^(-2i/n * log_base) for these pairs; an i from n/2 on begins again with 0.
+    std::vector<DoubleDouble> of(DoubleDouble log_base, Index n) const {
+        std::vector<DoubleDouble> w(static_cast<std::size_t>(count));
+        for (std::size_t k = 0; k < w.size(); ++k) {
+            const Index i = static_cast<Index>(pair(k)) % (n / 2);
+            w[k] = exp(exact(-static_cast<double>(i)) / exact(n / 2) * log_base);
+        }
         return w;
     }
-    std::vector<DoubleDouble> all() const { return of(log(exact(base)), d); }
+    std::vector<DoubleDouble> of_base() const { return of(log(exact(base)), d); }
     /// The powers of base * factor^(d / (d - 2)), as NTK scaling has it.
     std::vector<DoubleDouble> with_base_times(DoubleDouble factor) const {
         return of(log(exact(base)) + exact(d) / exact(d - 2) * log(factor), d);
     }
     std::vector<DoubleDouble> divided_by(const List<double>& divisors) const {
-        std::vector<DoubleDouble> w = all();
-        for (std::size_t i = 0; i < w.size(); ++i) w[i] = w[i] / exact(divisors[i]);
+        std::vector<DoubleDouble> w = of_base();
+        for (std::size_t k = 0; k < w.size(); ++k) w[k] = w[k] / exact(divisors[pair(k)]);
         return w;
     }
+    /// The number of the pair at place k of such a list.
+    std::size_t pair(std::size_t k) const noexcept { return static_cast<std::size_t>(first) + k; }
 };
 
 ROPE_DETAIL_END

@@ -28,7 +28,7 @@ inline Index longest_of(const S&, Index) noexcept {
 
 inline const char* name_of(const schedule::Default&) noexcept { return "default"; }
 ROPE_COLD Status check_parameters(const schedule::Default&, Index, double) noexcept { return Status(); }
-inline Scheduled scheduled(const schedule::Default&, const Powers& powers, Index) { return {powers.all()}; }
+inline Scheduled scheduled(const schedule::Default&, const Powers& powers, Index) { return {powers.of_base()}; }
 
 inline constexpr const char* kNeedsFour =
     "rotary_dim (or head_dim, for which a rotary_dim of 0 stands) is {}; this schedule needs at least 4, because it "
@@ -43,11 +43,11 @@ ROPE_COLD Status check_parameters(const schedule::Ntk& s, Index d, double) noexc
 }
 inline Scheduled scheduled(const schedule::Ntk& s, const Powers& powers, Index) {
     if (!s.mixed_b) return {powers.with_base_times(exact(s.factor))};
-    Scheduled result = {powers.all()};
+    Scheduled result = {powers.of_base()};
     const DoubleDouble log_factor = log(exact(s.factor > 1.0 ? s.factor : 1.0));
     const DoubleDouble pairs = exact(powers.d / 2);
     for (std::size_t i = 0; i < result.inv_freq.size(); ++i) {
-        const DoubleDouble log_share = exact(*s.mixed_b) * log(exact(static_cast<double>(i + 1)) / pairs);
+        const DoubleDouble log_share = exact(*s.mixed_b) * log(exact(static_cast<double>(powers.pair(i) + 1)) / pairs);
         if (log_share.hi < -100.0) continue;  // the divisor is 1 to 43 digits
         result.inv_freq[i] = result.inv_freq[i] * exp(-(exp(log_share) * log_factor));
     }
@@ -136,7 +136,7 @@ ROPE_COLD Status check_parameters(const schedule::Yarn& s, Index, double base) n
         .unless(base > 1.0, "base is {}; YaRN needs a base above 1, because it divides by its logarithm.", {base});
 }
 inline Scheduled scheduled(const schedule::Yarn& s, const Powers& powers, Index) {
-    Scheduled result = {powers.all()};
+    Scheduled result = {powers.of_base()};
     const DoubleDouble f = factor_of(s);
     DoubleDouble low = yarn_pair(s, powers, s.beta_fast), high = yarn_pair(s, powers, s.beta_slow);
     if (s.truncate) {
@@ -148,7 +148,7 @@ inline Scheduled scheduled(const schedule::Yarn& s, const Powers& powers, Index)
     if ((high - low).hi == 0.0) high = high + exact(1.0) / exact(1000.0);  // as published: no division by zero
     for (std::size_t i = 0; i < result.inv_freq.size(); ++i) {
         DoubleDouble& w = result.inv_freq[i];
-        DoubleDouble ramp = (exact(static_cast<double>(i)) - low) / (high - low);
+        DoubleDouble ramp = (exact(static_cast<double>(powers.pair(i))) - low) / (high - low);
         if (ramp.hi < 0.0) ramp = exact(0.0);
         if (ramp.hi > 1.0) ramp = exact(1.0);
         const DoubleDouble keep = exact(s.extrapolation_factor) * (exact(1.0) - ramp);
@@ -170,7 +170,7 @@ ROPE_COLD Status check_parameters(const schedule::Llama3& s, Index, double) noex
         .length("original_max_position_embeddings", s.original_max_position_embeddings);
 }
 inline Scheduled scheduled(const schedule::Llama3& s, const Powers& powers, Index) {
-    Scheduled result = {powers.all()};
+    Scheduled result = {powers.of_base()};
     const DoubleDouble original = exact(s.original_max_position_embeddings);
     const DoubleDouble low = exact(s.low_freq_factor), high = exact(s.high_freq_factor);
     for (DoubleDouble& w : result.inv_freq) {
@@ -230,10 +230,11 @@ ROPE_COLD Status check_parameters(const schedule::Proportional& s, Index d, doub
         .factor("factor", s.factor);
 }
 inline Scheduled scheduled(const schedule::Proportional& s, const Powers& powers, Index) {
-    Scheduled result = {powers.all()};
+    Scheduled result = {powers.of_base()};
     const double rotated = std::floor(s.partial_rotary_factor * static_cast<double>(powers.d) / 2.0);
     for (std::size_t i = 0; i < result.inv_freq.size(); ++i)
-        result.inv_freq[i] = static_cast<double>(i) < rotated ? result.inv_freq[i] / exact(s.factor) : DoubleDouble();
+        result.inv_freq[i] =
+            static_cast<double>(powers.pair(i)) < rotated ? result.inv_freq[i] / exact(s.factor) : DoubleDouble();
     return result;
 }
 
@@ -243,11 +244,7 @@ ROPE_COLD Status check_parameters(const schedule::Axial& s, Index d, double) noe
     return invalid("schedule.axes is {}; it must divide the number of pairs ({}).", {s.axes, d / 2});
 }
 inline Scheduled scheduled(const schedule::Axial& s, const Powers& powers, Index) {
-    const std::vector<DoubleDouble> axis = Powers::of(log(exact(powers.base)), powers.d / s.axes);
-    Scheduled result;
-    for (Index i = 0; i < s.axes; ++i)
-        for (const DoubleDouble& w : axis) result.inv_freq.push_back(w);
-    return result;
+    return {powers.of(log(exact(powers.base)), powers.d / s.axes)};
 }
 
 inline const char* name_of(const schedule::Xpos&) noexcept { return "xpos"; }
@@ -260,10 +257,10 @@ ROPE_COLD Status check_parameters(const schedule::Xpos& s, Index, double) noexce
                 "schedule.side is {}; it must be query (0) or key (1).", {static_cast<int>(s.side)});
 }
 inline Scheduled scheduled(const schedule::Xpos& s, const Powers& powers, Index) {
-    Scheduled result = {powers.all()};
+    Scheduled result = {powers.of_base()};
     result.centre = s.centre;
     const double side = s.side == schedule::Xpos::Side::query ? 1.0 : -1.0;
-    for (Index i = 0; i < powers.d / 2; ++i) {
+    for (Index i = powers.first; i < powers.first + powers.count; ++i) {
         // (2i + 0.4 d) / (1.4 d), without the rounding of 0.4 and 1.4
         const DoubleDouble zeta = exact(10 * i + 2 * powers.d) / exact(7 * powers.d);
         result.log_growth.push_back(log(zeta) / exact(side * s.scale_base));
@@ -290,10 +287,12 @@ ROPE_COLD Status check_parameters(const schedule::Custom& s, Index d, double) no
         .numbers("inv_freq", s.inv_freq)
         .numbers("inv_freq_low", s.inv_freq_low);
 }
-inline Scheduled scheduled(const schedule::Custom& s, const Powers&, Index) {
+inline Scheduled scheduled(const schedule::Custom& s, const Powers& powers, Index) {
     Scheduled result;
-    for (std::size_t i = 0; i < s.inv_freq.size(); ++i)
+    for (std::size_t k = 0; k < static_cast<std::size_t>(powers.count); ++k) {
+        const std::size_t i = powers.pair(k);
         result.inv_freq.push_back(two_sum(s.inv_freq[i], s.inv_freq_low.empty() ? 0.0 : s.inv_freq_low[i]));
+    }
     return result;
 }
 

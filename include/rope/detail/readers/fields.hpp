@@ -257,18 +257,25 @@ class Fields {
         while (i < beaten_.size() && beaten_[i] != key) i += 2;
         return i;
     }
-    /// Returns a value as a T in this range, or refuses it.
+    /// Returns a value as a T in this range, if it is one.
     template <class T>
-    ROPE_COLD std::optional<T> content(std::string_view path, const Value& v, const NumberRange& range) {
+    ROPE_COLD static std::optional<T> content(const Value& v, const NumberRange& range) {
         bool is_right = v.kind == Value::Kind::number && is_finite(v.number) && v.number >= range.least &&
                         v.number <= range.most && (!std::is_same_v<T, Index> || v.number == std::floor(v.number));
         if (std::is_same_v<T, bool>) is_right = v.kind == Value::Kind::truth;
         if (std::is_same_v<T, std::string>) is_right = v.kind == Value::Kind::text;
-        if (!is_right) return refuse(path, shown(v), range.text), std::nullopt;
+        if (!is_right) return std::nullopt;
         if constexpr (std::is_same_v<T, std::string>)
             return v.text;
         else
             return static_cast<T>(v.number);
+    }
+    /// The same, or refuses it.
+    template <class T>
+    ROPE_COLD std::optional<T> content(std::string_view path, const Value& v, const NumberRange& range) {
+        std::optional<T> x = content<T>(v, range);
+        if (!x) refuse(path, shown(v), range.text);
+        return x;
     }
     template <class T>
     ROPE_COLD std::optional<T> first_of(Keys keys, const NumberRange& range) {
@@ -287,8 +294,11 @@ class Fields {
         }
         std::vector<T> list;
         for (const Value* item = value->first; item != nullptr; item = item->next) {
-            auto x = content<T>(sentence_of("{}[{}]", {path_of(key), list.size()}), *item, range);
-            if (!x) return std::nullopt;
+            auto x = content<T>(*item, range);
+            if (!x) {  // its path is a sentence's, and not made for each of 65536 entries
+                refuse(sentence_of("{}[{}]", {path_of(key), list.size()}), shown(*item), range.text);
+                return std::nullopt;
+            }
             list.push_back(std::move(*x));
         }
         return list;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -82,9 +83,15 @@ ROPE_COLD void share_last_keys(ModelConfig& model, std::size_t n, Index shared) 
     List<HeadSteps>& steps = model.steps;
     const std::size_t storing = n - (std::min)(n, static_cast<std::size_t>(shared));
     for (std::size_t i = 0; storing == 0 && i < n; ++i) steps[i].keys_of_layer = -1;
-    for (std::size_t i = storing; i < n; ++i)
-        for (std::size_t j = 0; j < storing; ++j)
-            if (types[j] == types[i]) steps[i].keys_of_layer = static_cast<Index>(j);
+    Index last_of[static_cast<std::size_t>(LayerType::no_attention) + 1];  // -1: there is none
+    std::fill(std::begin(last_of), std::end(last_of), Index(-1));
+    for (std::size_t i = 0; i < n; ++i) {
+        Index& last = last_of[static_cast<std::size_t>(types[i])];
+        if (i < storing)
+            last = static_cast<Index>(i);
+        else if (last >= 0)
+            steps[i].keys_of_layer = last;
+    }
 }
 
 /// Whether sections of this kind are right for `pairs` pairs.

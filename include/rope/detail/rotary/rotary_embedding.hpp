@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -44,18 +45,20 @@ inline Config config_of(const Config& both, schedule::Xpos::Side side) {
     return config;
 }
 
-/// Whether two tables are the same.
-inline bool are_same(const TableSource& a, const TableSource& b) noexcept {
-    return a.f.inv_freq == b.f.inv_freq && a.f.inv_freq_low == b.f.inv_freq_low &&
-           a.f.attention_factor == b.f.attention_factor && a.f.log_growth == b.f.log_growth &&
-           a.f.centre == b.f.centre && a.layout == b.layout && a.slice.head_dim == b.slice.head_dim &&
-           a.slice.rotary_offset == b.slice.rotary_offset;
+/// All that distinguishes tables, to be compared.
+inline auto numbers_of(const TableSource& s) noexcept {
+    return std::tie(s.f.inv_freq, s.f.inv_freq_low, s.f.attention_factor, s.f.log_growth, s.f.centre, s.layout,
+                    s.slice.head_dim, s.slice.rotary_offset);
 }
 
 /// The sources of the tables of a layer.
 struct BothSources {
     TableSource q, k;
-    bool is_one() const noexcept { return are_same(q, k); }
+    bool is_one() const noexcept { return numbers_of(q) == numbers_of(k); }
+    bool operator<(const BothSources& other) const noexcept {
+        if (numbers_of(q) != numbers_of(other.q)) return numbers_of(q) < numbers_of(other.q);
+        return numbers_of(k) < numbers_of(other.k);
+    }
 };
 
 inline Status check_options(const TableOptions& options) noexcept {
@@ -82,6 +85,7 @@ struct RotaryEmbedding<T>::State {
     Index row_bytes = 0;  // of a row of every table
     List<std::size_t> table_of_config;
     List<detail::BothSources> sources;  // of each table
+    List<std::size_t> in_order;         // numbers of tables, in the order of their sources
     Tables tables = std::make_shared<const List<Table>>();
     Index positions = 0;
     mutable detail::Mutex reading;  // of the two above; held for as long as it takes to copy a pointer
@@ -115,20 +119,28 @@ struct RotaryEmbedding<T>::State {
                                 {table_of_config.size()}));
         const Config q = detail::config_of(config, schedule::Xpos::Side::query);
         const Config k = detail::config_of(config, schedule::Xpos::Side::key);
-        detail::BothSources both = {detail::table_source(q, seq_len), detail::table_source(k, seq_len)};
+        // What does not fit alone is no table that is there, and its frequencies are not computed.
+        const bool is_xpos = std::holds_alternative<schedule::Xpos>(config.schedule);
+        const Index own_bytes = detail::rotary_dim(config) * static_cast<Index>(sizeof(T)) * (is_xpos ? 2 : 1);
+        if (!check_bytes(positions, own_bytes).ok())
+            return detail::ok_or_raise(check_bytes(positions, row_bytes + own_bytes));
+        detail::BothSources both = {detail::table_source(q, seq_len), {}};
+        both.k = is_xpos ? detail::table_source(k, seq_len) : both.q;
         if (!detail::ok_or_raise(both.q.status) || !detail::ok_or_raise(both.k.status)) return false;
-        std::size_t i = 0;
-        while (i < made.size() && !(are_same(both.q, sources[i].q) && are_same(both.k, sources[i].k))) ++i;
-        if (i == made.size()) {
-            const Index bytes_of_one = detail::rotary_dim(config) * static_cast<Index>(sizeof(T));
-            row_bytes += both.is_one() ? bytes_of_one : 2 * bytes_of_one;
-            if (!detail::ok_or_raise(check_bytes(positions))) return false;
+        const auto is_before = [this](std::size_t table, const detail::BothSources& b) { return sources[table] < b; };
+        const auto place = std::lower_bound(in_order.begin(), in_order.end(), both, is_before);
+        const bool is_there = place != in_order.end() && !(both < sources[*place]);
+        const std::size_t i = is_there ? *place : made.size();
+        if (!is_there) {
+            in_order.insert(place, i);
+            row_bytes += own_bytes;
+            if (!detail::ok_or_raise(check_bytes(positions, row_bytes))) return false;
         }
         // A table that would be refused when it grows is refused now: its last row is made, and dropped.
         const CosSinCache<T> last(q, 1, max_positions - 1, seq_len);
         if (last.max_positions() == 0) return false;
         table_of_config.push_back(i);
-        if (i < made.size()) return true;
+        if (is_there) return true;
 
         const CosSinCache<T> q_table(q, positions, 0, seq_len);
         if (q_table.max_positions() == 0) return false;
@@ -137,16 +149,16 @@ struct RotaryEmbedding<T>::State {
         return made.back().k.max_positions() > 0;
     }
 
-    /// Requires tables of so many positions to fit into max_bytes.
-    ROPE_ABI Status check_bytes(Index count) const noexcept {
+    /// Requires tables of so many positions, with so many bytes for each, to fit into max_bytes.
+    ROPE_ABI Status check_bytes(Index count, Index bytes_of_row) const noexcept {
         const Index rows = std::max<Index>(count, 1024);
-        if (row_bytes == 0 || rows <= max_bytes / row_bytes) return Status();
-        const double bytes = static_cast<double>(rows) * static_cast<double>(row_bytes);  // may be beyond 2^63
+        if (bytes_of_row == 0 || rows <= max_bytes / bytes_of_row) return Status();
+        const double bytes = static_cast<double>(rows) * static_cast<double>(bytes_of_row);  // may be beyond 2^63
         return detail::invalid(
             "positions is {}; the tables of this model, with {} {byte|bytes} per position, would take {} {byte|bytes}, "
             "and max_bytes "
             "of the TableOptions is {}.",
-            {count, row_bytes, bytes, max_bytes});
+            {count, bytes_of_row, bytes, max_bytes});
     }
 
     ROPE_ABI void reserve(Index count) {
@@ -158,7 +170,7 @@ struct RotaryEmbedding<T>::State {
         if (count <= positions_now()) return;
         const std::lock_guard<detail::Mutex> lock_growing(growing);
         if (count <= positions_now()) return;  // another thread was faster
-        if (!detail::ok_or_raise(check_bytes(count))) return;
+        if (!detail::ok_or_raise(check_bytes(count, row_bytes))) return;
         const Index most = std::min(max_positions, max_bytes / std::max<Index>(row_bytes, 1));
         const Index wanted = std::max(count, std::min(2 * positions_now(), most));
         List<Table> longer;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -28,7 +29,9 @@ struct AddValue {
     ROPE_COLD Value& operator()(bool x) const { return values.add(Value::Kind::truth, x ? 1.0 : 0.0); }
     template <class Number>
     ROPE_COLD Value& operator()(Number x) const {
-        return values.add(Value::Kind::number, static_cast<double>(x), Message("{}", {x}).text());
+        const double number = static_cast<double>(x);
+        const bool has_usual_form = std::is_integral_v<Number> && std::fabs(number) < 0x1p53;  // see Value::text
+        return values.add(Value::Kind::number, number, has_usual_form ? std::string() : Message("{}", {x}).text());
     }
     ROPE_COLD Value& operator()(const std::string& x) const { return values.add(Value::Kind::text, 0.0, x); }
     /// A list of more than kMaxEntries entries keeps its size alone: Fields refuses it by that.

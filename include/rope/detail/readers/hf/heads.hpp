@@ -175,11 +175,13 @@ class HfSteps : HfPart {
         const HeadSteps usual = read_usual();
         const bool values_from_keys =
             has(kValuesFromKeys) || (has(kValuesFromKeysIfAsked) && top_.truth({"attention_k_eq_v"}).value_or(false));
+        double given_scale = type_.scale.value;
+        if (type_.scale.key != nullptr) given_scale = top_.number({type_.scale.key}, kAnyFactor).value_or(given_scale);
         for (std::size_t i = 0; i < file_.heads.size(); ++i) {
             HeadSteps s = usual;
             if (has(kLinearRotates) && file_.heads[i].is_latent) s.q = s.k = HeadNorm();
             s.values_from_key_projection = values_from_keys && model_.layer_types[i] == LayerType::full_attention;
-            s.softmax_scale = scale(file_.heads[i]) * model_.softmax_scale_factor;
+            s.softmax_scale = scale(file_.heads[i], given_scale) * model_.softmax_scale_factor;
             add_steps(model_, type_, s, i);
         }
         if (has(kValueEmbeddings)) add_value_embeddings();
@@ -219,7 +221,7 @@ class HfSteps : HfPart {
         bool is_so = value.is_false();
         if (sets == Sets::norm && value.kind == Value::Kind::truth) is_so = value.is_false() != has_norm;
         if (sets == Sets::factor) is_so = value.kind == Value::Kind::number && value.number == 1.0;
-        if (!is_so) top_.warn_not_used(key, "the code of model_type " + model_.model_type + " does not read it");
+        if (!is_so) top_.warn_not_used(key, "the code of model_type " + type_name() + " does not read it");
     }
 
     ROPE_COLD HeadSteps read_usual() {
@@ -251,10 +253,8 @@ class HfSteps : HfPart {
         return of_type.value >= 0.0 ? of_type.value
                                     : std::pow(static_cast<double>(file_.heads[0].head_dim), of_type.value);
     }
-    ROPE_COLD double scale(const HfHeads& heads) {
+    ROPE_COLD double scale(const HfHeads& heads, double given) const {
         const double dim = static_cast<double>(heads.head_dim + (heads.is_latent ? heads.plain_dim : 0));
-        double given = type_.scale.value;
-        if (type_.scale.key != nullptr) given = top_.number({type_.scale.key}, kAnyFactor).value_or(given);
         if (given == 0.0) return 1.0 / std::sqrt(has(kHalfHeadScale) ? dim / 2.0 : dim);
         return type_.scale_is_inverse_root ? 1.0 / std::sqrt(given) : given;
     }

@@ -31,7 +31,8 @@ inline namespace ROPE_DETAIL_NAMESPACE {
 /// A key of the file's own as part of a path: quoted, unless it is a plain word.
 ROPE_COLD std::string in_path(const std::string& key) {
     bool is_plain = !key.empty() && key.size() <= kMaxShown;
-    for (const char c : key) is_plain = is_plain && c > ' ' && c < 127 && c != '"' && c != '.';
+    for (std::size_t i = 0; is_plain && i < key.size(); ++i)
+        is_plain = key[i] > ' ' && key[i] < 127 && key[i] != '"' && key[i] != '.';
     return is_plain ? key : shown(key);
 }
 

@@ -52,7 +52,8 @@ class HfPart {
     ROPE_COLD void warn(std::string_view form, Words words = {}) { diagnostics_.warn(form, words); }
     ROPE_COLD void no_rope(const std::string& reason) { fail("{}: none of this model's layers is rotated.", {reason}); }
     ROPE_COLD std::string named() const { return "model_type " + shown(model_.model_type); }
-    ROPE_COLD std::string default_of_type() const { return "the default of model_type " + model_.model_type; }
+    ROPE_COLD std::string default_of_type() const { return "the default of model_type " + type_name(); }
+    ROPE_COLD std::string type_name() const { return in_path(model_.model_type); }
     /// Replaces a missing count by the default of the model's type; 0: none.
     ROPE_COLD std::optional<Index> or_default(std::optional<Index> value, const char* key, Index of_type) {
         if (value || of_type == 0) return value;

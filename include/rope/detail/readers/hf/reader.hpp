@@ -107,13 +107,13 @@ class HfReader : HfPart {
         const bool states_theta = top_.has("rope_parameters") || top_.has("rope_theta");
         if (has(kRopeIfTheta) && states_theta && !outer.says("rope_theta") && !top_.says("rope_theta"))
             return no_rope(outer.lack_of("rope_theta") + ", without which " + named() + " has no RoPE");
-        scaled_kinds_ = top_.texts("yarn_only_types");
-        scaled_layers_ = top_.counts("rope_scaling_layers", kAnyCountOrNone);
+        read_scaled_layers();
 
         Values numbers;
         Members made;  // by the text of a source, the number of its config, as a Value: a map of Index is one more type
         model_.config_of_layer.assign(layers(), -1);
         bool any_asks = false, any_is_rotated = false;
+        Index pairs = 0;
         for (std::size_t i = 0; i < layers() && ok(); ++i) {
             const double theta = own_thetas_.empty() ? 0.0 : own_thetas_[i];
             if (!is_rotated(i) || (!own_thetas_.empty() && theta == 0.0)) continue;
@@ -126,7 +126,16 @@ class HfReader : HfPart {
             const Value*& config = made[source.text(file_.heads[i])];
             if (config == nullptr) {
                 config = &numbers.add(Value::Kind::number, static_cast<double>(model_.configs.size()));
+                const Value*& same_params = made[source.text_of_params()];
+                source.is_first = same_params == nullptr;
+                same_params = config;
                 model_.configs.push_back(HfRotary(file_, source, file_.heads[i]).read());
+                pairs += rotary_dim(model_.configs.back()) / 2;
+                if (pairs > kMaxModelPairs)
+                    fail(
+                        "{} is {}; the rotary embeddings of layers 0 to {} have {} pairs in all, and those of a model "
+                        "must have at most {}.",
+                        {top_.path_of_first(kLayerCountKeys), layers(), i, pairs, kMaxModelPairs});
             }
             model_.config_of_layer[i] = static_cast<Index>(config->number);
         }
@@ -171,6 +180,19 @@ class HfReader : HfPart {
         params_ = JsonTextReader(text, default_params_, diagnostics_).read();
         top_.warn_of_default("rope_parameters", text, default_of_type());
     }
+    /// Which layers have the scaling, by their kinds or their numbers (Molmo 2).
+    ROPE_COLD void read_scaled_layers() {
+        const auto kinds = top_.texts("yarn_only_types");
+        const auto numbers = top_.counts("rope_scaling_layers", kAnyCountOrNone);
+        if (!kinds && !numbers) return;
+        Members scaled;  // the keys alone count
+        for (const std::string& kind : kinds.list) scaled[kind];
+        Flags flags(layers());
+        for (std::size_t i = 0; i < layers() && !numbers; ++i) flags[i] = Index(scaled.count(kinds_[i]));
+        for (const Index i : numbers.list)
+            if (i < static_cast<Index>(layers())) flags[static_cast<std::size_t>(i)] = 1;
+        is_scaled_ = std::move(flags);
+    }
     ROPE_COLD bool is_rotated(std::size_t i) const {
         return rotated_[i] && (!has(kRopeByEntry) || by_kind_ || model_.layer_types[i] != LayerType::full_attention);
     }
@@ -184,11 +206,7 @@ class HfReader : HfPart {
         s.is_params_json = is_params_json_;
         s.theta = slides && type_.local_theta != 0.0 ? type_.local_theta : type_.theta;
         if (slides && !by_kind_ && params_ != nullptr && has(kScalingOnFullOnly)) s.is_scaled = false;
-        if (scaled_kinds_)
-            s.is_scaled = std::count(scaled_kinds_.list.begin(), scaled_kinds_.list.end(), kinds_[i]) != 0;
-        if (scaled_layers_)  // Molmo 2
-            s.is_scaled =
-                std::count(scaled_layers_.list.begin(), scaled_layers_.list.end(), static_cast<Index>(i)) != 0;
+        if (is_scaled_) s.is_scaled = is_scaled_.list[i] != 0;
         const bool is_compressed = type == LayerType::compressed_attention;
         // A key for the base of such layers.
         const char* const own = top_.said(slides          ? kSlidingThetaKeys
@@ -248,8 +266,7 @@ class HfReader : HfPart {
     std::string params_path_;
     bool by_kind_ = false;         ///< whether params_ has entries for kinds of layers
     bool is_params_json_ = false;  ///< whether it is the "yarn" of a params.json
-    MaybeList<std::string> scaled_kinds_;
-    MaybeList<Index> scaled_layers_;
+    MaybeList<Index> is_scaled_;   ///< 1 or 0 for each layer, where a key says which layers are
 };
 
 /// Reads the text of a config.json. After an error, the model is empty.

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../../../frequencies.hpp"
+#include "../../angles/check_frequencies.hpp"
 #include "schedules.hpp"
 
 ROPE_DETAIL_BEGIN
@@ -34,7 +34,9 @@ class HfRotary : HfSchedules {
         read_schedule(c);
         read_sections(c);
         read_temperature();
-        for (const std::string& key : source_.is_scaled ? params_.unread() : std::vector<std::string>()) {
+        // Sources that differ in numbers of their layers leave the same keys unread.
+        const bool warns = source_.is_scaled && source_.is_first;
+        for (const std::string& key : warns ? params_.unread() : std::vector<std::string>()) {
             if (key == "max_position_embeddings") continue;  // files that transformers writes back repeat it
             warn(params_.unread_sentence(key));
             // Parameters of an unknown kind of layers.
@@ -53,9 +55,8 @@ class HfRotary : HfSchedules {
         if (rotated < 2 || rotated % 2 != 0 || rotated > c.head_dim)
             return fail("{}, so that {} features would turn; it must be an even number from 2 to head_dim ({}).",
                         {rotary_dim_is_, rotated, c.head_dim});
-        Frequencies f;
-        const CheckResult s = make_frequencies(c, 0, f);
-        if (s.ok() || f.lacks_log_scale) return;
+        const CheckResult s = check_frequencies(c);
+        if (s.ok()) return;
         const std::string argument(s.argument()), key = argument.substr(argument.find('.') + 1);
         const std::string said = key == "original_max_position_embeddings" ? original_length_is_
                                  : argument == "base"                      ? theta_is_
@@ -153,7 +154,7 @@ class HfRotary : HfSchedules {
                rope_type_ != "default" || heads_.is_latent;
     }
     ROPE_COLD void warn_not_read(const std::string& path) {
-        warn("{} was not used: the code of model_type {} rotates whole heads.", {path, model_.model_type});
+        warn("{} was not used: the code of model_type {} rotates whole heads.", {path, type_name()});
     }
     /// The number of rotated features: a part of the head, or a count.
     ROPE_COLD void read_rotary_dim(Config& c) {
@@ -211,7 +212,7 @@ class HfRotary : HfSchedules {
         if (!is_decided) kind = flag.value_or(false) ? Mrope::interleaved : Mrope::chunked;
         if (is_decided && flag && *flag != (kind == Mrope::interleaved || kind == Mrope::apportioned))
             params_.warn_not_used(params_.says("mrope_interleaved") ? "mrope_interleaved" : "interleaved",
-                                  "the code of model_type " + model_.model_type + " decides it by itself");
+                                  "the code of model_type " + type_name() + " decides it by itself");
         if (!is_decided && flag.value_or(false))
             warn(
                 "{} is true, and t, h and w were taken in turn, as Qwen3-VL does. That is a guess for {}: other models "
@@ -234,8 +235,8 @@ class HfRotary : HfSchedules {
         const std::string lack = params_.lack_of(key);
         if (!fits(kind, own, pairs))
             return warn("{}; that of model_type {} is not for {} pairs, so positions of several axes are not known.",
-                        {lack, model_.model_type, pairs});
-        warn("{}; that of model_type {} was taken, [{}, {}, {}].", {lack, model_.model_type, own[0], own[1], own[2]});
+                        {lack, type_name(), pairs});
+        warn("{}; that of model_type {} was taken, [{}, {}, {}].", {lack, type_name(), own[0], own[1], own[2]});
         set_axes(model_, kind, own, pairs, params_.path_of(key), diagnostics_);
     }
     ROPE_COLD void read_temperature() {

@@ -2,6 +2,7 @@
 // The schedule of one rotary embedding from a Hugging Face configuration: a word, rope_type, and the keys that it has.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,16 +23,23 @@ struct HfSource {
     bool is_entry = false;                                   ///< params is the entry of one kind of layers
     bool is_params_json = false;                             ///< params is the "yarn" of Mistral's params.json
     std::optional<double> own_theta = {}, own_partial = {};  ///< from lists with one entry per layer
+    bool is_first = true;  ///< no other source with these params and this is_scaled was read before
 
-    /// Layers with the same text have the same Config.
+    /// Layers with the same text, which is made for each layer and never shown, have the same Config.
     ROPE_COLD std::string text(const HfHeads& heads) const {
         const auto bits = [](std::optional<double> x) { return bit_cast<Index>(x.value_or(0.0)); };
-        return sentence_of("{} {} {} {} {} {} {}",
-                           {reinterpret_cast<Index>(params), theta_key, Index(is_scaled), bits(own_theta),
-                            bits(own_partial), heads.head_dim, Index(heads.is_linear)});
+        return text_of_params() + theta_key +
+               bytes_of({bits(own_theta), bits(own_partial), heads.head_dim, Index(heads.is_linear)});
+    }
+    ROPE_COLD std::string text_of_params() const {
+        return bytes_of({reinterpret_cast<Index>(params), Index(is_scaled)});
+    }
+    ROPE_COLD static std::string bytes_of(std::initializer_list<Index> numbers) {
+        return std::string(reinterpret_cast<const char*>(numbers.begin()), numbers.size() * sizeof(Index));
     }
 };
 
+/// Reads the keys of rope_type.
 class HfSchedules : protected HfPart {
  public:
     ROPE_COLD HfSchedules(HfFile& file, const HfSource& source, const HfHeads& heads)
