@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -28,7 +29,7 @@ using rope::Layout;
 using rope::ModelConfig;
 using Json = nlohmann::json;
 
-// ---- everything that a model says, as text ----
+// ---- everything that a model says, as one number ----
 
 class Account {
  public:
@@ -55,28 +56,35 @@ class Account {
                     s.values_from_key_projection, s.keys_are_values, s.keys_of_layer);
         }
     }
-    const std::string& text() const { return text_; }
+    std::uint64_t digest() const { return digest_; }
 
  private:
     template <class... Parts>
     void operator()(const Parts&... parts) {
         (add(parts), ...);
     }
-    void add(const std::string& s) { text_ += s + '\n'; }
+    void add(std::uint64_t x) {
+        digest_ = (digest_ ^ x) * 0x9e3779b97f4a7c15u;
+        digest_ ^= digest_ >> 29;
+    }
+    void add(const std::string& s) {
+        for (const char c : s) add(static_cast<std::uint64_t>(static_cast<unsigned char>(c)));
+        add(static_cast<std::uint64_t>(s.size()));
+    }
     void add(const char* s) { add(std::string(s)); }
     void add(double x) {
-        char digits[40];
-        std::snprintf(digits, sizeof(digits), "%a\n", x);
-        text_ += digits;
+        std::uint64_t bits;
+        std::memcpy(&bits, &x, sizeof(bits));
+        add(bits);
     }
-    void add(Index x) { add(std::to_string(x)); }
-    void add(int x) { add(std::to_string(x)); }
-    void add(bool x) { add(x ? 1 : 0); }
+    void add(Index x) { add(static_cast<std::uint64_t>(x)); }
+    void add(int x) { add(static_cast<std::uint64_t>(x)); }
+    void add(bool x) { add(static_cast<std::uint64_t>(x)); }
     void add(const std::optional<double>& x) { x ? add(*x) : add("none"); }
     template <class T>
-    void add(const std::vector<T>& list) {
+    void add(const rope::List<T>& list) {
         for (const T& x : list) add(x);
-        add("end");
+        add(static_cast<std::uint64_t>(list.size()));
     }
     void add(const rope::schedule::Ntk& s) { (*this)(s.factor, s.mixed_b); }
     void add(const rope::schedule::DynamicNtk& s) { (*this)(s.factor, s.max_position_embeddings); }
@@ -98,19 +106,20 @@ class Account {
     template <class Other>
     void add(const Other&) {}  // schedules without parameters, and those that no config.json has
 
-    std::string text_;
+    std::uint64_t digest_ = 0;
 };
 
 /// What read_hf_config makes of a text: a model, or a refusal. Any other exception is for the fuzzer to report.
 struct Outcome {
     std::optional<ModelConfig> model;
-    std::string account, refusal;
+    std::uint64_t account = 0;
+    std::string refusal;
     std::vector<std::string> warnings;
 
     explicit Outcome(const std::string& text, std::optional<Layout> layout = std::nullopt) {
         try {
             model = rope::read_hf_config(text, layout);
-            account = Account(*model).text();
+            account = Account(*model).digest();
             warnings = model->warnings;
         } catch (const std::invalid_argument& e) {
             refusal = e.what();
@@ -131,6 +140,7 @@ std::string with_unrelated_key(const std::string& text) {
 }
 
 void check_other_words(const std::string& text, const Outcome& first) {
+    if (first.model && first.model->layers() > 4096) return;  // would only take long
     require(Outcome(text).says_the_same_as(first), "the same file reads the same");
     if (!first.model) return;
     // The blanks and the order of keys, and how strings and numbers are written, do not count. (Infinity is no JSON.)
@@ -145,7 +155,7 @@ void check_other_words(const std::string& text, const Outcome& first) {
     ModelConfig expected = *first.model;
     for (rope::Config& c : expected.configs) c.layout = Layout::interleaved;
     expected.reference_uses_other_layout = given.model->reference_uses_other_layout;
-    require(Account(expected).text() == given.account, "a given layout changes the layout only");
+    require(Account(expected).digest() == given.account, "a given layout changes the layout only");
     // Deeper down the model is the same, but for the paths in its warnings.
     const Outcome deeper("{\"text_config\": " + text + "}");
     if (deeper.refusal.find("is nested too deep") != std::string::npos) return;

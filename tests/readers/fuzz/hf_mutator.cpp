@@ -38,11 +38,21 @@ Json& any(Json& value, Random& random) {
 
 Json any_value(Random& random) {
     static const Json values = Json::parse(R"([null, true, false, 0, 1, 2, 3, 4, 7, 8, 16, 64, 128, 4096, 1048576, -1,
+        32768, 65536, 1048574, 1e-12,
         0.5, 0.25, 1.0, 2.5, 10000.0, 1e6, 1e300, 1e-300, -1e300, 4294967296, 1099511627776, 18446744073709551615, "",
         "x", [], {}, [1, 1], [2, 1, 1], [1, 1.5, 2, 2.5], [0, 1], ["full_attention", "sliding_attention"],
         ["linear_attention", "full_attention"], ["chunked_attention", "full_attention"], "default", "linear", "dynamic",
         "ntk", "yarn", "deepseek_yarn", "longrope", "su", "llama3", "proportional", "axial", "mrope", "xdrope"])");
     return values[below(values.size(), random)];
+}
+
+/// Many layers, each with a base of its own.
+void give_layers_bases(Json& model, Random& random) {
+    const std::size_t layers = 1 + below(400, random), first = 1 + below(20000, random);
+    Json bases = Json::array();
+    for (std::size_t i = 0; i < layers; ++i) bases.push_back(first + i);
+    model["num_hidden_layers"] = layers;
+    model["layer_rope_theta"] = std::move(bases);
 }
 
 std::size_t written(const Json& value, std::uint8_t* out, std::size_t max_size) {
@@ -61,7 +71,9 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
     if (whole.is_discarded() || below(8, random) == 0) return LLVMFuzzerMutate(data, size, max_size);
     for (std::size_t changes = 1 + below(3, random); changes > 0; --changes) {
         Json& place = any(whole, random);
-        if (place.is_object() && !place.empty() && below(2, random) == 0) {
+        if (place.is_object() && below(16, random) == 0) {
+            give_layers_bases(place, random);
+        } else if (place.is_object() && !place.empty() && below(2, random) == 0) {
             auto member = place.begin();
             std::advance(member, static_cast<std::ptrdiff_t>(below(place.size(), random)));
             place.erase(member);

@@ -27,9 +27,11 @@ inline void check_sentence(const std::string& text) {
     for (const char c : text) require(c >= ' ' && c <= '~', "a message can be printed:", text);
 }
 
-inline void check_frequencies(const rope::Config& config) {
+/// Of some pairs: more would only take long.
+inline void check_frequencies(const rope::Config& config, rope::Index& pairs_left) {
     const rope::Index d = config.rotary_dim != 0 ? config.rotary_dim : config.head_dim;
-    if (d > 4096) return;  // would only take long
+    if (d / 2 > pairs_left) return;
+    pairs_left -= d / 2;
     for (const rope::Index seq_len : {rope::Index(0), rope::Index(4097), rope::Index(1) << 30}) {
         try {
             rope::Frequencies f = rope::frequencies(config, seq_len);
@@ -57,12 +59,13 @@ inline void check_model(const rope::ModelConfig& model) {
             used[static_cast<std::size_t>(c)] = true;
     }
     for (const bool is_used : used) require(is_used, "every rotary embedding has a layer");
-    for (const rope::Config& config : model.configs) check_frequencies(config);
+    rope::Index pairs_left = 4096;
+    for (const rope::Config& config : model.configs) check_frequencies(config, pairs_left);
     require(model.steps.empty() || model.steps.size() == model.heads.size(), "steps are said of all layers or of none");
     for (std::size_t i = 0; i < model.steps.size(); ++i) {
         const rope::HeadSteps& s = model.steps[i];
-        require(s.keys_of_layer >= 0 && s.keys_of_layer <= static_cast<rope::Index>(i),
-                "keys come from a layer before");
+        require(s.keys_of_layer >= -1 && s.keys_of_layer <= static_cast<rope::Index>(i),
+                "keys come from a layer before, or from another model");
         for (const double x : {s.q_factor, s.k_factor, s.v_factor, s.softmax_scale, s.clip, s.q.eps, s.k.eps, s.v.eps})
             require(std::isfinite(x), "a step's number is one");
     }
