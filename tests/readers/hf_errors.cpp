@@ -177,7 +177,7 @@ TEST_CASE("an unknown layer type, a list that does not fit, an entry that is mis
         "rope_parameters.sliding_attention.mrope_section is not that of the other layer types; a model must have one.");
     const std::string longrope = R"("head_dim": 4, "rope_scaling": {"type": "longrope", "short_factor": )";
     refuses(longrope + R"([1], "long_factor": [1, 2]})",
-            "rope_scaling.short_factor has 1 entries; it must have one per pair (2).");
+            "rope_scaling.short_factor has 1 entry; it must have one per pair (2).");
     refuses(longrope + R"([1, 2], "long_factor": [1, 2, 3]})",
             "rope_scaling.long_factor has 3 entries; it must have one per pair (2).");
 }
