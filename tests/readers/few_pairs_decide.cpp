@@ -40,7 +40,7 @@ struct Draw {
 
     rope::Schedule schedule(Index d) {
         switch (below(10)) {
-            case 0: return schedule::Ntk{factor()};
+            case 0: return yes() ? schedule::Ntk{factor()} : schedule::Ntk{factor(), power(5.0)};
             case 1: return schedule::DynamicNtk{1.0 + factor() / 2.0, length()};
             case 2:
             case 3: {
