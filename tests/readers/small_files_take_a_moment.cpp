@@ -104,11 +104,12 @@ TEST_CASE("a head of any size and schedule is checked without computing its freq
         });
     }
     seconds += seconds_of([] {
-        CHECK(support::refusal([] {
-                  rope::read_hf_config(file("llama", 1, kLargest, "\"rope_theta\": 1e-12"));
-              }).message ==
-              "rope_parameters.rope_type is \"default\": inv_freq[420871] is 4295094438.02297; a frequency must be "
-              "finite and of magnitude at most 2^32 radians per position.");
+        CHECK(
+            support::refusal([] {
+                rope::read_hf_config(file("llama", 1, kLargest, "\"rope_theta\": 1e-12"));
+            }).message ==
+            "rope_parameters.rope_type is \"default\": The frequency of pair 420871 is 4295094438.02297, with base "
+            "1e-12 and interpolation_factor 1; it must be finite and of magnitude at most 2^32 radians per position.");
     });
     CHECK(seconds < kMoment / 3.0);
 }

@@ -125,8 +125,9 @@ TEST_CASE("tables grow, and those that were handed out stay") {
     CHECK(shared_table(grows, 100).max_positions() == 100);
     CHECK(shared_table(grows, 101).max_positions() == 101);
     CHECK(shared_table(grows, 129).max_positions() == 129);
-    CHECK(support::invalid([&] { (void)shared_table(grows, 130); }).find("log_growth[0] is 0.5; at 129 positions") ==
-          0);
+    CHECK(support::invalid([&] { (void)shared_table(grows, 130); })
+              .find("At 129 positions from the centre the growing "
+                    "magnitude (xPos; log_growth[0] is 0.5)") == 0);
     CHECK(shared_table(grows, 1).max_positions() == 129);
 }
 
@@ -191,7 +192,9 @@ TEST_CASE("what is refused, and lack of memory, change nothing") {
     CHECK(support::invalid([&] {
               (void)shared_table(f, std::numeric_limits<Index>::max());
           }).find("max_positions is ") == 0);
-    CHECK(support::invalid([&] { (void)shared_table(f, 100, {15, 0}); }).find("rotary_dim is 16;") == 0);
+    CHECK(support::invalid([&] {
+              (void)shared_table(f, 100, {15, 0});
+          }).find("head_dim is 15; it must be at least 16,") == 0);
     CHECK(support::invalid([&] { (void)shared_table(f, 100, {24, 9}); }).find("rotary_offset is 9;") == 0);
     CHECK(support::invalid([&] { (void)shared_table(Frequencies(), 100); }).find("inv_freq has 0 entries;") == 0);
     Frequencies bad = f;

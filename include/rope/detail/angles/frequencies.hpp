@@ -89,6 +89,7 @@ inline Status make_frequencies(const Config& config, Index seq_len, const Powers
         result.inv_freq_low.push_back(std::ldexp(w.lo, -factor_exponent));
     }
     result.attention_factor = (exact(config.attention_factor) * made.attention_factor).hi;
+    if (const Status s = check_attention_factor(result.attention_factor); !s.ok()) return s;
     for (const DoubleDouble& growth : made.log_growth) {
         result.log_growth.push_back(growth.hi);
         result.log_growth_low.push_back(growth.lo);

@@ -30,9 +30,8 @@ inline Status check_growth(const Frequencies& f, Index count, Index first_positi
     for (std::size_t i = 0; i < f.log_growth.size(); ++i)
         if (std::fabs(f.log_growth[i]) * farthest > 64.0)
             return invalid(
-                "At {} positions from the centre the growing magnitude (xPos; log_growth[{}] is {}) would leave e^-64 "
-                ".. "
-                "e^64; a table must stay nearer to it.",
+                "At {} positions from the centre the growing magnitude (xPos; log_growth[{}] is {}) would leave "
+                "e^-64 .. e^64; a table must stay nearer to it.",
                 {farthest, i, f.log_growth[i]});
     return Status();
 }
