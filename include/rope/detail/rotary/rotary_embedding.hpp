@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -45,19 +44,35 @@ inline Config config_of(const Config& both, schedule::Xpos::Side side) {
     return config;
 }
 
-/// All that distinguishes tables, to be compared.
-inline auto numbers_of(const TableSource& s) noexcept {
-    return std::tie(s.f.inv_freq, s.f.inv_freq_low, s.f.attention_factor, s.f.log_growth, s.f.centre, s.layout,
-                    s.slice.head_dim, s.slice.rotary_offset);
+/// The order of two numbers, of two lists and of two tables, by all that distinguishes them: negative, 0 or positive.
+/// (That of a std::tuple would be a function that all translation units share, with the instructions of one of them.)
+template <class N>
+inline int order(const N& a, const N& b) noexcept {
+    return a < b ? -1 : b < a ? 1 : 0;
+}
+inline int order(const List<double>& a, const List<double>& b) noexcept {
+    int o = order(a.size(), b.size());
+    for (std::size_t i = 0; o == 0 && i < a.size(); ++i) o = order(a[i], b[i]);
+    return o;
+}
+inline int order(const TableSource& a, const TableSource& b) noexcept {
+    int o = order(a.f.inv_freq, b.f.inv_freq);
+    if (o == 0) o = order(a.f.inv_freq_low, b.f.inv_freq_low);
+    if (o == 0) o = order(a.f.log_growth, b.f.log_growth);
+    if (o == 0) o = order(a.f.attention_factor, b.f.attention_factor);
+    if (o == 0) o = order(a.f.centre, b.f.centre);
+    if (o == 0) o = order(*a.layout, *b.layout);
+    if (o == 0) o = order(a.slice.head_dim, b.slice.head_dim);
+    return o != 0 ? o : order(a.slice.rotary_offset, b.slice.rotary_offset);
 }
 
-/// The sources of the tables of a layer.
+/// The sources of the tables of a layer, whose layout is known.
 struct BothSources {
     TableSource q, k;
-    bool is_one() const noexcept { return numbers_of(q) == numbers_of(k); }
+    bool is_one() const noexcept { return order(q, k) == 0; }
     bool operator<(const BothSources& other) const noexcept {
-        if (numbers_of(q) != numbers_of(other.q)) return numbers_of(q) < numbers_of(other.q);
-        return numbers_of(k) < numbers_of(other.k);
+        const int o = order(q, other.q);
+        return o < 0 || (o == 0 && order(k, other.k) < 0);
     }
 };
 
