@@ -183,6 +183,11 @@ TEST_CASE("slots that do not fit") {
         "destination of path 1 has slot -2 for token 1; in 2 pages of 3 slots are from 0 to 5, and -1 skips a token.");
     CHECK(with({0, 1}) == "destination of path 1 has 2 slots; there must be one for each token (3).");
     CHECK(refused_at_0([](Tensors& t) {
+              return rope::heads(t.in()).to(t.pages().with_slots(t.slots.data(), 3, std::numeric_limits<Index>::max()));
+          }) ==
+          "slots has extents [1, 1, 1, 3] and strides [0, 0, 0, 9223372036854775807]; together they must not exceed "
+          "what memory can hold (4611686018427387903 bytes).");
+    CHECK(refused_at_0([](Tensors& t) {
               return rope::heads(t.in()).to(rope::paged(t.y.data(), 2, 3, 1, kDim, t.slots));
           }) == "destination of path 1 has pages with heads 1 and head_dim 32; these must be 2 and 32.");
     CHECK(refused_at_0([](Tensors& each) {

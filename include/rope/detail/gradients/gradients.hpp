@@ -52,7 +52,7 @@ ROPE_ABI inline detail::ResultOf<Executor> add_angle_gradients(
     Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles, const TensorView<double>& magnitudes,
     Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const detail::AngleCall call = {detail::tensor_of<false, T>(y), detail::tensor_of<false, T>(g),
-                                    detail::erased("angles", angles), detail::erased("magnitudes", magnitudes)};
+                                    detail::doubles_of("angles", angles), detail::doubles_of("magnitudes", magnitudes)};
     return detail::run_angles<layout>(executor, call, rows);
 }
 
@@ -63,7 +63,7 @@ template <Layout layout, class Y, class G, class T, class Executor>
 ROPE_ABI inline Status check_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& rows, const TensorView<double>& angles,
                                              const TensorView<double>& magnitudes, Executor&&) noexcept {
     const detail::AngleCall call = {detail::tensor_of<false, T>(y), detail::tensor_of<false, T>(g),
-                                    detail::erased("angles", angles), detail::erased("magnitudes", magnitudes)};
+                                    detail::doubles_of("angles", angles), detail::doubles_of("magnitudes", magnitudes)};
     return detail::check_angle_call<layout>(call, rows);
 }
 
@@ -75,7 +75,7 @@ ROPE_ABI inline detail::ResultOf<Executor> add_frequency_gradients(
     const TensorView<const double>& angles, PositionsArgument&& positions, const TensorView<double>& out,
     Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const Positions& given = positions;
-    const detail::AnyView rows = detail::erased("angles", angles), to = detail::erased("out", out);
+    const detail::AnyView rows = detail::doubles_of("angles", angles), to = detail::doubles_of("out", out);
     if (const Status s = detail::check_frequency_call(rows, given, AxisMap(), to); !s.ok())
         return detail::refused<detail::ResultOf<Executor>>(s);
     return detail::run_token_sums(executor, rows, given, AxisMap(), to);
@@ -85,7 +85,7 @@ template <class Executor>
 ROPE_ABI inline detail::ResultOf<Executor> add_frequency_gradients(
     const TensorView<const double>& angles, const AxisPositions& positions, const AxisMap& map,
     const TensorView<double>& out, Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
-    const detail::AnyView rows = detail::erased("angles", angles), to = detail::erased("out", out);
+    const detail::AnyView rows = detail::doubles_of("angles", angles), to = detail::doubles_of("out", out);
     if (const Status s = detail::check_frequency_call(rows, positions, map, to); !s.ok())
         return detail::refused<detail::ResultOf<Executor>>(s);
     return detail::run_token_sums(executor, rows, positions, map, to);
@@ -94,19 +94,21 @@ ROPE_ABI inline detail::ResultOf<Executor> add_frequency_gradients(
 ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
                                                  const TensorView<double>& out) noexcept {
     const Positions& given = positions;
-    return detail::check_frequency_call(detail::erased("angles", angles), given, AxisMap(), detail::erased("out", out));
+    return detail::check_frequency_call(detail::doubles_of("angles", angles), given, AxisMap(),
+                                        detail::doubles_of("out", out));
 }
 
 ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>& angles, const AxisPositions& positions,
                                                  const AxisMap& map, const TensorView<double>& out) noexcept {
-    return detail::check_frequency_call(detail::erased("angles", angles), positions, map, detail::erased("out", out));
+    return detail::check_frequency_call(detail::doubles_of("angles", angles), positions, map,
+                                        detail::doubles_of("out", out));
 }
 
 template <class Executor>
 ROPE_ABI inline detail::ResultOf<Executor> add_position_gradients(
     const TensorView<const double>& angles, const Frequencies& frequencies, const AxisMap& map,
     const TensorView<double>& out, Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
-    const detail::AnyView rows = detail::erased("angles", angles), to = detail::erased("out", out);
+    const detail::AnyView rows = detail::doubles_of("angles", angles), to = detail::doubles_of("out", out);
     if (const Status s = detail::check_position_call(rows, frequencies, map, to); !s.ok())
         return detail::refused<detail::ResultOf<Executor>>(s);
     return detail::run_positions(executor, rows, frequencies, map, to);
@@ -121,11 +123,12 @@ ROPE_ABI inline detail::ResultOf<Executor> add_position_gradients(
 
 ROPE_ABI inline Status check_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
                                                 const AxisMap& map, const TensorView<double>& out) noexcept {
-    return detail::check_position_call(detail::erased("angles", angles), frequencies, map, detail::erased("out", out));
+    return detail::check_position_call(detail::doubles_of("angles", angles), frequencies, map,
+                                       detail::doubles_of("out", out));
 }
 
 ROPE_ABI inline double attention_factor_gradient(const TensorView<const double>& magnitudes, double attention_factor) {
-    const detail::AnyView all = detail::erased("magnitudes", magnitudes);
+    const detail::AnyView all = detail::doubles_of("magnitudes", magnitudes);
     if (!detail::ok_or_raise(detail::check_factor_call(all, attention_factor))) return 0.0;
     return detail::sum_of_all(all) / attention_factor;
 }
@@ -140,7 +143,7 @@ ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, PositionsArgument&
     detail::CallingThread here;
     detail::run_backward<layout>(
         here, rows, positions, detail::PathAccess::data(path),
-        {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::erased("dw", dw)});
+        {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::doubles_of("dw", dw)});
 }
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, const Path& path, G&& g, Dx&& dx,
@@ -154,7 +157,7 @@ ROPE_ABI inline detail::ResultOf<Executor> pass_backward(
     const TensorView<double>& dw) noexcept(detail::throws_nothing<Executor>) {
     return detail::run_backward<layout>(
         executor, rows, positions, detail::PathAccess::data(path),
-        {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::erased("dw", dw)});
+        {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::doubles_of("dw", dw)});
 }
 template <Layout layout, class Executor, class T, class G, class Dx>
 ROPE_ABI inline detail::ResultOf<Executor> pass_backward(
@@ -168,7 +171,7 @@ ROPE_ABI inline Status check_pass_backward(const CosSinRows<T>& rows, PositionsA
                                            G&& g, Dx&& dx, const TensorView<double>& dw) noexcept {
     return detail::check_backward(
         detail::PathAccess::data(path), positions,
-        {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::erased("dw", dw)},
+        {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::doubles_of("dw", dw)},
         detail::call_of<layout>(rows));
 }
 template <Layout layout, class T, class G, class Dx>
@@ -187,14 +190,14 @@ template <class Executor>
 ROPE_ABI inline detail::ResultOf<Executor> add_row_sums(
     const TensorView<const double>& rows, const TensorView<double>& out,
     Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
-    const detail::AnyView from = detail::erased("rows", rows), to = detail::erased("out", out);
+    const detail::AnyView from = detail::doubles_of("rows", rows), to = detail::doubles_of("out", out);
     if (const Status s = detail::check_row_sums(from, to); !s.ok())
         return detail::refused<detail::ResultOf<Executor>>(s);
     return detail::run_token_sums(executor, from, detail::NoPositions(), AxisMap(), to);
 }
 
 ROPE_ABI inline Status check_row_sums(const TensorView<const double>& rows, const TensorView<double>& out) noexcept {
-    return detail::check_row_sums(detail::erased("rows", rows), detail::erased("out", out));
+    return detail::check_row_sums(detail::doubles_of("rows", rows), detail::doubles_of("out", out));
 }
 
 }  // namespace ROPE_VERSION_NAMESPACE

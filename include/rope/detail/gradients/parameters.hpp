@@ -194,7 +194,7 @@ ROPE_COLD Status check_factor_call(const AnyView& magnitudes, double attention_f
 }
 inline double sum_of_all(const AnyView& v) noexcept {
     double all = 0.0;
-    for (Index b = 0; b < v.extents[0]; ++b)
+    for (Index b = 0; b < v.extents[0] && !is_empty(v); ++b)
         for (Index s = 0; s < v.extents[1]; ++s) {
             double of_token = 0.0;
             for (Index h = 0; h < v.extents[2]; ++h)

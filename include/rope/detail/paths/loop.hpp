@@ -59,7 +59,9 @@ ROPE_INLINE void fetch_next(const PathTask<T>& task, const Group<T>& g, Index h)
     const HeadsInMemory& source = task.path.source;
     const Index size = size_of(source.type);
     const void* const x = source.at(source.offset_of(g.b, g.s, g.first + h));
-    const auto group = static_cast<std::uintptr_t>(g.heads * source.strides[2] * size);
+    // Unsigned, as the address behind a view may be none.
+    const std::uintptr_t group = static_cast<std::uintptr_t>(g.heads) * static_cast<std::uintptr_t>(source.strides[2]) *
+                                 static_cast<std::uintptr_t>(size);
     prefetch<4>(static_cast<const char*>(x), source.extents[3] * size, group);
 }
 

@@ -72,13 +72,17 @@ struct HeadsInMemory : NumbersInMemory {
     }
 };
 
+/// The stride of an axis: 0 if it has one element, where a view may have any stride, which loops must not multiply.
+constexpr Index effective_stride(Index extent, Index stride) noexcept { return extent < 2 ? 0 : stride; }
+
 template <class T>
 inline HeadsInMemory in_memory(const TensorView<T>& v) noexcept {
     using Element = std::remove_const_t<T>;
     return {{const_cast<Element*>(v.data),
              element_type<Element>(),
              {v.batch, v.seq, v.heads, v.head_dim},
-             {v.batch_stride, v.seq_stride, v.head_stride, v.feature_stride}},
+             {effective_stride(v.batch, v.batch_stride), effective_stride(v.seq, v.seq_stride),
+              effective_stride(v.heads, v.head_stride), effective_stride(v.head_dim, v.feature_stride)}},
             std::is_const_v<T>};
 }
 
