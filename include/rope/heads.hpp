@@ -88,6 +88,11 @@ class Path {
     /// x / sqrt(mean(x^2) + eps) * w. Sums are made in double, in an order that depends on nothing but the number of
     /// features; the root and its reciprocal are computed in double and rounded to float. eps is at least 0. The weight
     /// of a norm over a token has the numbers of all its heads, if it is a pointer or a list.
+    ///
+    /// The valid range of all norms. In float and narrower the root is from 2^-127 to 2^126 (5.9e-39 to 8.5e37): below, its
+    /// reciprocal overflows to infinity, which an eps from 3.5e-77 on excludes; above, it is subnormal and has fewer bits.
+    /// In double squares are not scaled: the largest |x| is at most 1.3e154 over the root of the number of features, and at
+    /// least 1.5e-154 if eps is 0. Numbers of 1e200 become 0, and those of 1e-200 with eps 0 infinities.
     ROPE_ABI Path& rms_norm(const StepNumbers& weight, double eps,
                             const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
     /// Without weight.

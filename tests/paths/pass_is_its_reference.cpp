@@ -186,3 +186,31 @@ TEST_CASE("without positions they are 0, 1, 2, ...: every form of pass and check
     CHECK_THROWS_WITH(rope::pass<layout>(cache, path), sentence);
     CHECK(longer == std::vector<float>(9 * 32, 1.0f));
 }
+
+namespace {
+
+/// The first number of a head of equal numbers, normed.
+template <class T>
+T normed(T x, double eps) {
+    rope::Config config;
+    config.head_dim = 64;
+    const rope::CosSinCache<T> cache(config, 2);
+    std::vector<T> head(64, x);
+    rope::pass<Layout::half_split>(cache, rope::start_at(0),
+                                   rope::heads(rope::view(head.data(), 1, 1, 64)).rms_norm(eps));
+    return head[0];
+}
+
+}  // namespace
+
+TEST_CASE("norms at both ends of their range, and beyond") {
+    const auto is_right = [](auto x, double most) { return std::fabs(static_cast<double>(x) - 1.0) <= most; };
+    for (const float x : {5.9e-39f, 1e-30f, 1e30f, 8.5e37f}) CHECK(is_right(normed(x, 0.0), 4e-7));
+    for (const double x : {1.6e-154, 1e-100, 1e100, 1.6e153}) CHECK(is_right(normed(x, 0.0), 1e-15));
+    CHECK(std::isinf(normed(2e-39f, 0.0)));
+    CHECK(normed(1e-40f, 3.5e-77) < 0.1f);  // eps decides
+    CHECK(is_right(normed(3e38f, 0.0), 1e-6));
+    CHECK(normed(1e200, 0.0) == 0.0);
+    CHECK(std::isinf(normed(1e-200, 0.0)));
+    CHECK(normed(1e-200, 1e-6) == 1e-200 * 1e3);
+}

@@ -113,6 +113,11 @@ inline Register<E, n> operator*(Register<E, n> a, const Register<E, n>& b) noexc
     return a;
 }
 template <class E, std::size_t n>
+inline Register<E, n> operator/(Register<E, n> a, const Register<E, n>& b) noexcept {
+    for (std::size_t i = 0; i < n; ++i) a.lane[i] /= b.lane[i];
+    return a;
+}
+template <class E, std::size_t n>
 inline Register<E, n> fma(Register<E, n> a, const Register<E, n>& b, const Register<E, n>& c) noexcept {
     for (std::size_t i = 0; i < n; ++i) a.lane[i] = fma(a.lane[i], b.lane[i], c.lane[i]);
     return a;

@@ -30,4 +30,8 @@ std::uint64_t stored_bits() {
     return rope::detail::active_isa_has_fma() ? kStoredBits<T>.with_fma : kStoredBits<T>.without;
 }
 
+/// The bits of all of support/path_workload.hpp together: where nothing rotates, the same ones in both classes.
+inline constexpr std::uint64_t kStoredPathBits = 0x82b91d6246a62997;
+inline constexpr StoredBits kStoredBitsOfRotatingPaths = {0x450a3729be529f54, 0x14270f8ec4ea3baa};
+
 }  // namespace support

@@ -2,6 +2,7 @@
 // Load and store of one element with explicit rounding; feature macros and barriers for compilers.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -62,28 +63,60 @@
 
 ROPE_DETAIL_BEGIN
 
+#if defined(__GNUC__) && defined(__SSE2__)
+#    define ROPE_SCALAR_IN_REGISTER "+x"
+#elif defined(__GNUC__) && defined(__aarch64__)
+#    define ROPE_SCALAR_IN_REGISTER "+w"
+#endif
+
 /// Returns x, and hides from the compiler how it was computed. -ffast-math simplifies error-free transformations such
 /// as (a + b) - a - b to zero; with every rounded intermediate hidden there is nothing to simplify.
-inline double hide_from_optimizer(double x) noexcept {
-#if defined(__GNUC__) && defined(__SSE2__)
-    __asm__("" : "+x"(x));
-    return x;
-#elif defined(__GNUC__) && defined(__aarch64__)
-    __asm__("" : "+w"(x));
+template <class T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
+inline T hide_from_optimizer(T x) noexcept {
+#if defined(ROPE_SCALAR_IN_REGISTER)
+    __asm__("" : ROPE_SCALAR_IN_REGISTER(x));
     return x;
 #else
-    volatile double v = x;
+    volatile T v = x;
     return v;
 #endif
 }
 
+/// a / b, rounded. -ffast-math makes one reciprocal of a divisor that several quotients share, or that a loop does not
+/// change; here each quotient has a divisor of its own, which depends on a as far as the compiler knows.
+inline double quotient(double a, double b) noexcept {
+#if defined(ROPE_SCALAR_IN_REGISTER)
+    __asm__("" : ROPE_SCALAR_IN_REGISTER(a), ROPE_SCALAR_IN_REGISTER(b));
+    return hide_from_optimizer(a / b);
+#else
+    volatile double divisor = b;
+    return hide_from_optimizer(a / divisor);
+#endif
+}
+#undef ROPE_SCALAR_IN_REGISTER
+
 /// a / b and a * b, each rounded to the nearest float. A double has enough bits to decide that rounding;
-/// hide_from_optimizer keeps -ffast-math from computing in float, by a reciprocal.
+/// hide_from_optimizer keeps -ffast-math from computing in float.
 inline float nearest_quotient(float a, float b) noexcept {
-    return static_cast<float>(hide_from_optimizer(static_cast<double>(a) / static_cast<double>(b)));
+    return static_cast<float>(quotient(static_cast<double>(a), static_cast<double>(b)));
 }
 inline float nearest_product(float a, float b) noexcept {
     return static_cast<float>(hide_from_optimizer(static_cast<double>(a) * static_cast<double>(b)));
+}
+
+/// a * b + c, rounded once. Where no instruction does it, clang's -ffast-math replaces std::fma by a product and a sum; so
+/// the function of the C library is called by a pointer that the compiler must read.
+template <class T>
+inline T fused(T a, T b, T c) noexcept {
+    if constexpr (ROPE_HAS_FMA) {
+        return std::fma(a, b, c);
+    } else if constexpr (sizeof(T) == 4) {
+        float (*volatile const function)(float, float, float) = &::fmaf;
+        return function(a, b, c);
+    } else {
+        double (*volatile const function)(double, double, double) = &::fma;
+        return function(a, b, c);
+    }
 }
 
 /// Returns x in a register of its own. A caller has just stored the fields of its view one by one, and g++ would load

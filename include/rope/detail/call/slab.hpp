@@ -70,7 +70,7 @@ ROPE_INLINE Rotation<In, Out, T> rotation_of(const CosSinRows<T>& table, Directi
     T cos_scale = 1, sin_scale = 1;
     if (direction != Direction::forward) {
         const double m = table.attention_factor();
-        if (direction == Direction::inverse) cos_scale = static_cast<T>(1.0 / (m * m));
+        if (direction == Direction::inverse) cos_scale = static_cast<T>(quotient(1.0, m * m));
         sin_scale = -cos_scale;
     }
     const Index before = table.rotary_offset(), after = table.head_dim() - before - table.rotary_dim();

@@ -150,7 +150,7 @@ ROPE_NOINLINE void back_through_head(const BackwardTask<T>& task, const Row<T>& 
     k.multiply(g, wg, T(1), w, count);
     k.multiply(wg, g, T(1), n, count);
     k.sums(g, 0, 1, count, &products);
-    const double share = norm.kind == NormKind::l2 ? products : products / static_cast<double>(count);
+    const double share = norm.kind == NormKind::l2 ? products : quotient(products, static_cast<double>(count));
     k.multiply(n, n, static_cast<T>(-share), nullptr, count);
     k.add(wg, wg, T(0), n, count);
     k.multiply(wg, wg, root, nullptr, count);

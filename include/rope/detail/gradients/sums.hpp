@@ -52,7 +52,7 @@ ROPE_INLINE double* element(const AnyView& v, Index b, Index s, Index h) noexcep
 }
 
 /// to += x, where x was rounded before: no compiler fuses or reorders these sums.
-ROPE_INLINE void add_rounded(double& to, double x) noexcept { to += hide_from_optimizer(x); }
+ROPE_INLINE void add_rounded(double& to, double x) noexcept { to = hide_from_optimizer(to + hide_from_optimizer(x)); }
 
 ROPE_DETAIL_END
 

@@ -138,9 +138,9 @@ ROPE_COLD void read_format(CacheFormat format, const FormatRow& from, float* x, 
         switch (format) {
             case CacheFormat::elements: break;
             case CacheFormat::int8: x[i] = static_cast<float>(static_cast<signed char>(codes[i])) * *from.scale; break;
-            case CacheFormat::uint8: x[i] = std::fma(static_cast<float>(codes[i]), *from.scale, *from.zero); break;
+            case CacheFormat::uint8: x[i] = fused(static_cast<float>(codes[i]), *from.scale, *from.zero); break;
             case CacheFormat::uint4:
-                x[i] = std::fma(static_cast<float>(codes[i / 2] >> (i % 2 * 4) & 15), *from.scale, *from.zero);
+                x[i] = fused(static_cast<float>(codes[i / 2] >> (i % 2 * 4) & 15), *from.scale, *from.zero);
                 break;
             case CacheFormat::fp8_e4m3:
             case CacheFormat::fp8_e5m2: {

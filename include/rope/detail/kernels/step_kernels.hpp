@@ -2,7 +2,8 @@
 // The kernels of the steps of a path, written once for every instruction set. No include guard: see isa_list.hpp.
 //
 // x may be y. Each kernel has one rounding per loop and result, or hides what it has rounded, so that no compiler fuses
-// two operations into one: the bits are the same in all sets, with fma and without.
+// two operations into one or changes the order of sums: the bits are the same in all sets, with fma and without, and
+// with -ffast-math. Comparisons for which a NaN or the sign of a zero matters are made on bits.
 
 ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
@@ -33,15 +34,22 @@ void store_elements(const T* x, void* y, ElementType type, Index stride, Index c
 // ---- Sums, in double: kSums partial sums of every kSums-th number, then sums by halves ----
 
 /// Of `count` partial sums, a power of two.
-ROPE_INLINE double sum_by_halves(double* sums, Index count) noexcept {
-    for (Index half_of = count / 2; half_of > 0; half_of /= 2)
-        for (Index k = 0; k < half_of; ++k) sums[k] += sums[k + half_of];
-    return sums[0];
+template <Index count>
+ROPE_INLINE double sum_by_halves(const double* sums) noexcept {
+    if constexpr (count == 1) {
+        return *sums;
+    } else {
+        double sums_of_two[static_cast<std::size_t>(count / 2)];
+        ROPE_UNROLL
+        for (Index k = 0; k < count / 2; ++k) sums_of_two[k] = hide_from_optimizer(sums[k] + sums[k + count / 2]);
+        return sum_by_halves<count / 2>(sums_of_two);
+    }
 }
 
 /// value, or value^2, added to a partial sum. The square of a float is exact, so that an fma has the same bits.
 template <bool of_squares, bool is_exact, class V>
 ROPE_INLINE V accumulated(V sum, V value) noexcept {
+    sum = sum.in_register();  // after the numbers before this one, whatever the flags
     if constexpr (!of_squares)
         return sum + value;
     else if constexpr (is_exact)
@@ -68,26 +76,30 @@ ROPE_NOINLINE double sum_of(const T* x, double shift, Index count) noexcept {
             ROPE_UNROLL
             for (Index k = 0; k < n; ++k) {
                 V value = V::load(x + i + k * V::kWidth);
-                if constexpr (is_shifted) value = value + minus;
+                if constexpr (is_shifted) value = (value + minus).in_register();
                 sum[k] = accumulated<of_squares, is_exact>(sum[k], value);
             }
         }
+        ROPE_UNROLL
+        for (Index k = 0; k < n; ++k) sum[k] = sum[k].in_register();
         if (i == count) {
             ROPE_UNROLL
             for (Index half_of = n / 2; half_of > 0; half_of /= 2)
-                for (Index k = 0; k < half_of; ++k) sum[k] = sum[k] + sum[k + half_of];
+                for (Index k = 0; k < half_of; ++k) sum[k] = (sum[k] + sum[k + half_of]).in_register();
             sum[0].store(sums);
-            return sum_by_halves(sums, V::kWidth);
+            return sum_by_halves<V::kWidth>(sums);
         }
         for (Index k = 0; k < n; ++k) sum[k].store(sums + k * V::kWidth);
     } else {
         for (double& sum : sums) sum = 0.0;
     }
     for (; i < count; ++i) {
-        const double value = is_shifted ? static_cast<double>(x[i]) - shift : static_cast<double>(x[i]);
-        sums[i % kSums] += of_squares ? product(value, value) : value;
+        double value = static_cast<double>(x[i]);
+        if constexpr (is_shifted) value = hide_from_optimizer(value - shift);
+        double& sum = sums[i % kSums];
+        sum = hide_from_optimizer(sum + (of_squares ? product(value, value) : value));
     }
-    return sum_by_halves(sums, kSums);
+    return sum_by_halves<kSums>(sums);
 }
 template <class T>
 void sums(const T* x, Index stride, Index heads, Index count, double* sums_of_heads) noexcept {
@@ -158,10 +170,22 @@ void multiply_twice(const T* x, Index x_stride, T* y, Index y_stride, Index head
 /// y = x, held within -limit .. limit. A NaN stays.
 template <class T>
 ROPE_NOINLINE void clamp(const T* x, T* y, T limit, Index count) noexcept {
-    ROPE_INDEPENDENT_ITERATIONS
-    for (Index i = 0; i < count; ++i) {
-        const T upper = x[i] > limit ? limit : x[i];
-        y[i] = upper < -limit ? -limit : upper;
+    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    constexpr Bits magnitude = ~Bits(0) >> 1;
+    constexpr int mantissa = sizeof(T) == 4 ? 23 : 52;
+    constexpr Bits infinity = magnitude >> mantissa << mantissa;
+    const Bits most = bit_cast<Bits>(limit) & magnitude;
+    Index i = 0;
+    if constexpr (Vector<T>::kWidth > 1) {
+        using V = Vector<T>;
+        const V limits = V::all(bit_cast<T>(most));
+        for (; i + V::kWidth <= count; i += V::kWidth) V::load(x + i).clamped(limits).store(y + i);
+    }
+    for (; i < count; ++i) {
+        Bits bits = bit_cast<Bits>(x[i]);
+        const Bits of_x = bits & magnitude;
+        if (of_x > most && of_x <= infinity) bits = (bits ^ of_x) | most;
+        y[i] = bit_cast<T>(bits);
     }
 }
 /// Rounds to a narrower type, and back; nothing where the type is T.

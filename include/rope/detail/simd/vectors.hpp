@@ -43,6 +43,23 @@ ROPE_INLINE Floats truncate_nans(Floats x) noexcept {
     return floats(blend(is_nan, bits, quiet));
 }
 
+/// Magnitudes above `limit` become it and keep their sign; a NaN stays. On the bits as integers, Lane, of the compiler's
+/// vector type, as a comparison of floats need not know NaNs.
+template <class Lane, class R>
+ROPE_INLINE R clamped(R x, R limit) noexcept {
+    typedef Lane Lanes __attribute__((vector_size(sizeof(R))));
+    constexpr Lane magnitude = static_cast<Lane>(sizeof(Lane) == 4 ? 0x7fffffff : 0x7fffffffffffffff);
+    constexpr int mantissa = sizeof(Lane) == 4 ? 23 : 52;
+    constexpr Lane infinity = magnitude >> mantissa << mantissa;
+    Lanes bits, most;
+    std::memcpy(&bits, &x, sizeof(x));
+    std::memcpy(&most, &limit, sizeof(x));
+    const Lanes of_x = bits & magnitude, is_over = (of_x > most) & (of_x <= infinity);
+    bits = (is_over & (most | (bits ^ of_x))) | (~is_over & bits);
+    std::memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
 template <class T>
 struct Vector;
 template <class T>
@@ -57,6 +74,7 @@ struct Vector<float> {
     ROPE_INLINE Vector in_register() const noexcept { return {ROPE_ISA::in_register(v)}; }
     /// As bfloat16 has them: a NaN becomes a quiet one with zeros below.
     ROPE_INLINE Vector truncate_nans() const noexcept { return {ROPE_ISA::truncate_nans(v)}; }
+    ROPE_INLINE Vector clamped(Vector limit) const noexcept { return {ROPE_ISA::clamped<int>(v, limit.v)}; }
     ROPE_INLINE static Vector all(float x) noexcept { return {ROPE_ISA::all(x)}; }
 
     ROPE_INLINE static Vector load(const float* p) noexcept { return {load_floats(p)}; }
@@ -96,6 +114,13 @@ struct Vector<double> {
     Doubles v;
 
     ROPE_INLINE Vector in_register() const noexcept { return {ROPE_ISA::in_register(v)}; }
+    ROPE_INLINE Vector clamped(Vector limit) const noexcept { return {ROPE_ISA::clamped<long long>(v, limit.v)}; }
+    /// Rounded, as quotient(a, b) of two doubles.
+    ROPE_INLINE Vector divided_by(Vector b) const noexcept {
+        Doubles a = v;
+        ROPE_ISA::in_registers(a, b.v);
+        return {ROPE_ISA::in_register(a / b.v)};
+    }
     ROPE_INLINE static Vector all(double x) noexcept { return {ROPE_ISA::all(x)}; }
 
     ROPE_INLINE static Vector load(const double* p) noexcept { return {load_doubles(p)}; }

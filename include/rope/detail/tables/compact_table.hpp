@@ -11,6 +11,7 @@
 #include "../../errors.hpp"
 #include "../../frequencies.hpp"
 #include "../../types.hpp"
+#include "../base/arithmetic.hpp"
 #include "fill_table.hpp"
 #include "position_table.hpp"
 #include "table_memory.hpp"
@@ -70,8 +71,8 @@ class CompactTable : public SourcedRows<T> {
         const T* const cos2 = rows.fine + within * rows.stride;
         const T* const sin2 = cos2 + this->pairs_;
         for (Index i = 0; i < this->pairs_; ++i) {
-            cos[i] = std::fma(cos1[i], cos2[i], -(sin1[i] * sin2[i]));
-            sin[i] = std::fma(sin1[i], cos2[i], cos1[i] * sin2[i]);
+            cos[i] = fused(cos1[i], cos2[i], -hide_from_optimizer(sin1[i] * sin2[i]));
+            sin[i] = fused(sin1[i], cos2[i], hide_from_optimizer(cos1[i] * sin2[i]));
         }
     }
 

@@ -91,11 +91,10 @@ class ReferencePath {
     void rotate(bool is_back) { rotate(is_back, x_, extent(2)); }
     /// Cosines and sines, [batch, seq, head_dim]: each pair is (1, 0), rotated for its token.
     std::vector<T> cos_sin(bool is_back) {
-        std::vector<T> rows(static_cast<std::size_t>(extent(0) * extent(1) * extent(3)));
+        std::vector<T> rows = rotated_units(is_back, T(0));
+        const std::vector<T> others = rotated_units(is_back, -T(0));  // an entry of -0 stays so in one of the two
         for (std::size_t i = 0; i < rows.size(); ++i)
-            for (Index pair = 0; pair < pairs(); ++pair)
-                if (static_cast<Index>(i) % extent(3) == feature(layout_, pair, false)) rows[i] = T(1);
-        rotate(is_back, rows, 1);
+            if (std::signbit(others[i])) rows[i] = others[i];
         return rows;
     }
     Index feature(Layout layout, Index pair, bool second) const noexcept {
@@ -104,10 +103,19 @@ class ReferencePath {
     }
     /// As the instruction set in use has it.
     static T multiply_add(T a, T b, T c) noexcept {
-        return active_isa_has_fma() ? std::fma(a, b, c) : stored(stored(a * b) + c);
+        return active_isa_has_fma() ? fused(a, b, c) : stored(stored(a * b) + c);
     }
 
  private:
+    /// Pairs (1, zero), rotated.
+    std::vector<T> rotated_units(bool is_back, T zero) {
+        std::vector<T> rows(static_cast<std::size_t>(extent(0) * extent(1) * extent(3)), zero);
+        for (Index token = 0; token < extent(0) * extent(1); ++token)
+            for (Index pair = 0; pair < pairs(); ++pair)
+                rows[static_cast<std::size_t>(token * extent(3) + feature(layout_, pair, false))] = T(1);
+        rotate(is_back, rows, 1);
+        return rows;
+    }
     void rotate(bool is_back, std::vector<T>& heads, Index count) {
         const TensorView<T> v = view(heads.data(), extent(0), extent(1), count, extent(3));
         if (is_back)

@@ -2,6 +2,8 @@
 // x, held within -limit .. limit.
 #pragma once
 
+#include <cmath>
+
 #include "../stage.hpp"
 
 #include "../../base/hide_macros.hpp"
@@ -27,7 +29,7 @@ struct ClampStage : Stage {
         const T limit = static_cast<T>(step.number);
         all.for_each([&](Index b, Index s, Index h, Index i) {
             T& x = all.x(b, s, h, i);
-            x = x > limit ? limit : x < -limit ? -limit : x;
+            if (std::fabs(x) > limit) x = std::copysign(limit, x);
         });
     }
 };

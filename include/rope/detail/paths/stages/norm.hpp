@@ -19,8 +19,8 @@ struct NormStep : NormOptions {
 
 /// The reciprocal root of a norm.
 ROPE_INLINE double root_of(NormKind kind, double eps, double squares, Index count) noexcept {
-    const double mean = kind == NormKind::l2 ? squares : squares / static_cast<double>(count);
-    return 1.0 / std::sqrt(mean + eps);
+    const double mean = kind == NormKind::l2 ? squares : quotient(squares, static_cast<double>(count));
+    return quotient(1.0, std::sqrt(hide_from_optimizer(mean + eps)));
 }
 
 /// Normalises a head whose mean (of layer_norm) and reciprocal root are known.
@@ -28,7 +28,8 @@ template <class T>
 ROPE_INLINE void apply_norm(const StepKernels<T>& k, NormStep step, ElementType type, Index n, const T* x, T* y,
                             double shift, T root, const T* w) noexcept {
     if (step.kind == NormKind::layer_norm) {
-        const T high = static_cast<T>(shift), low = static_cast<T>(shift - static_cast<double>(high));
+        const T high = hide_from_optimizer(static_cast<T>(shift));
+        const T low = static_cast<T>(shift - static_cast<double>(high));
         k.add(x, y, -high, nullptr, n);
         if (low != T(0)) k.add(y, y, -low, nullptr, n);
         x = y;
@@ -88,7 +89,7 @@ struct NormStage : Stage {
         const Index heads = c.source().extents[2], n = c.head_dim();
         double sum = 0.0, of_heads[kMostHeads], shifts[kMostHeads];
         const auto add = [&](const Group<T>& g) {
-            for (Index h = 0; h < g.heads; ++h) sum += of_heads[h];
+            for (Index h = 0; h < g.heads; ++h) sum = hide_from_optimizer(sum + of_heads[h]);
         };
         double& shift = of_token.shift[c.number];
         shift = 0.0;
@@ -98,7 +99,7 @@ struct NormStage : Stage {
                 add(g);
             });
             const double numbers = static_cast<double>(heads) * static_cast<double>(n);
-            shift = sum / numbers;
+            shift = quotient(sum, numbers);
             sum = 0.0;
         }
         for (double& of_head : shifts) of_head = shift;
@@ -127,7 +128,7 @@ struct NormStage : Stage {
             }
         } else {
             if (has_mean) k.sums(g.x, g.x_stride, g.heads, n, shifts);
-            for (Index h = 0; h < g.heads && has_mean; ++h) shifts[h] /= static_cast<double>(n);
+            for (Index h = 0; h < g.heads && has_mean; ++h) shifts[h] = quotient(shifts[h], static_cast<double>(n));
             k.sums_of_squares(g.x, g.x_stride, g.heads, n, has_mean ? shifts : nullptr, squares);
             for (Index h = 0; h < g.heads; ++h)
                 roots[h] = static_cast<T>(root_of(norm.kind, step.number, squares[h], n));

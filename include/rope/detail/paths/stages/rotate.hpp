@@ -42,7 +42,7 @@ ROPE_COLD void rotate_rounded(const PathTask<T>& task, const T* x, T* y, const R
     const ElementType type = task.path.source.type;
     const auto rounded = [&](T value) {
         task.steps.round(&value, type, 1);
-        return value;
+        return hide_from_optimizer(value);
     };
     for (Index i = 0; i < pairs; ++i) {
         const T a = x[i * task.from.step], b = x[i * task.from.step + task.from.distance];
@@ -113,15 +113,13 @@ struct RotateStage : Stage {
             define_rounded(all, rotation);
         if (!rotation.has_other_layout) return;
         const std::vector<T> before = all.numbers();
-        const auto source_of = [&](Index i) {  // the feature that goes to feature i
-            for (Index pair = 0; pair < all.pairs(); ++pair)
-                for (const bool second : {false, true})
-                    if (all.feature(rotation.other_layout, pair, second) == i)
-                        return all.feature(all.layout(), pair, second);
-            return i;
-        };
-        all.for_each(
-            [&](Index b, Index s, Index h, Index i) { all.x(b, s, h, i) = before[all.index(b, s, h, source_of(i))]; });
+        for (Index b = 0; b < all.extent(0); ++b)
+            for (Index s = 0; s < all.extent(1); ++s)
+                for (Index h = 0; h < all.extent(2); ++h)
+                    for (Index pair = 0; pair < all.pairs(); ++pair)
+                        for (const bool second : {false, true})
+                            all.x(b, s, h, all.feature(rotation.other_layout, pair, second)) =
+                                before[all.index(b, s, h, all.feature(all.layout(), pair, second))];
     }
 
  private:
