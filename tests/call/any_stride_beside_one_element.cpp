@@ -76,7 +76,7 @@ rope::Config config_of(Index head_dim) {
 }
 Index count_of(Shape s) { return s.batch * s.seq * s.heads * s.head_dim; }
 
-/// What rotates a tensor.
+/// Every rotation of a tensor.
 template <class X>
 void rotate(Run& run, Shape s) {
     using T = support::TableOf<X>;
@@ -95,7 +95,7 @@ void rotate(Run& run, Shape s) {
     run.keep(k);
 }
 
-/// What writes and reads every kind of destination. head_dim 1 is not rotated.
+/// Every kind of destination, written and read. head_dim 1 is not rotated.
 template <class X>
 void pass(Run& run, Shape s) {
     using T = support::TableOf<X>;

@@ -175,7 +175,7 @@ class PathWorkload {
             h = hash_of_numbers(h, list);
         report_(false, "gradients_" + type_, h);
     }
-    /// What else rotates, or adds a table, or writes one.
+    /// The other operations: they rotate, add a table, or write one.
     void run_others() {
         std::vector<X> x = x_;
         const auto v = rope::view(x.data(), 1, kPathSeq, kPathHeads, head_dim_);

@@ -33,7 +33,7 @@ void store_elements(const T* x, void* y, ElementType type, Index stride, Index c
 
 // ---- Sums, in double: kSums partial sums of every kSums-th number, then sums by halves ----
 
-/// Of `count` partial sums, a power of two.
+/// The sum of `count` partial sums, a power of two.
 template <Index count>
 ROPE_INLINE double sum_by_halves(const double* sums) noexcept {
     if constexpr (count == 1) {
