@@ -78,10 +78,10 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Config::attention_factor, with schedule::FreqFactors if there is rope_freqs: angles are divided by both. yarn
 /// becomes schedule::Yarn with the magnitude that ggml's callers arrange for, which is the models' own:
 /// g(factor, mscale) / g(factor, mscale_all_dim) where yarn_log_multiplier gives mscale_all_dim, else g(factor, 1).
-/// attn_factor multiplies it. yarn_attn_factor is the whole magnitude, as llama.cpp's conversion writes the
-/// attention_factor of a config.json there, with a warning where it differs from YaRN's own, which llama.cpp takes: its
-/// loader does not read the key. (The conversion writes an attn_factor there, too: a number that makes YaRN's own
-/// magnitude 1 makes it 1.) DeepSeek's factor of the softmax, g(factor, mscale_all_dim)^2, is
+/// attn_factor multiplies it. yarn_attn_factor is the whole magnitude, in place of all these, as llama.cpp's conversion
+/// writes the attention_factor of a config.json there, with a warning where it differs from what llama.cpp takes: its
+/// loader does not read the key. (The conversion also writes a config.json's attn_factor there, which would multiply: a
+/// number whose product with YaRN's own magnitude is 1 is read so, and the magnitude is 1.) DeepSeek's factor of the softmax, g(factor, mscale_all_dim)^2, is
 /// ModelConfig::softmax_scale_factor. longrope (also when the type is missing but its tensors are there) becomes
 /// schedule::LongRope, whose magnitude is attn_factor. rope_freqs together with yarn or longrope is an error.
 /// rope.scaling.alpha becomes schedule::Ntk.

@@ -80,7 +80,8 @@ TEST_CASE("prompts that cannot be are refused") {
         return invalid([&] { (void)rope::mrope_prompt({text_span(3), span}); });
     };
     const std::string counts =
-        "; text must be at least 0 and the others 0, or they at least 1 and text 0: write text_span(tokens), "
+        "; in a text, text must be at least 0 and the others must be 0, and in an image or a video text must be 0 and "
+        "the others at least 1: write text_span(tokens), "
         "image_span(height, width) or video_span(frames, height, width).";
     CHECK(prompt(text_span(-1)) == "spans[1] has text -1, frames 0, height 0 and width 0" + counts);
     CHECK(prompt(image_span(0, 4)) == "spans[1] has text 0, frames 1, height 0 and width 4" + counts);
@@ -94,7 +95,11 @@ TEST_CASE("prompts that cannot be are refused") {
         CHECK(prompt(video_span(2, 2, 2, bad, 2.0)).find("spans[1] has second_per_grid ") == 0);
         CHECK(prompt(video_span(2, 2, 2, 2.0, bad)).find("spans[1] has second_per_grid 2 and tokens_") == 0);
     }
-    const std::string many = "spans[1] and those before it have more than 2^40 tokens.";
+    // A number that names no rule.
+    CHECK(support::invalid([] {
+              (void)rope::mrope_prompt({rope::text_span(1)}, 0, {static_cast<rope::NextSpan>(2)});
+          }) == "next_span is 2; it must be after_largest_position (0) or after_larger_side (1).");
+    const std::string many = "spans[0] to spans[1] have more than 2^40 tokens in all.";
     CHECK(prompt(text_span((Index(1) << 40) - 2)) == many);
     CHECK(prompt(text_span(kMost)) == many);
     CHECK(prompt(image_span(kMost, kMost)) == many);
@@ -118,7 +123,7 @@ TEST_CASE("prompts that cannot be are refused") {
           }) == "spans[0] has audio 5; after_larger_side is for videos without audio: write after_largest_position.");
 
     CHECK(out_of_range([] { (void)rope::mrope_prompt<double>({}, 4503599627370497.0); }) ==
-          "start is 4503599627370497; the 1 position from there must lie between -2^52 and 2^52.");
+          "start is 4503599627370497; it must lie between -2^52 and 2^52.");
     CHECK(out_of_range([] { (void)rope::mrope_prompt<double>({}, support::nan_value()); }).find("start is nan; ") == 0);
     CHECK(out_of_range([] { (void)rope::mrope_prompt<double>({}, -support::infinity()); }).find("start is -inf") == 0);
     CHECK(out_of_range([] { (void)rope::mrope_prompt<double>({text_span(3)}, 4503599627370494.5); }) ==
@@ -132,7 +137,7 @@ TEST_CASE("prompts that cannot be are refused") {
     CHECK(out_of_range([] { (void)rope::mrope_prompt({}, ~std::uint64_t(0)); }).find("start is 9223372036854775807;") ==
           0);
     CHECK(out_of_range([] { (void)rope::mrope_prompt({}, kFar + 1); }) ==
-          "start is 4503599627370497; the 1 position from there must lie between -2^52 and 2^52.");
+          "start is 4503599627370497; it must lie between -2^52 and 2^52.");
     CHECK(out_of_range([] { (void)rope::mrope_prompt({}, kLeast); }).find("start is -9") == 0);
     const auto beyond = [](const std::vector<PromptSpan>& spans, Index start) {
         return out_of_range([&] { (void)rope::mrope_prompt(spans, start); });

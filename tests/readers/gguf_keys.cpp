@@ -284,6 +284,12 @@ TEST_CASE("yarn_attn_factor is the whole magnitude, 1 among its values") {
     // The attn_factor of a config.json, where it makes the magnitude 1.
     CHECK(magnitude(file(double(static_cast<float>(1.0 / g(1.0))))) == 1.0);
     CHECK(warns_of(file(0.87824885).read(), key + "0.87824885 and makes YaRN's own magnitude, " + own + ", 1;"));
+    // The whole magnitude is not multiplied.
+    const auto multiplied = [&](double value) { return file(value).set("rope.scaling.attn_factor", 0.75); };
+    CHECK(magnitude(multiplied(1.0)) == 1.0);
+    CHECK(warns_of(multiplied(1.0).read(), "qwen2.rope.scaling.attn_factor was not used"));
+    CHECK(magnitude(multiplied(0.75 * g(1.0))) == 0.75 * g(1.0));
+    CHECK(multiplied(0.75 * g(1.0)).read().warnings.empty());
     // Without the ramp YaRN's own magnitude is 1.
     CHECK(magnitude(file(0.5).set("rope.scaling.yarn_ext_factor", 0.0)) == 0.5);
     CHECK(file(1.0).set("rope.scaling.yarn_ext_factor", 0.0).read().warnings.empty());

@@ -22,7 +22,7 @@ inline void refuse_missing_layout() noexcept {
         never,
         "This function needs the layout, which no tensor knows: name<rope::Layout::half_split>(...) for weights "
         "as Hugging Face stores most, <rope::Layout::interleaved> for those of GPT-J and Meta's Llama. Where it "
-        "is known only at run time it is the first argument, and no other stands in braces.");
+        "is known only at run time it is the first argument, and each of the others has a type, no braces.");
 }
 
 #define ROPE_SAYS_ROWS                                                                                       \
@@ -35,9 +35,9 @@ inline void refuse_arguments() noexcept {
     static_assert(
         never,
         "No function of this name takes these arguments. In this order it takes one tensor, or two (q and k, in "
-        "and out); their rows, or rows for each of q and k; positions, or none for 0, 1, 2, ... (with a "
-        "name they are rope::Positions, no PositionsArgument); and after these an executor, or "
-        "none. " ROPE_SAYS_ROWS);
+        "and out); their rows, or rows for each of q and k; positions, or none for 0, 1, 2, ..., which "
+        "are written {} before an executor (a variable of them is a rope::Positions, no PositionsArgument); and "
+        "after these an executor, or none. " ROPE_SAYS_ROWS);
 }
 
 ROPE_DETAIL_END

@@ -87,8 +87,8 @@ inline constexpr bool are_paths = sizeof...(Paths) > 0 && (std::is_same_v<Paths,
 template <Layout layout, class T, class... Paths>
 inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) noexcept {
     static_assert(are_paths<Paths...>,
-                  "rope::check_pass takes what rope::pass takes: rows, positions, and one or more paths; an executor "
-                  "stands before the rows.");
+                  "rope::check_pass takes what rope::pass takes: rows, positions or none, and one or more paths; an "
+                  "executor stands before the rows.");
     if constexpr (are_paths<Paths...>) {
         const PathData* const all[] = {&PathAccess::data(paths)...};
         return check_paths(all, sizeof...(paths), positions, call_of<layout>(rows));
@@ -102,8 +102,8 @@ inline ResultOf<Executor> run_pass(Executor& executor, const CosSinRows<T>& rows
                                    const Paths&... paths) {
     expect_executor<Executor>();
     static_assert(are_paths<Paths...>,
-                  "rope::pass takes rows, positions, and one or more paths, rope::heads(x) with steps and to(...); an "
-                  "executor stands before the rows.");
+                  "rope::pass takes rows, positions or none, and one or more paths, rope::heads(x) with steps and "
+                  "to(...); an executor stands before the rows.");
     if constexpr (are_paths<Paths...>) {
         if (const Status s = check_pass_of<layout>(rows, positions, paths...); !s.ok())
             return refused<ResultOf<Executor>>(s);

@@ -82,9 +82,10 @@ inline Status check_span(const PromptSpan& span, std::size_t i, Index room, Next
     const auto [text, frames, height, width, second_per_grid, tokens_per_second, audio, chunk] = span;
     if (is_text(span) ? text < 0 : text != 0 || frames < 1 || height < 1 || width < 1)
         return invalid(
-            "spans[{}] has text {}, frames {}, height {} and width {}; text must be at least 0 and the others 0, "
-            "or they at least 1 and text 0: write text_span(tokens), image_span(height, width) or "
-            "video_span(frames, height, width).",
+            "spans[{}] has text {}, frames {}, height {} and width {}; in a text, text must be at least 0 and the "
+            "others "
+            "must be 0, and in an image or a video text must be 0 and the others at least 1: write text_span(tokens), "
+            "image_span(height, width) or video_span(frames, height, width).",
             {i, text, frames, height, width});
     if (!is_factor(second_per_grid) || !is_factor(tokens_per_second))
         return invalid("spans[{}] has second_per_grid {} and tokens_per_second {}; they must be from 0 to 2^32.",
@@ -99,7 +100,7 @@ inline Status check_span(const PromptSpan& span, std::size_t i, Index room, Next
     const Index left = room - audio;
     if (is_text(span) ? text > room
                       : left < 0 || frames > left || height > left / frames || width > left / frames / height)
-        return invalid("spans[{}] and those before it have more than {} tokens.", {i, kMaxTokensText});
+        return invalid("spans[0] to spans[{}] have more than {} tokens in all.", {i, kMaxTokensText});
     return Status();
 }
 
@@ -108,7 +109,10 @@ template <class Number>
 Status measure_prompt(const List<PromptSpan>& spans, Number start, NextSpan rule, Index& tokens,
                       Number& largest) noexcept {
     if (!positions_fit(start, Number(0)))
-        return out_of_range("start is {}; the 1 position from there must lie between -2^52 and 2^52.", {start});
+        return out_of_range("start is {}; it must lie between -2^52 and 2^52.", {start});
+    if (rule != NextSpan::after_largest_position && rule != NextSpan::after_larger_side)
+        return invalid("next_span is {}; it must be after_largest_position (0) or after_larger_side (1).",
+                       {static_cast<Index>(rule)});
     tokens = 0;
     largest = start - 1;
     for (std::size_t i = 0; i < spans.size(); ++i) {

@@ -232,8 +232,12 @@ class Rotary {
     ROPE_COLD void read_yarn_attn_factor(double value, double g) {
         const double own = yarn_attention_factor(yarn_, exact(factor_)).hi;
         if (std::fabs(value - own) <= 1e-4 * own) return;
-        const bool makes_one = value != 1.0 && std::fabs(value * g - 1.0) <= 1e-4;
+        const bool makes_one = value != 1.0 && yarn_.attn_factor == 1.0 && std::fabs(value * g - 1.0) <= 1e-4;
         yarn_.attention_factor = makes_one ? 1.0 : value;
+        if (yarn_.attn_factor != 1.0)
+            warn_not_used({"rope.scaling.attn_factor"},
+                          fields_.path_of("rope.scaling.yarn_attn_factor") + " is the whole magnitude");
+        yarn_.attn_factor = 1.0;
         warn(makes_one ? "{} is {} and makes YaRN's own magnitude, {}, 1; llama.cpp does not read it."
                        : "{} is {} and was taken for the whole magnitude, the attention_factor of a config.json; "
                          "llama.cpp does not read it and takes {}.",
