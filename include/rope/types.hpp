@@ -51,9 +51,13 @@ struct bfloat16 {
     std::uint16_t bits;
 };
 
-/// The number that x stands for, exactly.
-ROPE_ABI inline float to_float(half x) noexcept;
-ROPE_ABI inline float to_float(bfloat16 x) noexcept;
+/// rope::to_float(x) is the number that x stands for, exactly. An object, no function: a program's own to_float of these
+/// types stays the one that it calls.
+struct ToFloat {
+    ROPE_ABI float operator()(half x) const noexcept;
+    ROPE_ABI float operator()(bfloat16 x) const noexcept;
+};
+inline constexpr ToFloat to_float = {};
 /// The nearest number to x, of two equally near ones the even one, as every store of the library rounds: magnitudes from
 /// 65520 on become infinity; a NaN stays a NaN, quiet, with its sign and the upper bits of its payload. (A double is
 /// rounded to float first.) In the default rounding mode.

@@ -92,10 +92,15 @@ void apply(rope::TensorView<const float> x, const rope::CosSinRows<float>& rows,
 int check(rope::TensorView<const float> x, Step);
 template <class X>
 int pass(const X& x, rope::Positions positions);
+float to_float(rope::bfloat16 x);
+template <class X>
+double to_float(X x);
 int use(float* q, const rope::CosSinCache<float>& cache) {
     const rope::TensorView<float> x = rope::view(q, 1, 1, 8);
     apply(x, cache, 5);
     const std::vector<int> list = {5};
-    return check(x, Step()) + pass(x, list);
+    const float one = to_float(rope::bfloat16());
+    const double other = to_float(rope::half());
+    return check(x, Step()) + pass(x, list) + static_cast<int>(one) + static_cast<int>(other);
 }
 }  // namespace engine

@@ -8,6 +8,7 @@
     X(rope::Layout)                            \
     X(rope::half)                              \
     X(rope::bfloat16)                          \
+    X(rope::ToFloat)                           \
     X(rope::StatusCode)                        \
     X(rope::Status)                            \
     X(rope::IsaNames)                          \

@@ -84,7 +84,7 @@ std::uint64_t tables(std::uint64_t h) {
     moves.build(old_ids, kSeq);
     h = turned_by(h, moves);
     for (const Index count : {kSeq, 2 * kSeq})
-        h = turned_by(h, rope::shared_table(rope::frequencies(config), count, {kHeadDim, 2}));
+        h = turned_by(h, rope::shared_table(rope::frequencies(config), count, {kHeadDim, 0}));
     rope::drop_shared_tables();
 
     const rope::CosSinView<float> view = {cache.data(),      cache.data() + cache.pairs(), kSeq, cache.pairs(), 1,
