@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: with a name they are rope::Positions, no PositionsArgument
+// expect: a variable of them is a rope::Positions, no PositionsArgument
 #include <rope/rope.hpp>
 
 std::vector<int> made();
