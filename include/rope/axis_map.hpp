@@ -66,8 +66,8 @@ ROPE_ABI inline AxisMap mrope_interleaved(const List<Index>& sections, LeftOver 
 ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections);
 
 /// Pairs apportioned to t, h and w as seats are to parties: the last pair follows t, and each other one follows the axis
-/// with the smallest share of its section placed so far, the first one of equals, but not the axis of the pair before
-/// it unless no other is left. Sections have the order t, h, w, and that of t is at least 1. Source: openPangu VL's
+/// with the smallest share of its section placed so far, the first one of equals, and never twice the same axis in turn
+/// while another has pairs left. Sections have the order t, h, w, and that of t is at least 1. Source: openPangu VL's
 /// published code.
 ROPE_ABI inline AxisMap mrope_apportioned(const List<Index>& sections);
 

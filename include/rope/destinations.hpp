@@ -47,8 +47,8 @@ struct Paged {
     }
 };
 
-/// A contiguous [pages, page_size, heads, head_dim] cache ("NHD"), and a contiguous container of slots; without slots, as
-/// long as with_slots gives those of a step.
+/// A contiguous [pages, page_size, heads, head_dim] cache ("NHD"), and a contiguous container of slots. Slots
+/// left out are given by with_slots before each pass.
 template <class T, class Slots = detail::NoSlots>
 ROPE_ABI inline Paged<T> paged(T* data, Index pages, Index page_size, Index heads, Index head_dim,
                                const Slots& slot_list ROPE_LIFETIMEBOUND = {}) noexcept;

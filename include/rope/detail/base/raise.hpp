@@ -73,7 +73,7 @@ template <class Executor>
 inline constexpr bool returns_status = false;
 template <class Executor>
 inline constexpr bool returns_status<NoThrow<Executor>> = true;
-/// What a call with this executor returns.
+/// The return type of a call with this executor.
 template <class Executor>
 using ResultOf = std::conditional_t<returns_status<Plain<Executor>>, Status, void>;
 
@@ -90,7 +90,7 @@ struct NoThrowAccess {
 template <class Executor>
 using InnerOf = std::remove_reference_t<decltype(NoThrowAccess::inner(std::declval<Executor&>()))>;
 
-// The one that a NoThrow holds is what is required.
+// The requirements are those on the executor inside a NoThrow.
 template <class Executor>
 inline constexpr bool is_executor<NoThrow<Executor>> = is_executor<std::remove_reference_t<Executor>>;
 template <class Executor>
