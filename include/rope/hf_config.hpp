@@ -21,7 +21,8 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// like (ModelConfig::path says where). Where several keys set one value, lists by layer beat rope_parameters, which
 /// beats the keys outside it and the whole of rope_scaling; an outer original_max_position_embeddings beats an inner
 /// one. A params.json, which Mistral and Llama publish beside weights in their own form, is read, too (without a
-/// model_type, with dim, n_layers and n_heads). Infinity and NaN, which Python writes and JSON does not have, are read where their key does not matter.
+/// model_type, with dim, n_layers and n_heads). Infinity and NaN, which Python writes and JSON does not have, are read
+/// where their key does not matter.
 ///
 /// A table of some 390 types has the parts that a file leaves to the code of its model_type (see
 /// detail/readers/hf/models.hpp): the layout, layers without RoPE, defaults, axes, and ModelConfig::steps. Numbers of
@@ -30,18 +31,21 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Strict: a missing key that a rope_type needs, an unknown rope_type or kind of layer, a list of the wrong length, a
 /// value of the wrong JSON type or out of range is an error that names the key's path and its value. So is a model none
 /// of whose layers is rotated, and a file whose model_type is not known and whose keys do not speak of a rotary
-/// embedding (GPT-2, BERT). A key that is null is as good as missing. A key that concerns RoPE or the kinds of layers
-/// and is not understood, or loses against another key with another value, is a sentence in ModelConfig::warnings; so is
-/// a step that only other model types have (a norm, a clamp, a factor), a guess (the order of axes of an unknown type),
-/// the keys of an indexer, whose heads are not described, and every default for the base, the part that rotates or a length, but for a key that files of this model_type
-/// never have. (The parameters of schedules, such as beta_fast, have the defaults of schedule.hpp without a warning.) A
-/// model_type that is not known always leaves a warning, which names the parts that were not checked; Config::layout is
-/// then left open, unless `layout`, a key such as rope_interleave or a known class in architectures says it. A given
-/// layout beats the one that is known.
+/// embedding (GPT-2, BERT). A key that is null is as good as missing.
+///
+/// ModelConfig::warnings has a sentence for each key that concerns RoPE or the kinds of layers and is not understood,
+/// or loses against another key with another value; for a step that only other model types have (a norm, a clamp, a
+/// factor); for a guess (the order of axes of an unknown type); for the keys of an indexer, whose heads are not
+/// described; and for every default for the base, the part that rotates or a length, but for a key that files of this
+/// model_type never have. (The parameters of schedules, such as beta_fast, have the defaults of schedule.hpp without a
+/// warning.) A model_type that is not known always leaves a warning, which names the parts that were not checked;
+/// Config::layout is then left open, unless `layout`, a key such as rope_interleave or a known class in architectures
+/// says it. A given layout beats the one that is known.
 ///
 /// Throws std::invalid_argument, for text that is no JSON, too (a byte order mark, comments and keys that stand twice
 /// in an object are none), or that is larger than kMaxConfigBytes (4 MiB) or nested deeper than kMaxConfigDepth (32);
-/// and for a model whose distinct rotary embeddings have more than 2^20 pairs together. Allocates.
+/// and for a model with more than 16384 distinct rotary embeddings, or whose distinct ones have more than 2^20 pairs
+/// together. Allocates.
 ROPE_ABI ROPE_COLD ModelConfig read_hf_config(std::string_view json_text, std::optional<Layout> layout = std::nullopt) {
     detail::Diagnostics diagnostics;
     ModelConfig model = detail::read_hf_json(json_text, layout, diagnostics);

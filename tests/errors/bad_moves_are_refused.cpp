@@ -212,6 +212,8 @@ TEST_CASE("deltas that cannot be, and the rows there were stay") {
     const std::vector<Index> four = {1, -2, 3, -4}, three = {1, 2, 3};
     moves.build(four, kSeq);
     const std::vector<float> before(moves.cos_row(0), moves.cos_row(0) + 4 * kDim);
+    CHECK(invalid([&] { moves.build(three, kSeq); }) ==
+          "deltas has 3 entries; there must be one for each token, seq (4) of them.");
     CHECK(invalid([&] { moves.build(three, kSeq, 2); }) ==
           "deltas has 3 entries; there must be seq (4) or batch * seq (8) of them.");
     CHECK(invalid([&] {

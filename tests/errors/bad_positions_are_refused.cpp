@@ -107,7 +107,7 @@ TEST_CASE("prompts that cannot be are refused") {
     CHECK(prompt(video_span(Index(1) << 20, Index(1) << 10, Index(1) << 10)) == many);
 
     // Audio lies in a video, is counted with its tokens, and knows one rule for what follows.
-    const std::string audio = "; they must be from 0 to 2^40 in a video, and 0 in text.";
+    const std::string audio = "; both must be from 0 to 2^40 in a video, and 0 in text.";
     CHECK(prompt(rope::video_with_audio_span(1, 1, 1, -1, 1.0, 25.0)) == "spans[1] has audio -1 and chunk 0" + audio);
     CHECK(prompt(rope::video_with_audio_span(1, 1, 1, 5, 1.0, 25.0, -50)) ==
           "spans[1] has audio 5 and chunk -50" + audio);

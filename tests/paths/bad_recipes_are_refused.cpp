@@ -68,7 +68,7 @@ TEST_CASE("models whose steps are not known") {
     REQUIRE(m.steps.empty());
     const std::string sentence =
         "steps is empty, so the norms and factors of this model are not known; a recipe needs an entry per layer (2). "
-        "model_type is tomorrow.";
+        "model_type is \"tomorrow\".";
     CHECK(of_q(m) == sentence);
     CHECK(of_v(m) == sentence);
     CHECK(invalid([&] { (void)rope::makes_keys(m, 0); }) == sentence);

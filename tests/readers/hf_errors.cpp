@@ -111,7 +111,7 @@ TEST_CASE("what concerns RoPE and is not understood is a warning, once; what doe
     // YaRN asks for it, and so does the temperature.
     warns(R"("rope_scaling": {"type": "yarn", "factor": 2, "llama_4_scaling_beta": 0.1})",
           {"rope_scaling.original_max_position_embeddings is missing; 4096 was taken, the max_position_embeddings."});
-    const std::string theta = "rope_theta is missing; 10000 was taken, the default of model_type llama.";
+    const std::string theta = "rope_theta is missing; 10000 was taken, the default of model_type \"llama\".";
     warns(mixed + R"("rope_theta": null)", {theta});
     warns(mixed + R"("rope_theta": null, "rope_parameters": {"sliding_attention": {}, "chunked_attention": {"a": 1},
                      "full_attention": {}, "hidden_size": 1, "linear_attention": {}})",

@@ -272,14 +272,15 @@ TEST_CASE("an unknown type whose architectures names a known class is taken for 
     CHECK(got.model_type == "brand_new");
     CHECK(got.warnings.size() == 1);
     CHECK(warns_of(got,
-                   "model_type \"brand_new\" is not known, and was taken for what architectures names, "
-                   "\"LlamaForCausalLM\""));
+                   "model_type \"brand_new\" is not known; the model was taken for \"LlamaForCausalLM\", which "
+                   "architectures names."));
     CHECK(only(read(named(Json::array({"CohereForCausalLM"})))).layout == Layout::interleaved);
     // Spelling of the class, as it differs from that of the type: Qwen2_5_VL, GPTNeoX, NanoChat.
     CHECK(read(named(Json::array({"Qwen2_5_VLForConditionalGeneration"}))).axis_map.axis_of ==
           rope::mrope_sections({16, 24, 24}).axis_of);
     CHECK(rope::detail::rotary_dim(only(read(named(Json::array({"GPTNeoXForCausalLM"}))))) == 32);
     CHECK(only(read(named(Json::array({"NanoChatForCausalLM"})))).is_reversed);
+    CHECK(only(read(named(Json::array({"Grok1ModelForCausalLM"})))).layout == Layout::half_split);
     // A class that is not known, or several of them, say nothing.
     for (const Json& classes :
          {Json::array({"BrandNewForCausalLM"}), Json::array({"LlamaForCausalLM", "CohereForCausalLM"}), Json::array(),

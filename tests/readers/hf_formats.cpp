@@ -213,6 +213,57 @@ TEST_CASE("params.json: windows layer by layer, and Llama's own schedule") {
     CHECK_FALSE(has_frequencies_of(only(read(newer)), expected));
 }
 
+TEST_CASE("params.json: the names of transformers within yarn, and a vision encoder beside the language model") {
+    const Json yarn = {{"factor", 48}, {"beta_fast", 16}, {"beta_slow", 2}, {"original_max_position_embeddings", 8192}};
+    const ModelConfig m =
+        read(params_json({{"yarn", yarn}, {"vision_encoder", {{"rope_theta", 10000.0}, {"image_size", 1024}}}}));
+    CHECK(m.warnings.empty());
+    CHECK(has_frequencies_of(only(m), only(read(params_json({{"yarn", kMistralYarn}})))));
+}
+
+TEST_CASE("params.json of Llama 4: every fourth layer without RoPE, chunks, a norm after the rotation") {
+    const Json more = {{"n_layers", 8},
+                       {"norm_eps", 1e-5},
+                       {"rope_theta", 5e5},
+                       {"nope_layer_interval", 4},
+                       {"use_qk_norm", true},
+                       {"attention_chunk_size", 8192},
+                       {"use_scaled_rope", true},
+                       {"rope_scaling_factor", 16},
+                       {"rope_high_freq_factor", 1}};
+    const ModelConfig m = read(params_json(more));
+    CHECK(m.warnings.empty());
+    rope::Config expected = {128};
+    expected.base = 5e5;
+    expected.schedule = rope::schedule::Llama3{16.0, 1.0, 1.0, 8192};
+    for (const Index i : {0, 1, 2, 3, 4, 5, 6, 7}) {
+        const bool rotates = i % 4 != 3;
+        const rope::HeadSteps& steps = m.steps[support::size(i)];
+        CHECK((m.layer(i) != nullptr) == rotates);
+        CHECK(m.layer_types[support::size(i)] == (rotates ? LayerType::chunked_attention : LayerType::full_attention));
+        CHECK(steps.q.kind == (rotates ? rope::NormKind::rms : rope::NormKind::none));
+        if (!rotates) continue;
+        CHECK((steps.q.is_after_rotation && steps.q.weight == rope::NormWeight::none && steps.q.eps == 1e-5));
+        CHECK(has_frequencies_of(*m.layer(i), expected));
+        CHECK(m.layer(i)->layout == Layout::interleaved);
+    }
+    CHECK(m.attention_temperature.scale == 0.0);  // the code has it off unless the file says otherwise
+
+    Json other = more;
+    other["attn_temperature_tuning"] = true;
+    CHECK((read(params_json(other)).attention_temperature.scale == 0.1));
+    other.erase("use_qk_norm");
+    other.erase("attention_chunk_size");
+    CHECK(read(params_json(other)).layer_types[0] == LayerType::full_attention);
+    CHECK(read(params_json(other)).steps[0].q.kind == rope::NormKind::none);
+    // The numbers that Llama 4's code takes where the file has none.
+    other.erase("rope_scaling_factor");
+    other.erase("rope_high_freq_factor");
+    CHECK(has_frequencies_of(*read(params_json(other)).layer(0), expected));
+    CHECK(read(params_json(other)).warnings ==
+          Warnings{"rope_scaling_factor is missing; 16 was taken, which Llama 4's code takes."});
+}
+
 // ---- layers of linear attention that rotate ----
 
 TEST_CASE("Ring-linear: layers of linear attention rotate, too, unless linear_rope is false") {

@@ -107,9 +107,9 @@ TEST_CASE("which part turns: an inner part beats an outer one, that beats its al
     takes(kRotaryDim, phi3 + R"("rotary_dim": 32, "rotary_pct": 0.5)", 32, {});
     // The code of other types does not read it.
     takes(kRotaryDim, R"("partial_rotary_factor": 0.5)", 0,
-          {"partial_rotary_factor was not used: the code of model_type llama rotates whole heads."});
+          {"partial_rotary_factor was not used: the code of model_type \"llama\" rotates whole heads."});
     takes(kRotaryDim, R"("rope_parameters": {"partial_rotary_factor": 0.5})", 0,
-          {inner + " was not used: the code of model_type llama rotates whole heads."});
+          {inner + " was not used: the code of model_type \"llama\" rotates whole heads."});
     takes(kRotaryDim, R"("partial_rotary_factor": 1.0)", 0, {});
 }
 

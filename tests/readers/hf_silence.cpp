@@ -84,7 +84,7 @@ TEST_CASE("keys of an indexer are one warning") {
 
 TEST_CASE("steps of other model types are warnings, unless their value says what the code does anyway") {
     const auto not_read = [](const std::string& key, const std::string& type) {
-        return Warnings{key + " was not used: the code of model_type " + type + " does not read it."};
+        return Warnings{key + " was not used: the code of model_type \"" + type + "\" does not read it."};
     };
     CHECK(warnings("llama", {{"use_qk_norm", true}}) == not_read("use_qk_norm", "llama"));
     CHECK(warnings("llama", {{"clip_qkv", 8.0}}) == not_read("clip_qkv", "llama"));
@@ -98,12 +98,59 @@ TEST_CASE("steps of other model types are warnings, unless their value says what
     CHECK(warnings("llama", {{"use_qk_norm", false}, {"clip_qkv", nullptr}, {"key_multiplier", 1.0}}).empty());
 }
 
+TEST_CASE("a step by any name is a warning: whose numbers they are, and what is done with them") {
+    const auto not_read = [](const std::string& key) {
+        return Warnings{key + " was not used: the code of model_type \"llama\" does not read it."};
+    };
+    for (const char* key :
+         {"use_qk_layernorm", "qk_layer_norm", "use_qknorm", "use_k_norm", "attention_qk_norm", "qk_rmsnorm",
+          "use_qk_l2_norm", "normalize_qk", "q_norm", "use_value_residual", "use_value_embedding", "value_embeddings",
+          "use_qkv_conv", "query_key_norm", "attention_layer_norm", "use_sqrt_attn_scaling"}) {
+        CHECK(warnings("llama", {{key, true}}) == not_read(key));
+        CHECK(warnings("llama", {{key, false}}).empty());
+    }
+    for (const char* key : {"attn_clip_qkv", "qkv_clip", "attention_scale", "softmax_scale", "attn_scale",
+                            "query_scale", "scaling", "mup_attn_multiplier", "qk_l2_clip_threshold"}) {
+        CHECK(warnings("llama", {{key, 0.5}}) == not_read(key));
+        CHECK(warnings("llama", {{key, nullptr}}).empty());
+    }
+    CHECK(warnings("llama", {{"attn_config", {{"qk_ln", true}, {"clip_qkv", 8}, {"softmax_scale", 0.1}, {"a", 1}}}}) ==
+          Warnings{not_read("attn_config.clip_qkv")[0], not_read("attn_config.qk_ln")[0],
+                   not_read("attn_config.softmax_scale")[0]});
+    CHECK(warnings("llama", {{"softmax_scale", 1.0}}) == not_read("softmax_scale"));  // not 1 / sqrt(head_dim)
+    CHECK(warnings("llama", {{"query_scale", 1.0}}).empty());
+    // A code with such a norm in any case; what GPT-J's files say of the usual scale; a norm of other things.
+    CHECK(warnings("minimax_m2", {{"qk_norm_type", "per_layer"}, {"use_qk_norm", true}}).empty());
+    CHECK(warnings("llama", {{"scale_attn_weights", true}}).empty());
+    CHECK(warnings("llama", {{"scale_attn_weights", false}}) == not_read("scale_attn_weights"));
+    for (const char* key : {"attention_output_norm", "attn_norm_eps", "embedding_multiplier", "residual_multiplier",
+                            "logits_scaling", "attention_bias", "value_head_dim", "mlp_clip"})
+        CHECK(warnings("llama", {{key, 0.5}}).empty());
+}
+
+TEST_CASE("position embeddings that are switched off, and positions that are grouped, are warnings") {
+    const auto not_understood = [](const std::string& key) {
+        return Warnings{key + " is not understood, and was not used."};
+    };
+    for (const char* key : {"use_position_embeddings", "use_pos_emb", "use_positional_encoding"}) {
+        CHECK(warnings("llama", {{key, false}}) == not_understood(key));
+        CHECK(warnings("llama", {{key, true}}).empty());
+    }
+    CHECK(warnings("llama", {{"self_extend", true}}) == not_understood("self_extend"));
+    CHECK(warnings("llama", {{"grp_attn_n", 4}}) == not_understood("grp_attn_n"));
+}
+
+TEST_CASE("openPangu's rope_type needs its sections, of whatever model_type") {
+    CHECK(refused(config_of("brand_new", 1, {{"rope_scaling", {{"rope_type", "openpangu"}}}})) ==
+          "rope_scaling.mrope_section is missing; rope_type openpangu needs it.");
+}
+
 TEST_CASE("rotary_dim counts where partial_rotary_factor does, and not where the code rotates whole heads") {
     for (const Json& part : {Json{{"rotary_dim", 64}}, Json{{"partial_rotary_factor", 0.5}}}) {
         const std::string key = part.begin().key();
         CHECK(only(read(config_of("llama", 1, part))).rotary_dim == 0);
         CHECK(warnings("llama", part) ==
-              Warnings{key + " was not used: the code of model_type llama rotates whole heads."});
+              Warnings{key + " was not used: the code of model_type \"llama\" rotates whole heads."});
         CHECK(only(read(config_of("phi3", 1, part))).rotary_dim == 64);
     }
     CHECK(warnings("llama", {{"rotary_dim", 128}}).empty());

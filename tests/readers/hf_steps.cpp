@@ -200,8 +200,8 @@ TEST_CASE("steps: Gemma 3n shares the keys of its last 15 layers, where the file
     CHECK(m.steps[14].keys_of_layer == 14);
     CHECK(m.steps[15].keys_of_layer == 13);
     CHECK(m.steps[19].keys_of_layer == 14);
-    CHECK(
-        support::warns_of(m, "num_kv_shared_layers is missing; 15 was taken, the default of model_type gemma3n_text."));
+    CHECK(support::warns_of(
+        m, "num_kv_shared_layers is missing; 15 was taken, the default of model_type \"gemma3n_text\"."));
 }
 
 TEST_CASE("steps: where the published code rounds in the rotation, and in the norm of DeepSeek-V4's queries") {

@@ -64,7 +64,7 @@ TEST_CASE("a base that the file leaves out is never taken in silence") {
         INFO(model.name);
         const ModelConfig config = read(j);
         CHECK(warns_of(config, "is missing; "));
-        CHECK(warns_of(config, "was taken, the default of model_type " + config.model_type));
+        CHECK(warns_of(config, "was taken, the default of model_type \"" + config.model_type + "\""));
     }
 }
 

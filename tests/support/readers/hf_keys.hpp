@@ -215,7 +215,7 @@ inline const std::string kLongModel = R"("hidden_size": 32, "$": {"rope_type": "
     "long_factor": [3, 4], "original_max_position_embeddings": 1024})";
 inline const std::string kDynamicModel = R"("$": {"rope_type": "dynamic", "factor": 4})";
 inline const std::string kLlama4Model = R"("model_type": "llama4_text", "head_dim": 64)";
-inline const std::string kLlamaTheta = "^rope_theta is missing; 10000 was taken, the default of model_type arcee.";
+inline const std::string kLlamaTheta = "^rope_theta is missing; 10000 was taken, the default of model_type \"arcee\".";
 inline const std::string kLengthTaken = " is missing; 4096 was taken, the ^max_position_embeddings.";
 
 /// g(f, k) of YaRN, squared.
@@ -264,17 +264,17 @@ inline std::vector<Key> keys() {
         {"rope_ratio", of<&Config::base>, "50", 500000, "1", 10000, warns(10000, kLlamaTheta), kFactors, no_theta},
         {"rope_local_base_freq", of<&Config::base>, "5000", 5000, "6000", 6000, silently(20000), kBases, kMixed},
         {"rope_local_base_freq", of<&Config::base>, "5000", 5000, "6000", 6000,
-         warns(10000, "@ is missing; 10000 was taken, the default of model_type gemma3_text."), kBases,
+         warns(10000, "@ is missing; 10000 was taken, the default of model_type \"gemma3_text\"."), kBases,
          R"("model_type": "gemma3_text", "head_dim": 64, )" + kMixed},
         {"local_rope_theta", of<&Config::base>, "5000", 5000, "6000", 6000, silently(20000), kBases, kMixed},
         {"global_rope_theta", last_base, "5000", 5000, "6000", 6000, warns(10000, kLlamaTheta), kBases, no_theta},
         {"partial_rotary_factor", turning, "0.5", 32, "0.25", 16, silently(64), kFractions, R"("model_type": "phi3")"},
         {"partial_rotary_factor", turning, "1", 64, "0.25", 16,
-         warns(32, "@ is missing; 0.5 was taken, the default of model_type phi."), kFractions,
+         warns(32, "@ is missing; 0.5 was taken, the default of model_type \"phi\"."), kFractions,
          R"("model_type": "phi")"},
         {"rotary_dim", turning, "32", 32, "16", 16, silently(64), kCounts, R"("model_type": "phi3")"},
         {"rotary_dim", turning, "32", 32, "16", 16,
-         warns(64, "@ is missing; 64 was taken, the default of model_type codegen."), kCounts,
+         warns(64, "@ is missing; 64 was taken, the default of model_type \"codegen\"."), kCounts,
          R"("model_type": "codegen", "head_dim": 128, "rope_theta": null)"},
         {"$.partial_rotary_factor", turning, "0.5", 32, "0.25", 16, silently(64), kFractions,
          R"("model_type": "phi3", "$": {})"},

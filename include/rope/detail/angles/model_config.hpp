@@ -19,6 +19,8 @@ ROPE_DETAIL_BEGIN
 /// The most pairs of all rotary embeddings of a model. Each pair is a number in tables, and may be one in lists; a file
 /// of a few bytes may name many.
 inline constexpr Index kMaxModelPairs = Index(1) << 20;
+/// The most rotary embeddings of a model; those of published models are as many as its layers at most.
+inline constexpr Index kMaxModelConfigs = 16384;
 
 /// The context that a schedule names, times its factor; 0: it names none.
 ROPE_COLD double scaled_length(const Schedule& s) noexcept {
@@ -72,6 +74,9 @@ ROPE_ABI inline Status check(const ModelConfig& model) noexcept {
         return detail::invalid("layer_types has {} {entry|entries} and heads {}; both must have one per layer ({}).",
                                {model.layer_types.size(), model.heads.size(), layers});
     const Index count = static_cast<Index>(model.configs.size());
+    if (count > detail::kMaxModelConfigs)
+        return detail::invalid("configs has {} entries; a model must have at most {}.",
+                               {count, detail::kMaxModelConfigs});
     for (std::size_t i = 0; i < layers; ++i)
         if (model.config_of_layer[i] < -1 || model.config_of_layer[i] >= count)
             return detail::invalid(

@@ -67,7 +67,7 @@ ROPE_COLD Status check_steps(const ModelConfig& model, Index layer) noexcept {
     if (model.steps.empty())
         return invalid(
             "steps is empty, so the norms and factors of this model are not known; a recipe needs an entry "
-            "per layer ({}). model_type is {}.",
+            "per layer ({}). model_type is \"{}\".",
             {layers, model.model_type.c_str()});
     const bool is_whole = model.steps.size() == layers && model.heads.size() == layers &&
                           model.layer_types.size() == layers && model.config_of_layer[i] >= -1 &&

@@ -82,12 +82,15 @@ inline Status check_deltas(const Positions& deltas, Index seq, Index batch, bool
             "deltas are given; between two schedules a move depends on the position: give old and new positions.");
     if (deltas.kind() != Positions::Kind::ids)
         return invalid("deltas are given by start_at; they must be a list with a number for each token.");
+    if (batch == 1 && deltas.count() != seq)
+        return invalid("deltas has {} {entry|entries}; there must be one for each token, seq ({}) of them.",
+                       {deltas.count(), seq});
     if (deltas.count() != seq && deltas.count() != batch * seq)
-        return invalid("deltas has {} entries; there must be seq ({}) or batch * seq ({}) of them.",
+        return invalid("deltas has {} {entry|entries}; there must be seq ({}) or batch * seq ({}) of them.",
                        {deltas.count(), seq, batch * seq});
     if (deltas.count() == 0) return Status();
     if (deltas.data() == nullptr)
-        return invalid("deltas is a null pointer; it must point to {} integers.", {deltas.count()});
+        return invalid("deltas is a null pointer; it must point to {} {integer|integers}.", {deltas.count()});
     const Index outside = deltas.find_outside(-2 * kMaxPosition, 2 * kMaxPosition);
     if (outside == deltas.count()) return Status();
     return out_of_range("deltas[{}] is {}{}; it must be from -2^53 to 2^53.",

@@ -83,15 +83,14 @@ inline Status check_span(const PromptSpan& span, std::size_t i, Index room, Next
     if (is_text(span) ? text < 0 : text != 0 || frames < 1 || height < 1 || width < 1)
         return invalid(
             "spans[{}] has text {}, frames {}, height {} and width {}; in a text, text must be at least 0 and the "
-            "others "
-            "must be 0, and in an image or a video text must be 0 and the others at least 1: write text_span(tokens), "
-            "image_span(height, width) or video_span(frames, height, width).",
+            "others must be 0, and in an image or a video text must be 0 and the others at least 1: write "
+            "text_span(tokens), image_span(height, width) or video_span(frames, height, width).",
             {i, text, frames, height, width});
     if (!is_factor(second_per_grid) || !is_factor(tokens_per_second))
         return invalid("spans[{}] has second_per_grid {} and tokens_per_second {}; they must be from 0 to 2^32.",
                        {i, second_per_grid, tokens_per_second});
     if (!is_count(audio) || !is_count(chunk) || (is_text(span) && (audio != 0 || chunk != 0)))
-        return invalid("spans[{}] has audio {} and chunk {}; they must be from 0 to {} in a video, and 0 in text.",
+        return invalid("spans[{}] has audio {} and chunk {}; both must be from 0 to {} in a video, and 0 in text.",
                        {i, audio, chunk, kMaxTokensText});
     if (audio != 0 && rule == NextSpan::after_larger_side)
         return invalid(

@@ -12,6 +12,7 @@
 #include "../../positions.hpp"
 #include "../../types.hpp"
 #include "../../wrapped_rows.hpp"
+#include "../base/other_calls.hpp"
 #include "../call/even_job.hpp"
 #include "../call/explain.hpp"
 #include "../call/loop.hpp"

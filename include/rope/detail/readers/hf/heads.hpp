@@ -199,29 +199,25 @@ class HfSteps : HfPart {
         for (const auto at : {first - types.begin(), types.rend() - last - 1})
             model_.steps[static_cast<std::size_t>(at)].has_other_steps = true;
     }
-    /// What a key of some model type sets.
-    enum class Sets : unsigned char { step, factor, norm, scale };
-    /// Warns of keys of steps that other model types have. (Asks for each key of the table: a file may have many more.)
+    /// Warns of keys of steps that other model types have, unless their values say what the code does anyway.
     ROPE_COLD void warn_of_other_keys() {
-        for (const char* const key : {"clip_qkv", "rotary_value", "attention_k_eq_v", "num_kv_shared_layers"})
-            warn_of_other(key, Sets::step);
-        warn_of_other("qk_norm", Sets::norm);
-        for (const HfModel& m : kHfModels) {
-            warn_of_other(m.norm_key, Sets::norm);
-            warn_of_other(m.scale.key, Sets::scale);
-            for (const KeyedNumber& factor : {m.q_factor, m.k_factor, m.v_factor})
-                warn_of_other(factor.key, Sets::factor);
-        }
+        for (JsonFields* const fields : {&top_, &top_.inside("attn_config")})
+            for (const std::string& key : fields->unread()) {
+                const bool is_other = key == "rotary_value" || key == "attention_k_eq_v" ||
+                                      key == "num_kv_shared_layers" || key == "scaling";
+                if ((is_other || concerns_steps(key)) && !is_so(key, *fields->lookup(key)))
+                    fields->warn_not_used(in_path(key), "the code of " + named() + " does not read it");
+            }
     }
-    /// Unless the value says what the code does anyway.
-    ROPE_COLD void warn_of_other(const char* key, Sets sets) {
-        if (key == nullptr || !top_.says(key) || top_.was_read(key)) return;
-        const Value& value = *top_.lookup(key);
-        const bool has_norm = type_.norm.kind != NormKind::none;
-        bool is_so = value.is_false();
-        if (sets == Sets::norm && value.kind == Value::Kind::truth) is_so = value.is_false() != has_norm;
-        if (sets == Sets::factor) is_so = value.kind == Value::Kind::number && value.number == 1.0;
-        if (!is_so) top_.warn_not_used(key, "the code of model_type " + type_name() + " does not read it");
+    ROPE_COLD bool is_so(const std::string& key, const Value& value) const {
+        const bool is_number = value.kind == Value::Kind::number;
+        const bool is_off = value.is_false() || (is_number && value.number == 0.0);
+        if (has_whole_word(key, kNorms)) return is_off != (type_.norm.kind != NormKind::none);
+        if (is_off) return !is_among(kHarmlessIfTrue, key);
+        if (is_among(kHarmlessIfTrue, key)) return true;
+        const bool is_of_scores =
+            has_whole_word(key, {"attn", "attention", "softmax"}) && !has_whole_word(key, {"value"});
+        return is_number && value.number == 1.0 && !is_of_scores;
     }
 
     ROPE_COLD HeadSteps read_usual() {

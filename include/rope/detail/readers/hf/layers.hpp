@@ -52,8 +52,7 @@ class HfPart {
     ROPE_COLD void warn(std::string_view form, Words words = {}) { diagnostics_.warn(form, words); }
     ROPE_COLD void no_rope(const std::string& reason) { fail("{}: none of this model's layers is rotated.", {reason}); }
     ROPE_COLD std::string named() const { return "model_type " + shown(model_.model_type); }
-    ROPE_COLD std::string default_of_type() const { return "the default of model_type " + type_name(); }
-    ROPE_COLD std::string type_name() const { return in_path(model_.model_type); }
+    ROPE_COLD std::string default_of_type() const { return "the default of " + named(); }
     /// Replaces a missing count by the default of the model's type; 0: none.
     ROPE_COLD std::optional<Index> or_default(std::optional<Index> value, const char* key, Index of_type) {
         if (value || of_type == 0) return value;
@@ -106,13 +105,14 @@ class HfLayers : HfPart {
         const List<LayerType>& types = model_.layer_types;
         Traits traits = type_.traits;
         if (has(kAllRotateWithoutWindow) && window_is_null_) traits &= ~kNoRopeOnFullLayers;
-        const bool has_lists = top_.says("no_rope_layers") || top_.says("no_rope_layer_interval");
+        const char* const interval_key = has(kReadsParamsJson) ? "nope_layer_interval" : "no_rope_layer_interval";
+        const bool has_lists = top_.says("no_rope_layers") || top_.says(interval_key);
         if (has_lists) traits &= ~kEveryFourthNoRope;
         Flags rotated = rotated_layers(types, traits, (traits & kNoRopeOnFullLayers) == 0);
         auto list = top_.counts("no_rope_layers", {0.0, 1.0, "0 (no RoPE) or 1 (RoPE)"});
         const bool is_listed = !list.list.empty();
         if (is_listed) list = top_.per_layer("no_rope_layers", std::move(list), true);
-        const Index interval = top_.count({"no_rope_layer_interval"}).value_or(has(kEveryFourthNoRope) ? 4 : 0);
+        const Index interval = top_.count({interval_key}).value_or(has(kEveryFourthNoRope) ? 4 : 0);
         const Value* const switches = top_.is_list("use_rope_layers") ? top_.find("use_rope_layers")->first : nullptr;
         std::size_t number_of = 0;  // Step 5: one truth per layer
         for (const Value* on = switches; on != nullptr && number_of < types.size(); on = on->next, ++number_of)

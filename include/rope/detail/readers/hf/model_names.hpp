@@ -13,16 +13,23 @@ ROPE_DETAIL_BEGIN
 
 /// The name under which params.json files are in the table: they have no model_type, or this one.
 inline constexpr const char* kParamsJsonType = "transformer";
-/// A model_type that stands for several language models, and the key and value that tell which.
+/// A model_type that stands for several language models, and the key and value that tell which; null: any value.
 struct HfVersion {
     const char *type, *key, *value, *is;
 };
 inline constexpr HfVersion kHfVersions[] = {
-    {"minicpmv", "version", "2", "minicpm"}, {"minicpmv", "version", "2.0", "minicpm"},
-    {"minicpmv", "version", "2.5", "llama"}, {"minicpmv", "version", "2.6", "qwen2"},
-    {"minicpmv", "version", "4", "llama"},   {"minicpmv", "version", "4.0", "llama"},
-    {"minicpmv", "version", "4.5", "qwen3"}, {"minicpmo", "version", "2.6", "qwen2"},
+    {"minicpmv", "version", "2", "minicpm"},
+    {"minicpmv", "version", "2.0", "minicpm"},
+    {"minicpmv", "version", "2.5", "llama"},
+    {"minicpmv", "version", "2.6", "qwen2"},
+    {"minicpmv", "version", "4", "llama"},
+    {"minicpmv", "version", "4.0", "llama"},
+    {"minicpmv", "version", "4.5", "qwen3"},
+    {"minicpmo", "version", "2.6", "qwen2"},
     {"minicpmo", "version", "4.5", "qwen3"},
+    {kParamsJsonType, "nope_layer_interval", nullptr, "params_of_llama4"},
+    {kParamsJsonType, "use_qk_norm", nullptr, "params_of_llama4"},
+    {kParamsJsonType, "attention_chunk_size", nullptr, "params_of_llama4"},
 };
 
 /// nullptr for a type that is not in the list.
@@ -50,7 +57,10 @@ ROPE_COLD std::string plain_name(std::string_view name) {
 ROPE_COLD const HfModel* find_hf_architecture(std::string_view name) {
     const std::size_t end = name.find("For");
     if (end == name.npos) return nullptr;
-    const std::string wanted = plain_name(name.substr(0, end));
+    std::string wanted = plain_name(name.substr(0, end));
+    const std::string_view suffix = "model";  // Grok1ModelForCausalLM
+    if (wanted.size() > suffix.size() && wanted.compare(wanted.size() - suffix.size(), suffix.size(), suffix) == 0)
+        wanted.resize(wanted.size() - suffix.size());
     for (const HfModel& model : kHfModels)
         for (std::string_view types = model.types; !types.empty();) {
             const std::string_view type = types.substr(0, types.find(' '));

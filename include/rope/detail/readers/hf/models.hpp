@@ -46,10 +46,12 @@ inline constexpr HfModel kHfModels[] = {
         .norm_if("use_qk_norm", true).with(kLlama4 | kEveryFourthNoRope | kNormIfRotated | kRotatesInFloat),
     interleaved_model("moonshine").with_partial(0.9),
     interleaved_model("moonshine_streaming").with_partial(0.8),
-    interleaved_model("neobert").with(&HfModel::length_key, "max_length").with(kFixedTheta),
+    interleaved_model("neobert NeoBERT").with(&HfModel::length_key, "max_length").with(kFixedTheta),
     interleaved_model("openai_privacy_filter").with_theta(150000.0).with_head_dim(64)
         .with_parameters(R"({"rope_type":"yarn","factor":32.0,"beta_fast":32.0,"beta_slow":1.0,"truncate":false,"original_max_position_embeddings":4096,"rope_theta":150000.0})")
         .with_scale(nullptr, 1.0).with_factors({nullptr, -0.25}, {nullptr, -0.25}).with(kFactorsFollowRotation),
+    interleaved_model("params_of_llama4").with_norm(kRmsWeightlessAfter, 1e-5, "norm_eps").norm_if("use_qk_norm", false)
+        .with(kReadsParamsJson | kLlama4 | kNormIfRotated | kRotatesInFloat),
     interleaved_model("pe_audio_encoder").with_theta(20000.0).with_head_dim(128).with_norm(kRmsTwice, 1e-5),
     interleaved_model("pe_audio_video_encoder").with_theta(20000.0).with_head_dim(128).with_norm(kRmsTwice, 1e-5),
     interleaved_model("pe_video_encoder").with_theta(20000.0).with_head_dim(128).with_norm(kRmsTwice, 1e-5),
@@ -179,7 +181,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("granitemoehybrid").rotates_if("position_embedding_type", "rope")
         .with_scale("attention_multiplier", 1.0).with(kNeedsLayerTypes),
     half_split_model("granitemoeshared").with_scale("attention_multiplier", 1.0),
-    half_split_model("grok1 grok").with_head_dim(128).with(kRopeTypeBeside | kHasOtherSteps),
+    half_split_model("grok1 grok-1 grok").with_head_dim(128).with(kRopeTypeBeside | kHasOtherSteps),
     half_split_model("gte").with_theta(160000.0).with(kMixedNtk),
     half_split_model("higgs_audio_v2").with_theta(500000.0).with_head_dim(128)
         .with_parameters(R"({"factor":32.0,"rope_theta":500000.0,"high_freq_factor":0.5,"low_freq_factor":0.125,"original_max_position_embeddings":1024,"rope_type":"llama3"})"),
@@ -277,7 +279,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("olmo_hybrid").with_pattern("---f").with_norm(kRmsAllHeads, 1e-6).with(kRopeIfTheta | kRotatesInFloat),
     half_split_model("olmoe").with_norm(kRmsAllHeadsTwice, 1e-5).with(kClips),
     half_split_model("openpangu_v2").with_latent_dim(64).with(kHasOtherSteps),
-    half_split_model("openpangu_v2_vl_moe openpangu_vl_text openpangu_vl").with_mrope(Mrope::apportioned).with(kReadsPartial),
+    half_split_model("openpangu_v2_vl_moe openpangu_v2_vl openpangu_vl_text openpangu_vl").with_mrope(Mrope::apportioned).with(kReadsPartial),
     half_split_model("orion").with(kReadsPartial),
     half_split_model("paddleocr_vl_text paddleocr_vl").with_theta(500000.0).with_head_dim(128)
         .with_mrope(Mrope::chunked, 16, 24, 24),

@@ -143,6 +143,8 @@ inline constexpr Keys kHarmlessIfFalse = {"use_sliding_window",
                                           "use_scaled_rope",
                                           "use_mla_nope",
                                           "alibi_scaling"};
+/// Keys that need no warning where they are true: what they switch on changes no result, or is usual.
+inline constexpr Keys kHarmlessIfTrue = {"scale_attn_weights", "apply_query_key_layer_scaling"};
 /// Names of the kind of position encoding, in order of precedence.
 inline constexpr Keys kPositionKindKeys = {"position_embeddings_type", "position_embedding_type", "position_embedding",
                                            "position_encoding_type",   "position_encoding",       "pos_emb_type",
@@ -167,8 +169,30 @@ ROPE_COLD bool has_word(const std::string& key, Keys words) {
 }
 ROPE_COLD bool concerns_rope(const std::string& key) {
     return has_word(key, {"rope", "mrope", "xdrope", "longrope", "nope", "rotary", "yarn", "alibi", "ntk", "logn",
-                          "mscale", "xpos", "neox", "dual_chunk", "attn_temperature"}) ||
+                          "mscale", "xpos", "neox", "dual_chunk", "attn_temperature", "self_extend", "grp_attn"}) ||
            is_among(kPositionKindKeys, key);
+}
+/// Words that together make a key one of a step on q, k or v, by whatever order: whose numbers they are, and what is
+/// done; and words of other things, such as a norm after attention.
+inline constexpr Keys kStepOwners = {"q",     "k",    "v",         "qk",      "qkv",   "query", "key",
+                                     "value", "attn", "attention", "softmax", "qnorm", "knorm", "qknorm"},
+                      kNorms = {"norm", "norms", "normalize", "layernorm", "layernorms", "rmsnorm",
+                                "ln",   "l2",    "l2norm",    "qnorm",     "knorm",      "qknorm"},
+                      kOtherSteps = {"clip",       "clamp",    "scale",     "scaling",    "scalar",
+                                     "multiplier", "residual", "embedding", "embeddings", "conv"},
+                      kNoSteps = {"in", "out", "output", "init", "loss", "eps", "fp32", "lora"};
+/// Whether one of these is a whole word of the key, which has underscores between its words.
+ROPE_COLD bool has_whole_word(const std::string& key, Keys words) {
+    for (const std::string word : words)
+        for (std::size_t at = key.find(word); at != key.npos; at = key.find(word, at + 1)) {
+            const std::size_t end = at + word.size();
+            if ((at == 0 || key[at - 1] == '_') && (end == key.size() || key[end] == '_')) return true;
+        }
+    return false;
+}
+ROPE_COLD bool concerns_steps(const std::string& key) {
+    return has_whole_word(key, kStepOwners) && !has_whole_word(key, kNoSteps) &&
+           (has_whole_word(key, kNorms) || has_whole_word(key, kOtherSteps));
 }
 /// Whether a key is about which layers attend, or about the tokens that they see.
 ROPE_COLD bool concerns_layers(const std::string& key) {

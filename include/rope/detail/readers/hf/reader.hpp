@@ -55,8 +55,10 @@ class HfReader : HfPart {
         const Value& value = *top_.lookup(key);
         const bool is_empty = value.kind == Value::Kind::list && value.size == 0;
         if (is_empty || is_among(kHarmlessKeys, key) || (value.is_false() && is_among(kHarmlessIfFalse, key))) return;
-        if (concerns_rope(key) || concerns_layers(key)) return warn(top_.unread_sentence(key, kRotaryKeys));
-        if (top_.is_object(key)) top_.inside_first_time(key);
+        const bool is_switched_off = key.rfind("use_pos", 0) == 0 && value.is_false();
+        if (concerns_rope(key) || concerns_layers(key) || is_switched_off)
+            return warn(top_.unread_sentence(key, kRotaryKeys));
+        if (top_.is_object(key) && !has_word(key, {"vision", "audio"})) top_.inside_first_time(key);
     }
     ROPE_COLD void read_layers() {
         HfLayers reader(file_);
@@ -65,7 +67,8 @@ class HfReader : HfPart {
         if (has(kAlibiWithFortyLayers) && layers() == 40)
             return no_rope(top_.path_of("num_hidden_layers") + " is 40, with which " + named() + " has ALiBi");
         rotated_ = reader.rotated();
-        for (std::size_t i = 0; has(kLlama4) && !top_.has("layer_types") && i < layers(); ++i)
+        const bool has_chunks = has(kReadsParamsJson) ? top_.says("attention_chunk_size") : !top_.has("layer_types");
+        for (std::size_t i = 0; has(kLlama4) && has_chunks && i < layers(); ++i)
             if (rotated_[i]) model_.layer_types[i] = LayerType::chunked_attention;
         top_.find("attention_chunk_size");
         HfHeadReader(file_).read();
@@ -130,6 +133,11 @@ class HfReader : HfPart {
                 source.is_first = same_params == nullptr;
                 same_params = config;
                 model_.configs.push_back(HfRotary(file_, source, file_.heads[i]).read());
+                if (model_.configs.size() > static_cast<std::size_t>(kMaxModelConfigs))
+                    fail(
+                        "{} is {}; layers 0 to {} have {} rotary embeddings that differ, and a model must have at "
+                        "most {}.",
+                        {top_.path_of_first(kLayerCountKeys), layers(), i, model_.configs.size(), kMaxModelConfigs});
                 pairs += rotary_dim(model_.configs.back()) / 2;
                 if (pairs > kMaxModelPairs)
                     fail(
@@ -255,7 +263,8 @@ class HfReader : HfPart {
         const auto tuning = top_.number_or_truth("attn_temperature_tuning");
         const double scale = top_.number({"attn_scale"}, kAnyNumber).value_or(0.1);
         const double period = top_.number({"floor_scale"}, kAnyFactor).value_or(8192.0);
-        if (tuning.value_or(1.0) != 0.0) model_.attention_temperature = {scale, period, 1, false, true};
+        const double usual = has(kReadsParamsJson) ? 0.0 : 1.0;
+        if (tuning.value_or(usual) != 0.0) model_.attention_temperature = {scale, period, 1, false, true};
     }
 
     std::vector<std::string> kinds_;  ///< of layers, as the file names them

@@ -154,7 +154,7 @@ class HfRotary : HfSchedules {
                rope_type_ != "default" || heads_.is_latent;
     }
     ROPE_COLD void warn_not_read(const std::string& path) {
-        warn("{} was not used: the code of model_type {} rotates whole heads.", {path, type_name()});
+        warn("{} was not used: the code of {} rotates whole heads.", {path, named()});
     }
     /// The number of rotated features: a part of the head, or a count.
     ROPE_COLD void read_rotary_dim(Config& c) {
@@ -212,7 +212,7 @@ class HfRotary : HfSchedules {
         if (!is_decided) kind = flag.value_or(false) ? Mrope::interleaved : Mrope::chunked;
         if (is_decided && flag && *flag != (kind == Mrope::interleaved || kind == Mrope::apportioned))
             params_.warn_not_used(params_.says("mrope_interleaved") ? "mrope_interleaved" : "interleaved",
-                                  "the code of model_type " + type_name() + " decides it by itself");
+                                  "the code of " + named() + " decides it by itself");
         if (!is_decided && flag.value_or(false))
             warn(
                 "{} is true, and t, h and w were taken in turn, as Qwen3-VL does. That is a guess for {}: other models "
@@ -225,7 +225,8 @@ class HfRotary : HfSchedules {
             warn("{}; that of Ming was taken, [8, 12, 12].", {params_.lack_of(key)});
             return set_axes(model_, kind, {8, 12, 12}, pairs, params_.path_of(key), diagnostics_);
         }
-        if (type_.sections[0] == 0) return params_.demand(rope_type_ != "mrope", "mrope_section", by_);
+        const bool needs_sections = rope_type_ == "mrope" || (known_ != nullptr && known_->axes != Mrope::none);
+        if (type_.sections[0] == 0) return params_.demand(!needs_sections, "mrope_section", by_);
         std::vector<Index> own(std::begin(type_.sections), std::end(type_.sections));
         if (kind == Mrope::interleaved) {  // an axis has every third pair: no more than there are of these
             own[2] = (std::min)(own[2], pairs / 3);
@@ -234,9 +235,9 @@ class HfRotary : HfSchedules {
         }
         const std::string lack = params_.lack_of(key);
         if (!fits(kind, own, pairs))
-            return warn("{}; that of model_type {} is not for {} pairs, so positions of several axes are not known.",
-                        {lack, type_name(), pairs});
-        warn("{}; that of model_type {} was taken, [{}, {}, {}].", {lack, type_name(), own[0], own[1], own[2]});
+            return warn("{}; that of {} is not for {} pairs, so positions of several axes are not known.",
+                        {lack, named(), pairs});
+        warn("{}; that of {} was taken, [{}, {}, {}].", {lack, named(), own[0], own[1], own[2]});
         set_axes(model_, kind, own, pairs, params_.path_of(key), diagnostics_);
     }
     ROPE_COLD void read_temperature() {

@@ -81,11 +81,14 @@ class HfSchedules : protected HfPart {
         // Llama's own files (params.json) have Llama 3.1's schedule without its numbers.
         if (!has(kReadsParamsJson) || !top_.truth({"use_scaled_rope"}).value_or(false)) return;
         schedule::Llama3 s;
+        if (has(kLlama4)) s.factor = 16.0, s.high_freq_factor = 1.0;
         const auto factor = top_.number({"rope_scaling_factor"}, kAnyFactor);
         if (!factor)
-            top_.warn_of_default("rope_scaling_factor", shown(s.factor), "which Llama 3.1 has; Llama 3.2 has 32");
+            top_.warn_of_default("rope_scaling_factor", shown(s.factor),
+                                 has(kLlama4) ? "which Llama 4's code takes" : "which Llama 3.1 has; Llama 3.2 has 32");
         s.factor = factor.value_or(s.factor);
-        s.high_freq_factor = top_.number({"high_freq_factor"}, kAnyFactor).value_or(s.high_freq_factor);
+        const auto high = top_.number({"rope_high_freq_factor", "high_freq_factor"}, kAnyFactor);
+        s.high_freq_factor = high.value_or(s.high_freq_factor);
         c.schedule = s;
     }
     ROPE_COLD void read_ntk(Config& c) {
@@ -126,8 +129,10 @@ class HfSchedules : protected HfPart {
         params_.demand(y.factor || (params_.has("factor") && has_original_), "factor", by_);
         if (!y.factor) require_max_position(by_ + " without a factor");
         const bool is_mistral = source_.is_params_json;
-        y.beta_fast = params_.number({is_mistral ? "beta" : "beta_fast"}, kAnyFactor).value_or(y.beta_fast);
-        y.beta_slow = params_.number({is_mistral ? "alpha" : "beta_slow"}, kAnyFactor).value_or(y.beta_slow);
+        y.beta_fast =
+            params_.number({is_mistral ? "beta" : "beta_fast", "beta_fast"}, kAnyFactor).value_or(y.beta_fast);
+        y.beta_slow =
+            params_.number({is_mistral ? "alpha" : "beta_slow", "beta_slow"}, kAnyFactor).value_or(y.beta_slow);
         y.truncate = params_.truth({"truncate"}).value_or(true);
         y.extrapolation_factor = params_.number({"extrapolation_factor"}, kAnyPart).value_or(1.0);
         y.attention_factor = params_.number({"attention_factor"}, kAnyFactor);

@@ -52,9 +52,11 @@ class HfType : HfPart {
     ROPE_COLD std::string type_by_another_key() {
         for (const HfVersion& v : kHfVersions) {
             if (model_.model_type != v.type) continue;
-            const Value* const value = top_.lookup(v.key);
-            if (value == nullptr || (value->kind != Value::Kind::number && value->kind != Value::Kind::text)) continue;
-            if ((value->kind == Value::Kind::text ? value->text : shown(*value)) != v.value) continue;
+            if (!top_.says(v.key)) continue;
+            if (v.value == nullptr) return v.is;
+            const Value& value = *top_.lookup(v.key);
+            if (value.kind != Value::Kind::number && value.kind != Value::Kind::text) continue;
+            if ((value.kind == Value::Kind::text ? value.text : shown(value)) != v.value) continue;
             top_.find(v.key);
             return v.is;
         }
@@ -67,7 +69,7 @@ class HfType : HfPart {
         const bool is_text = only != nullptr && only->kind == Value::Kind::text;
         const HfModel* const known = is_text ? find_hf_architecture(only->text) : nullptr;
         if (known != nullptr)
-            warn("{} is not known, and was taken for what architectures names, {}.", {named(), shown(*only)});
+            warn("{} is not known; the model was taken for {}, which architectures names.", {named(), shown(*only)});
         return known;
     }
     /// Whether some key says that there is a rotary embedding.
