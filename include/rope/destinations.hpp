@@ -99,12 +99,13 @@ enum class ScaleUse : unsigned char { multiplies, divides };
 // In what follows, codes are a view or pages of bytes, and scales and zeros a view or pages of float (or as it is said)
 // with the same heads and a head_dim of 1: one number for each head of each token. Pages of all have the same slots.
 // A head of zeros is read as zeros. With a scale for each head or block, an infinity or a NaN in it makes all of it be
-// read as NaN. The codes are those of the mode in which programs begin, rounding to nearest; while a caller has set another
-// one, a number may become the code on its other side, and no code is out of range.
+// read as NaN. Codes are those of rounding to nearest, the mode in which programs begin. While a program has set another
+// mode (fesetround), a code may be one too large or too small; it is never out of range.
 
 /// Codes -127 .. 127: x times 1 / scale rounded to float, then to the nearest integer, ties to even. scale = max |x| / 127
 /// and 1 / scale are rounded to float, too, so a code may be the second nearest to x / scale. Where max |x| is below
-/// 2e-41, scale has few bits or is 0, and codes are those of x / scale and end at 127. Codes are signed char.
+/// 2e-41, the scale is a float with few bits, or 0: codes are then held within -127 .. 127, and what is read back may be
+/// wrong by as much as the number. Codes are signed char.
 ROPE_ABI inline Destination int8(const Destination& codes, const Destination& scales) noexcept;
 /// Codes 0 .. 255, the nearest to (x - zero) / scale computed in double, ties to even, with zero = min x and
 /// scale = (max x - min x) / 255, both NaN where x has a NaN or an infinity. Codes are unsigned char.

@@ -81,10 +81,10 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// attn_factor multiplies it. yarn_attn_factor is the whole magnitude, in place of all these, as llama.cpp's conversion
 /// writes the attention_factor of a config.json there, with a warning where it differs from what llama.cpp takes: its
 /// loader does not read the key. (The conversion also writes a config.json's attn_factor there, which would multiply: a
-/// number whose product with YaRN's own magnitude is 1 is read so, and the magnitude is 1.) DeepSeek's factor of the softmax, g(factor, mscale_all_dim)^2, is
-/// ModelConfig::softmax_scale_factor. longrope (also when the type is missing but its tensors are there) becomes
-/// schedule::LongRope, whose magnitude is attn_factor. rope_freqs together with yarn or longrope is an error.
-/// rope.scaling.alpha becomes schedule::Ntk.
+/// number whose product with YaRN's own magnitude is 1 is read so, and the magnitude is 1.) DeepSeek's factor of the
+/// softmax, g(factor, mscale_all_dim)^2, is ModelConfig::softmax_scale_factor. longrope (also when the type is missing
+/// but its tensors are there) becomes schedule::LongRope, whose magnitude is attn_factor. rope_freqs together with yarn
+/// or longrope is an error. rope.scaling.alpha becomes schedule::Ntk.
 ///
 /// Multi-head latent attention: head_dim is rope.dimension_count, and heads are {q, 1, q}. DeepSeek-V4: the last
 /// rope.dimension_count features of a head rotate; layers with a compress ratio have compress_rope_freq_base and the

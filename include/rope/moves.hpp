@@ -14,6 +14,7 @@
 #include "types.hpp"
 
 #include "detail/base/executor.hpp"
+#include "detail/base/other_calls.hpp"
 #include "detail/tables/move_rows.hpp"
 
 namespace rope {
@@ -124,6 +125,12 @@ class Moves : public detail::MoveRows<T> {
     ROPE_ABI bool build(const AxisPositions& old_positions, const AxisPositions& new_positions, Index seq,
                         Index batch = 1, Executor&& executor = {}) {
         return this->build_between(old_positions, new_positions, seq, batch, detail::only_throwing(executor));
+    }
+
+    /// What no other build takes: a list without the number of tokens, for one.
+    template <bool never = false>
+    ROPE_ABI bool build(ROPE_ANY_ARGUMENTS) {
+        return detail::refuse_build<never>(), false;
     }
 
     /// The rows that are built, as Rows has them; build(delta) makes one.

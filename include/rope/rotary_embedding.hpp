@@ -110,9 +110,9 @@ class RotaryEmbedding {
     }
 
     /// Moves cached keys of a layer in place, as rope::reposition does: by `delta` positions, by a list of deltas, or from
-    /// old positions to new ones. Does nothing in a layer without RoPE. Throws as rope::reposition does, and std::out_of_range when
-    /// there is no such layer. Each call makes its Moves, which takes a millisecond or two; for many layers see
-    /// RotaryStep.
+    /// old positions to new ones. Does nothing in a layer without RoPE. Throws as rope::reposition does, and
+    /// std::out_of_range when there is no such layer. Each call makes its Moves, which takes a millisecond or two; for
+    /// many layers see RotaryStep.
     template <class K, class... Args>
     ROPE_ABI void reposition(Index layer, K&& k, Args&&... args) const {
         state_->reposition(layer, std::forward<K>(k), std::forward<Args>(args)...);
@@ -169,8 +169,8 @@ class RotaryStep {
     /// is no such layer.
     ROPE_ABI std::optional<LayerRows> rows(Index layer) const ROPE_LIFETIMEBOUND;
 
-    /// Makes the moves of cached keys, by a delta, by a list of deltas, or from old positions to new ones. Takes the arguments of
-    /// Moves::build, and throws as it does.
+    /// Makes the moves of cached keys, by a delta, by a list of deltas, or from old positions to new ones. Takes the
+    /// arguments of Moves::build, and throws as it does.
     template <class... Args>
     ROPE_ABI bool build_moves(Args&&... args);
     /// Moves the keys of a layer in place, as rope::reposition does; does nothing in a layer without RoPE. Throws

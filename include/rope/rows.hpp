@@ -13,6 +13,7 @@
 #include "types.hpp"
 
 #include "detail/base/executor.hpp"
+#include "detail/base/other_calls.hpp"
 #include "detail/tables/token_rows.hpp"
 
 namespace rope {
@@ -94,6 +95,12 @@ class Rows : public detail::TokenRows<T> {
     template <class Executor = detail::CallingThread>
     ROPE_ABI bool build(const AxisPositions& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
         return this->build_at(positions, seq, batch, detail::only_throwing(executor));
+    }
+
+    /// What no other build takes: a list without the number of tokens, for one.
+    template <bool never = false>
+    ROPE_ABI bool build(ROPE_ANY_ARGUMENTS) {
+        return detail::refuse_build<never>(), false;
     }
 
     /// use_memory(T* memory, Index rows): builds from now on into the caller's memory of `rows` rows of rotary_dim

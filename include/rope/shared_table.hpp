@@ -7,6 +7,8 @@
 #include "frequencies.hpp"
 #include "types.hpp"
 
+#include "detail/base/other_calls.hpp"
+
 #include "detail/base/hide_macros.hpp"
 
 namespace rope {
@@ -34,6 +36,12 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///              shorter one for the description, then stay.
 template <class T = float>
 ROPE_ABI inline CosSinCache<T> shared_table(const Frequencies& frequencies, Index max_positions, HeadSlice slice = {});
+
+/// What the other one does not take: a Config, for one.
+template <class T = float, bool never = false>
+ROPE_ABI inline CosSinCache<T> shared_table(ROPE_ANY_ARGUMENTS) {
+    return detail::refuse_shared_table<never>(), CosSinCache<T>(Config{2}, 1);
+}
 
 /// Frees the tables that shared_table keeps, when their last copies are gone.
 ROPE_ABI inline void drop_shared_tables();

@@ -143,8 +143,9 @@ TEST_CASE("rows of an image in the first half of a table, columns in the second"
     CHECK(said_of(CosSinView<float>{cos, sin, 1, 2, 1, 4}) ==
           "cos has 0.5403022766113281 and -0.416146844625473 for pair 0 of row 0 in batch entry 0 (numbers 0 and 2 of "
           "4); "
-          "both features of a pair rotate by one angle, so they must be equal. (c0 c0 c1 c1 ... has pair_stride 2; "
-          "compares_copies = false: they are no copies.)");
+          "both features of a pair rotate by one angle, so they must be equal. If rows are c0 c0 c1 c1 ..., set "
+          "pair_stride 2; "
+          "if these are no copies, compares_copies false.");
 }
 
 TEMPLATE_TEST_CASE("a copy that differs anywhere in a table of full width", "", float, double, rope::half,
@@ -173,8 +174,9 @@ TEMPLATE_TEST_CASE("a copy that differs anywhere in a table of full width", "", 
                                         " in batch entry " + std::to_string(row / 3) + " (numbers " +
                                         std::to_string(k % 10) + " and " + std::to_string(k % 10 + bad.copy) +
                                         " of 10); both features of a pair rotate by one angle") != std::string::npos);
-                        CHECK(text.find(has_halves ? "(c0 c0 c1 c1 ... has pair_stride 2;"
-                                                   : "(c0 c1 ... c0 c1 ... has pair_stride 1;") != std::string::npos);
+                        CHECK(text.find(has_halves ? "If rows are c0 c0 c1 c1 ..., set pair_stride 2;"
+                                                   : "If rows are c0 c1 ... c0 c1 ..., set pair_stride 1;") !=
+                              std::string::npos);
                         // A NaN is no copy of a number.
                         x = number(support::nan_value());
                         CHECK(said_of(bad.view()).find(" has ") == 3);

@@ -36,10 +36,12 @@ TEST_CASE("the layout is what the caller says, else rope_interleave, else the mo
         const std::string text = file("\"model_type\": \"" + type + "\"");
         CHECK(layout(text, std::nullopt) == std::nullopt);
         // What is not checked is said, whatever the layout.
-        const std::string unknown =
-            "model_type " + shown +
-            " is not known: only what the keys say was used. Not checked is whether its code turns the other way, "
-            "another slice of the head or other layers, and has magnitudes or learned factors of its own.";
+        const std::string unknown = "model_type " + shown +
+                                    " is not known, so only its keys were read. Compare with its code what no key may "
+                                    "say: the direction of the "
+                                    "rotation, the slice of the head, layers without RoPE, magnitudes, and norms, "
+                                    "clamps or factors of q, k and "
+                                    "v.";
         CHECK(support::read_hf_config(text).warnings ==
               Warnings{unknown, "model_type " + shown +
                                     " is not known, so Config::layout is left open: find out whether the model turns "
@@ -130,7 +132,8 @@ TEST_CASE("what concerns RoPE and is not understood is a warning, once; what doe
         warns("\"" + std::string(key) + "\": 1", {});
     warns(R"("rope_scaling": {"a\u0000b": 1, "a": null})", {not_understood("rope_scaling.\"a\\x00b\"")});
     warns(R"("rope_foo": {"a": [1]}, "rope bar": 1)", {not_understood("\"rope bar\""), not_understood("rope_foo")});
-    warns(R"("attn_temperature_tuning": true)", {not_understood("attn_temperature_tuning")});
+    warns(R"("attn_temperature_tuning": true)",
+          {"attn_temperature_tuning was not used: the code of model_type \"llama\" does not read it."});
     refuses(R"("alibi": true)", "alibi is true: none of this model's layers is rotated.");
     warns(R"("alibi": false)", {});
     warns(R"("x": {"rope\u0001": 1, "y": 2}, "x\u0000": {"rope": 1}, "y": [{"rope": 1}])",
@@ -148,7 +151,8 @@ TEST_CASE("an unknown layer type, a list that does not fit, an entry that is mis
             "layer_types[2] is \"Mamba3\"; it must be one of full_attention, sliding_attention, chunked_attention "
             "and the like, or linear_attention, mamba, conv and the like (without RoPE).");
     refuses(R"("layer_types": ["mamba"])", "layer_types has 1 entries; it must have one per layer (4).");
-    refuses(R"("no_rope_layers": [1, 1, 1, 1, 1])", "no_rope_layers has 5 entries; it must have one per layer (4).");
+    refuses(R"("model_type": "smollm3", "no_rope_layers": [1, 1, 1, 1, 1])",
+            "no_rope_layers has 5 entries; it must have one per layer (4).");
     const std::string mixed = R"("layer_types": ["full_attention", "mamba", "sliding_attention", "mamba"], )";
     refuses(mixed + R"("rope_parameters": {"full_attention": {}})",
             "rope_parameters.sliding_attention is missing; a layer of that type needs it.");
@@ -197,7 +201,8 @@ TEST_CASE("values that do not go together are refused in terms of the keys that 
             "rope_pct is 0.01, so that none of head_dim (64) features would turn; at least two must.");
     refuses(R"("head_dim": 63)", part("head_dim is 63", 63, 63));
     refuses(R"("qk_rope_head_dim": 63)", part("qk_rope_head_dim is 63", 63, 63));
-    refuses(R"("global_head_dim": 63)", part("global_head_dim is 63", 63, 63));
+    refuses(R"("model_type": "gemma4_text", "head_dim": 64, "global_head_dim": 63)",
+            part("global_head_dim is 63", 63, 63));
     refuses(R"("hidden_size": 8)", part("hidden_size / num_attention_heads is 1", 1, 1));
     refuses(
         R"("hidden_size": null, "n_embd": 513)",

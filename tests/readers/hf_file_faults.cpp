@@ -255,7 +255,8 @@ TEST_CASE("a switch that is off, or ALiBi, does not speak of rotary embeddings")
 }
 
 TEST_CASE("what is not checked of a model that nobody knows is said, with a layout given, too") {
-    const std::string words = "model_type \"brand_new\" is not known: only what the keys say was used. Not checked is";
+    const std::string words =
+        "model_type \"brand_new\" is not known, so only its keys were read. Compare with its code";
     for (const std::optional<Layout>& layout : {std::optional<Layout>(), std::optional<Layout>(Layout::interleaved)}) {
         const ModelConfig got = support::read_hf_config(config_of("brand_new").dump(), layout);
         CHECK(warns_of(got, words));

@@ -195,7 +195,9 @@ TEST_CASE("params.json: windows layer by layer, and Llama's own schedule") {
     for (const Index i : {0, 1, 2, 3})
         CHECK(m.layer_types[support::size(i)] ==
               (i % 2 == 0 ? LayerType::full_attention : LayerType::sliding_attention));
-    CHECK(read(params_json({{"sliding_window", 4096}})).warnings.empty());
+    const ModelConfig slides = read(params_json({{"sliding_window", 4096}}));  // Mistral-7B-v0.1
+    CHECK(slides.warnings.empty());
+    for (const LayerType type : slides.layer_types) CHECK(type == LayerType::sliding_attention);
 
     // Llama 3.1 and 3.2 differ in a number that their files leave out.
     const Json llama =
@@ -219,6 +221,21 @@ TEST_CASE("params.json: the names of transformers within yarn, and a vision enco
         read(params_json({{"yarn", yarn}, {"vision_encoder", {{"rope_theta", 10000.0}, {"image_size", 1024}}}}));
     CHECK(m.warnings.empty());
     CHECK(has_frequencies_of(only(m), only(read(params_json({{"yarn", kMistralYarn}})))));
+}
+
+TEST_CASE("params.json: keys that are switched off or overruled say so, and DeepSeek's own files are none") {
+    CHECK(read(params_json({{"rope_scaling_factor", 32}})).warnings ==
+          Warnings{"rope_scaling_factor was not used: use_scaled_rope is not true."});
+    CHECK(read(params_json({{"yarn", kMistralYarn}, {"rope_scaling", {{"type", "linear"}, {"factor", 2}}}})).warnings ==
+          Warnings{"yarn was not used: rope_scaling is there, too."});
+    CHECK(read(params_json({{"clip_qkv", 8}})).warnings ==
+          Warnings{"clip_qkv was not used: the code of params.json files does not read it."});
+    CHECK(read(params_json({{"nope_layer_interval", 2}, {"attn_temperature_tuning", true}, {"attn_scale", 0.2}}))
+              .attention_temperature.scale == 0.2);
+    for (const char* key : {"n_routed_experts", "original_seq_len"})
+        CHECK(refused(params_json({{key, 256}})) ==
+              std::string(key) +
+                  " is a key of DeepSeek's own files, which are not read: take the config.json of the model.");
 }
 
 TEST_CASE("params.json of Llama 4: every fourth layer without RoPE, chunks, a norm after the rotation") {

@@ -251,9 +251,9 @@ TEST_CASE("huge counts are refused before anything has their size") {
     const std::string types = "\"layer_types\": [\"mamba\"" + repeated(",\"mamba\"", 500000) + "]";
     CHECK(refused("layer types", model(types), 50 * types.size()) ==
           "layer_types has 500001 entries; it must have at most 65536.");
-    const std::string flags = "\"no_rope_layers\": [1" + repeated(",1", 999999) + "]";
+    const std::string flags = "\"num_attention_heads_per_layer\": [1" + repeated(",1", 999999) + "]";
     CHECK(refused("a million entries", model(flags), 50 * flags.size()) ==
-          "no_rope_layers has 1000000 entries; it must have at most 65536.");
+          "num_attention_heads_per_layer has 1000000 entries; it must have at most 65536.");
     // Neither are there as many steps as layers times entries.
     const std::string full =
         R"({"rope_theta": 10000, "num_hidden_layers": 65536, "num_attention_heads": "x", "full_attn_idxs": [1)" +
@@ -268,5 +268,6 @@ TEST_CASE("huge counts are refused before anything has their size") {
           "rope_scaling.short_factor has 600001 entries; it must have at most 65536.");
     const std::string sections = "\"rope_scaling\": {\"mrope_section\": [" + repeated("1099511627776,", 200000) + "1]}";
     CHECK(refused("sections", model(sections), 50 * sections.size())
-              .find("mrope_section has 200001 entries; it must have at most 65536.") != std::string::npos);
+              .find("mrope_section has 200001 entries; it must have one for each axis, at most 16.") !=
+          std::string::npos);
 }

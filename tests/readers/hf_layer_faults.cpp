@@ -29,8 +29,8 @@ using support::read;
 using support::refused;
 using support::without;
 
-/// A letter per layer: full, sliding, chunked, sparse (i), compressed (z), linear with RoPE (l), cross (x) and none (-); capital where it is
-/// not rotated.
+/// A letter per layer: full, sliding, chunked, sparse (i), compressed (z), linear with RoPE (l), cross (x) and none
+/// (-); capital where it is not rotated.
 std::string letters(const ModelConfig& m) {
     std::string all;
     for (Index i = 0; i < m.layers(); ++i) {

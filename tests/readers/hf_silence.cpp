@@ -50,7 +50,8 @@ TEST_CASE("keys of another way to encode positions are warnings by name") {
 
 TEST_CASE("the kind of position encoding has many names, and ALiBi by any of them is no RoPE") {
     for (const char* key : {"position_embedding", "position_embedding_type", "position_embeddings_type",
-                            "position_encoding", "position_encoding_type", "pos_emb_type", "positional_embedding"}) {
+                            "position_encoding", "position_encoding_type", "pos_emb_type", "positional_embedding",
+                            "positional_encoding_type", "pos_embed", "pe_type"}) {
         CHECK(refused(config_of("llama", 1, {{key, "alibi"}})) ==
               std::string(key) + " is \"alibi\": none of this model's layers is rotated.");
         CHECK(warnings("llama", {{key, "rope"}}).empty());
@@ -79,7 +80,7 @@ TEST_CASE("keys of an indexer are one warning") {
     CHECK(
         warnings("glm_moe_dsa", j) ==
         Warnings{"Keys of the indexer were not used (index_head_dim, index_topk, indexer_rope_interleave): its heads, "
-                 "their norm and their rotation are not described."});
+                 "their norm and their rotation are not described here, and must be computed as in the model's code."});
 }
 
 TEST_CASE("steps of other model types are warnings, unless their value says what the code does anyway") {
@@ -126,6 +127,67 @@ TEST_CASE("a step by any name is a warning: whose numbers they are, and what is 
     for (const char* key : {"attention_output_norm", "attn_norm_eps", "embedding_multiplier", "residual_multiplier",
                             "logits_scaling", "attention_bias", "value_head_dim", "mlp_clip"})
         CHECK(warnings("llama", {{key, 0.5}}).empty());
+}
+
+TEST_CASE("keys that only the code of other types reads are as good as missing, and warnings") {
+    const auto not_read = [](const std::string& key) {
+        return Warnings{key + " was not used: the code of model_type \"llama\" does not read it."};
+    };
+    const Json grouped = {{"num_key_value_heads", 2}};
+    const auto with = [&](const char* key, const Json& value) {
+        Json j = config_of("llama", 4, grouped);
+        j[key] = value;
+        return read(j);
+    };
+    const ModelConfig usual = read(config_of("llama", 4, grouped));
+    const std::vector<std::pair<const char*, Json>> keys = {{"multi_query", true},
+                                                            {"rotary_value", true},
+                                                            {"rope_ratio", 500},
+                                                            {"rotary_scaling_factor", 4},
+                                                            {"num_kv_shared_layers", 2},
+                                                            {"kv_source_layers", {0, 0, 0, 0}},
+                                                            {"no_rope_layers", {0, 1, 1, 1}},
+                                                            {"no_rope_layer_interval", 2},
+                                                            {"global_head_dim", 64},
+                                                            {"num_global_key_value_heads", 1}};
+    for (const auto& [key, value] : keys) {
+        INFO(key);
+        const ModelConfig m = with(key, value);
+        CHECK(Warnings(m.warnings.begin(), m.warnings.end()) == not_read(key));
+        CHECK(with(key, nullptr).warnings.empty());
+        CHECK(only(m).base == only(usual).base);
+        CHECK(only(m).schedule.index() == only(usual).schedule.index());
+        for (const Index i : {0, 1, 2, 3}) {
+            CHECK(m.layer(i) != nullptr);
+            CHECK((m.heads[support::size(i)].k == 2 && m.layer(i)->head_dim == 128));
+            CHECK((m.steps[support::size(i)].keys_of_layer == i && !m.steps[support::size(i)].rotates_values));
+        }
+    }
+}
+
+TEST_CASE("a norm that is off in this file is not said to be there by another key, nor is one of another kind") {
+    const auto not_read = [](const std::string& key, const std::string& type) {
+        return Warnings{key + " was not used: the code of model_type \"" + type + "\" does not read it."};
+    };
+    CHECK(warnings("glm4_moe", {{"qk_norm", true}, {"partial_rotary_factor", 0.5}}) == not_read("qk_norm", "glm4_moe"));
+    CHECK(warnings("glm4_moe", {{"qk_norm", true}, {"use_qk_norm", true}, {"partial_rotary_factor", 0.5}}).empty());
+    CHECK(warnings("bailing_moe", {{"norm_softmax", false}}).empty());
+    CHECK(warnings("qwen3", {{"qk_norm_type", "l2"}}) == not_read("qk_norm_type", "qwen3"));
+    CHECK(warnings("qwen3", {{"v_norm", true}}) == not_read("v_norm", "qwen3"));
+    CHECK(warnings("hunyuan", {{"use_cla", true}, {"cla_share_factor", 2}}) == not_read("use_cla", "hunyuan"));
+    CHECK(warnings("hunyuan", {{"use_cla", false}, {"cla_share_factor", 2}}).empty());
+    for (const char* key : {"use_kq_norm", "kq_layernorm", "normalize_queries", "qk_normalization", "clip_kqv"})
+        CHECK(warnings("llama", {{key, true}}) == not_read(key, "llama"));
+    for (const char* key : {"softmax_temperature", "attention_temperature"})
+        CHECK(warnings("llama", {{key, 0.5}}) == not_read(key, "llama"));
+    CHECK(warnings("llama", {{"attention_config", {{"qk_norm", true}}}}) ==
+          not_read("attention_config.qk_norm", "llama"));
+    // Factors of the residual stream, and switches that are off within an object.
+    for (const char* key : {"layernorm_full_attention_alpha", "full_attn_beta_factor", "full_attn_mod"})
+        CHECK(warnings("llama", {{key, 1.5}}).empty());
+    CHECK(warnings("minicpm", {{"sparse_config", {{"use_nope", false}, {"topk", 64}}}}).empty());
+    CHECK(warnings("minicpm", {{"sparse_config", {{"use_nope", true}}}}) ==
+          Warnings{"sparse_config.use_nope is not understood, and was not used."});
 }
 
 TEST_CASE("position embeddings that are switched off, and positions that are grouped, are warnings") {
@@ -188,6 +250,8 @@ TEST_CASE("a second list of layers that says something else is a warning") {
     CHECK(read(config_of("step5", 2, {{"use_rope_layers", {true, false}}})).layer(1) == nullptr);
     CHECK(refused(config_of("step5", 2, {{"use_rope_layers", Json::array({true})}})) ==
           "use_rope_layers has 1 entries; it must have one per layer (2).");
+    CHECK(refused(config_of("step5", 2, {{"use_rope_layers", {true, "no"}}})) ==
+          "use_rope_layers[1] is \"no\"; it must be true or false.");
 }
 
 TEST_CASE("NeoMME adds an embedding to v in its first and last full layer, which no recipe can say") {

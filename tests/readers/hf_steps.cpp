@@ -227,6 +227,7 @@ TEST_CASE("steps: all layers of a drafter read another model's keys") {
     for (const HeadSteps& s : m.steps) CHECK(s.keys_of_layer == -1);
     CHECK(refused(gemma4(6, {{"num_kv_shared_layers", 7}})) ==
           "num_kv_shared_layers is 7; it must be no more than there are layers.");
-    CHECK(refused(gemma4(6, {{"kv_source_layers", {0}}})) ==
+    CHECK(refused(config_of("mistral_large4_text", 6,
+                            {{"qk_rope_head_dim", 64}, {"qk_nope_head_dim", 64}, {"kv_source_layers", {0}}})) ==
           "kv_source_layers has 1 entries; it must have one per layer (6).");
 }

@@ -132,6 +132,26 @@ TEST_CASE("no work is a product of two numbers in a file") {
     CHECK(read(file("llama", 5000, 4,
                     bases(5000) + ", \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 2" + keys + "}")) ==
           "(accepted)");
+    // A list that each of many rotary embeddings reads again, or is compared with.
+    const std::string mrope = "\"rope_scaling\": {\"rope_type\": \"mrope\", \"mrope_section\": [1, 0, 0]}";
+    CHECK(read(file("llama", 16384, 2,
+                    bases(16384) + ", " + mrope + ", \"mrope_section\": [" + numbers(65536, 0, 0) + "]")) ==
+          "mrope_section has 65536 entries; it must have one for each axis, at most 16.");
+    const std::string list = numbers(16384, 10000);
+    CHECK(read(file("llama", 16384, 2,
+                    "\"layer_rope_theta\": [" + list + "], \"rope_parameters\": {\"rope_theta\": [" + list + "]}")) ==
+          "(accepted)");
+    // Keys beside the entry of a kind of layers, and in it.
+    std::string outside, inside;
+    for (int i = 0; i < 80000; ++i) {
+        const std::string key = (i == 0 ? "\"k" : ", \"k") + std::to_string(i) + "\": ";
+        outside += key + "2";
+        inside += key + "1";
+    }
+    CHECK(seconds_of([&] {
+              rope::read_hf_config(
+                  file("llama", 1, 64, "\"rope_parameters\": {\"full_attention\": {" + inside + "}, " + outside + "}"));
+          }) < 3.0 * kMoment);  // of 2 MB
     // Layers that read the keys of others; lists of layers that have the scaling.
     CHECK(read(file("gemma3n_text", 65536, 64, "\"num_kv_shared_layers\": 32768, \"sliding_window\": 512")) ==
           "(accepted)");

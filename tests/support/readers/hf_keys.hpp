@@ -204,6 +204,9 @@ inline const char* const kPlain = R"({"model_type": "arcee", "num_hidden_layers"
     "num_key_value_heads": 2, "hidden_size": 512, "max_position_embeddings": 4096, "rope_theta": 20000})";
 inline const std::string kMixed =
     R"("layer_types": ["sliding_attention", "sliding_attention", "sliding_attention", "full_attention"])";
+inline const std::string kGemma4 =
+    R"("model_type": "embedding_gemma2_text", "head_dim": 64, "per_layer_config": {}, "rope_local_base_freq": 10000, )" +
+    kMixed;
 inline const std::string kYarnModel =
     R"("$": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 1024})";
 inline const std::string kYarnOfLength = R"("$": {"rope_type": "yarn", "factor": 4})";
@@ -231,14 +234,14 @@ inline std::vector<Key> keys() {
         {"num_hidden_layers", layers, "3", 3, "65536", 65536, needed_by("every model"), kLayerCounts, ""},
         {"num_attention_heads", of<&HeadCounts::q>, "8", 8, "4", 4, needed_by("every model"), kCounts, ""},
         {"num_key_value_heads", of<&HeadCounts::k>, "1", 1, "4", 4, silently(8), kCounts, ""},
-        {"num_global_key_value_heads", last_keys, "1", 1, "4", 4, silently(2), kCounts, kMixed},
-        {"multi_query", of<&HeadCounts::k>, "true", 1, "false", 2, silently(2), kTruths, ""},
+        {"num_global_key_value_heads", last_keys, "1", 1, "4", 4, silently(2), kCounts, kGemma4},
+        {"multi_query", of<&HeadCounts::k>, "true", 1, "false", 2, silently(1), kTruths, R"("model_type": "falcon")"},
         {"new_decoder_architecture", of<&HeadCounts::k>, "true", 2, "false", 1, silently(1), kTruths,
-         R"("multi_query": true)"},
+         R"("model_type": "falcon", "multi_query": true)"},
         {"hidden_size", of<&Config::head_dim>, "512", 64, "1024.0", 128,
          error("^head_dim is missing; a model without hidden_size needs it."), kCounts, ""},
         {"head_dim", of<&Config::head_dim>, "96", 96, "1048576", 1048576, silently(64), kHeadDims, ""},
-        {"global_head_dim", last_head_dim, "128", 128, "256", 256, silently(64), kHeadDims, kMixed},
+        {"global_head_dim", last_head_dim, "128", 128, "256", 256, silently(64), kHeadDims, kGemma4},
         {"qk_rope_head_dim", of<&Config::head_dim>, "64", 64, "32", 32, silently(128), kHeadDims, R"("head_dim": 128)"},
         {"qk_rope_head_dim", of<&HeadCounts::k>, "64", 1, "32", 1, silently(2), kHeadDims, ""},
         {"max_position_embeddings", of<&ModelConfig::max_position_embeddings>, "4096", 4096, "1099511627776",
@@ -249,9 +252,10 @@ inline std::vector<Key> keys() {
         {"layer_types", kSliding, R"(["full_attention", "sliding_attention", "linear_attention", "chunked_attention"])",
          1, R"(["sliding_attention", "sliding_attention", "mamba", "full_attention"])", 2, silently(0),
          lists({{R"(["full_attention", 2, "mamba", "mamba"])", "2", "a string", "[1]"}}), ""},
-        {"no_rope_layers", rotated_layers, "[1, 1, 0, 1]", 3, "[0, 0, 0, 1]", 1, silently(4), kFlags, ""},
+        {"no_rope_layers", rotated_layers, "[1, 1, 0, 1]", 3, "[0, 0, 0, 1]", 1, silently(3), kFlags,
+         R"("model_type": "smollm3")"},
         {"no_rope_layers", rotated_layers, "[0, 0, 1, 0]", 1, "[]", 3, silently(3), kFlags, kLlama4Model},
-        {"no_rope_layer_interval", rotated_layers, "2", 2, "3", 3, silently(4), kCounts, ""},
+        {"no_rope_layer_interval", rotated_layers, "2", 2, "3", 3, silently(3), kCounts, R"("model_type": "smollm3")"},
         {"_sliding_window_pattern", kSliding, "2", 2, "4", 3, silently(0), kCountsOrNone, ""},
         {"global_attn_every_n_layers", kSliding, "2", 2, "4", 3, silently(0), kCounts, ""},
         {"full_attention_interval", kIdle, "2", 2, "4", 3, silently(0), kCounts, ""},
@@ -261,7 +265,8 @@ inline std::vector<Key> keys() {
          "^rope_theta was not used: @ is there, too."},
         {"rotary_emb_base", of<&Config::base>, "500000", 500000, "1e6", 1e6, warns(10000, kLlamaTheta), kBases,
          no_theta},
-        {"rope_ratio", of<&Config::base>, "50", 500000, "1", 10000, warns(10000, kLlamaTheta), kFactors, no_theta},
+        {"rope_ratio", of<&Config::base>, "1", 10000, "1.0", 10000, silently(10000), kFactors,
+         R"("model_type": "chatglm", "rope_theta": null)"},
         {"rope_local_base_freq", of<&Config::base>, "5000", 5000, "6000", 6000, silently(20000), kBases, kMixed},
         {"rope_local_base_freq", of<&Config::base>, "5000", 5000, "6000", 6000,
          warns(10000, "@ is missing; 10000 was taken, the default of model_type \"gemma3_text\"."), kBases,

@@ -41,7 +41,8 @@
 
 // ROPE_HAS_FMA: this translation unit is compiled for a machine with fused multiply-add. For the portable loops it
 // decides between the two classes of bits. g++ defines __FP_FAST_FMAF; clang does not, so the machine decides there (of
-// 32 bits: ARM with VFPv4, PowerPC, RISC-V and Hexagon). tests/builds/other_machines/other_machines.cmake compares this with clang's code.
+// 32 bits: ARM with VFPv4, PowerPC, RISC-V and Hexagon). tests/builds/other_machines/other_machines.cmake compares this
+// with clang's code.
 #if defined(__FMA__) || defined(__FMA4__) || defined(__FP_FAST_FMAF) || defined(__aarch64__) || defined(_M_ARM64) || \
     defined(__ARM_FEATURE_FMA) || defined(__s390x__) || defined(__riscv_flen) || defined(__loongarch_hard_float) ||  \
     defined(__hexagon__) || (defined(__powerpc__) && !defined(_SOFT_FLOAT) && !defined(__NO_FPRS__))

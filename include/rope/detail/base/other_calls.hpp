@@ -40,6 +40,22 @@ inline void refuse_arguments() noexcept {
         "after these an executor, or none. " ROPE_SAYS_ROWS);
 }
 
+template <bool never>
+inline void refuse_build() noexcept {
+    static_assert(
+        never,
+        "No build takes these arguments. They are positions and how many tokens they are for, build(positions, "
+        "seq), and then perhaps batch and an executor; for Moves one delta, build(delta), a list of them, "
+        "build(deltas, seq), or two lists, build(old_positions, new_positions, seq).");
+}
+template <bool never>
+inline void refuse_shared_table() noexcept {
+    static_assert(
+        never,
+        "shared_table takes Frequencies and how many positions: shared_table<float>(rope::frequencies(config), "
+        "positions), and perhaps a HeadSlice.");
+}
+
 ROPE_DETAIL_END
 
 #define ROPE_ANY_ARGUMENTS                                                                                  \

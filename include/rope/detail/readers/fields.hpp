@@ -135,7 +135,6 @@ class Fields {
         if (value != nullptr) read_[std::string(key)];
         return value;
     }
-    ROPE_COLD bool was_read(std::string_view key) const { return read_.count(std::string(key)) != 0; }
     ROPE_COLD bool has(std::string_view key) const { return lookup(key) != nullptr; }
     /// The kind of a value; null where there is none. Neither this nor the tests below mark the key as read.
     ROPE_COLD Value::Kind kind_of(std::string_view key) const {
@@ -171,10 +170,8 @@ class Fields {
         if (mine == nullptr) return;
         if (mine->kind == Value::Kind::null || *mine == winning_value)
             read_[std::string(key)];
-        else if (const std::size_t i = beaten_at(key); i < beaten_.size())
-            beaten_[i + 1] = winner;
         else
-            for (const std::string_view text : {key, winner}) beaten_.push_back(std::string(text));
+            beaten_[std::string(key)] = &winners_.add(Value::Kind::text, 0.0, std::string(winner));
     }
 
     ROPE_COLD std::optional<double> number(Keys keys, const NumberRange& range) {
@@ -251,12 +248,6 @@ class Fields {
 
  protected:
     ~Fields() = default;
-    /// The index of a key in beaten_; beaten_.size() if it is not there.
-    ROPE_COLD std::size_t beaten_at(std::string_view key) const noexcept {
-        std::size_t i = 0;
-        while (i < beaten_.size() && beaten_[i] != key) i += 2;
-        return i;
-    }
     /// Returns a value as a T in this range, if it is one.
     template <class T>
     ROPE_COLD static std::optional<T> content(const Value& v, const NumberRange& range) {
@@ -306,8 +297,9 @@ class Fields {
 
     std::string path_;
     Diagnostics* diagnostics_;
-    Members read_;                     ///< the keys alone count
-    std::vector<std::string> beaten_;  ///< in turn a key, and the path of the value that is used instead
+    Members read_;    ///< the keys alone count
+    Members beaten_;  ///< the path of the value that is used instead, as text
+    Values winners_;  ///< these texts
     std::size_t layers_ = 0, also_ = 0;
 };
 

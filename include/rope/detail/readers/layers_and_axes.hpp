@@ -19,8 +19,8 @@
 ROPE_DETAIL_BEGIN
 
 /// The type of layer i of n, by a repeated pattern of letters: f is full, s slides, c sees its chunk, i is sparse
-/// (indexed), z is compressed, l is linear with RoPE, and - does not attend. With a period, the first or the last letter of the pattern is f,
-/// which stands once per period, at that end; the other one fills the rest.
+/// (indexed), z is compressed, l is linear with RoPE, and - does not attend. With a period, the first or the last
+/// letter of the pattern is f, which stands once per period, at that end; the other one fills the rest.
 ROPE_COLD LayerType layer_of_pattern(std::string_view pattern, Index period, Traits traits, Index i, Index n) noexcept {
     const Index length = period > 0 ? period : (std::max)(Index(1), static_cast<Index>(pattern.size()));
     const bool ends = ((traits & kLastIsFull) != 0 && i == n - 1) || ((traits & kFirstIsFull) != 0 && i == 0) ||

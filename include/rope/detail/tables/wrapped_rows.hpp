@@ -89,9 +89,8 @@ ROPE_COLD Status check_copies(const CosSinView<Number>& v) noexcept {
                     if (!are_copies(at(x + k), at(x + k + distance), magnitude, kUlpOfOne<Storage>))
                         return invalid(
                             "{} has {} and {} for pair {} of row {} in batch entry {} (numbers {} and {} of {}); both "
-                            "features of a pair "
-                            "rotate by one angle, so they must be equal. ({} has pair_stride {}; compares_copies = "
-                            "false: they are no copies.)",
+                            "features of a pair rotate by one angle, so they must be equal. If rows are {}, set "
+                            "pair_stride {}; if these are no copies, compares_copies false.",
                             {x == cos ? "cos" : "sin", at(x + k), at(x + k + distance), i, row % v.rows, row / v.rows,
                              k, k + distance, width, distance > 1 ? "c0 c0 c1 c1 ..." : "c0 c1 ... c0 c1 ...",
                              distance > 1 ? 2 : 1});

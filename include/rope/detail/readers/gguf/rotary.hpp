@@ -238,9 +238,10 @@ class Rotary {
             warn_not_used({"rope.scaling.attn_factor"},
                           fields_.path_of("rope.scaling.yarn_attn_factor") + " is the whole magnitude");
         yarn_.attn_factor = 1.0;
-        warn(makes_one ? "{} is {} and makes YaRN's own magnitude, {}, 1; llama.cpp does not read it."
-                       : "{} is {} and was taken for the whole magnitude, the attention_factor of a config.json; "
-                         "llama.cpp does not read it and takes {}.",
+        warn(makes_one
+                 ? "{} is {} and makes YaRN's own magnitude, {}, 1; llama.cpp does not read it."
+                 : "{} is {} and was taken for the whole magnitude, the attention_factor of a config.json. "
+                   "llama.cpp does not read it and takes {}: set attention_factor to that for keys of its caches.",
              {fields_.path_of("rope.scaling.yarn_attn_factor"), shown(value), shown(own)});
     }
     /// HunYuan: NTK-aware.

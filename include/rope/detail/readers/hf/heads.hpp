@@ -201,18 +201,26 @@ class HfSteps : HfPart {
     }
     /// Warns of keys of steps that other model types have, unless their values say what the code does anyway.
     ROPE_COLD void warn_of_other_keys() {
-        for (JsonFields* const fields : {&top_, &top_.inside("attn_config")})
-            for (const std::string& key : fields->unread()) {
-                const bool is_other = key == "rotary_value" || key == "attention_k_eq_v" ||
-                                      key == "num_kv_shared_layers" || key == "scaling";
-                if ((is_other || concerns_steps(key)) && !is_so(key, *fields->lookup(key)))
-                    fields->warn_not_used(in_path(key), "the code of " + named() + " does not read it");
-            }
+        warn_of_other_keys(top_);
+        for (const char* key : {"attn_config", "attention_config", "attention"})
+            if (top_.is_object(key)) warn_of_other_keys(top_.inside(key));
+    }
+    ROPE_COLD void warn_of_other_keys(JsonFields& fields) {
+        for (const std::string& key : fields.unread()) {
+            const bool is_other = key == "attention_k_eq_v" || key == "scaling" || key == "use_cla";
+            if ((is_other || concerns_steps(key)) && !is_so(key, *fields.lookup(key)))
+                fields.warn_not_used(in_path(key), "the code of " + named() + " does not read it");
+        }
     }
     ROPE_COLD bool is_so(const std::string& key, const Value& value) const {
         const bool is_number = value.kind == Value::Kind::number;
         const bool is_off = value.is_false() || (is_number && value.number == 0.0);
-        if (has_whole_word(key, kNorms)) return is_off != (type_.norm.kind != NormKind::none);
+        if (has_whole_word(key, kNorms)) {
+            const bool is_of_values = has_whole_word(key, {"v", "value", "values"});
+            const bool has_norm = is_of_values ? type_.v_norm.kind != NormKind::none : has_norm_;
+            if (value.kind == Value::Kind::text) return has_norm && is_among(kUsualNorms, value.text);
+            return is_off != has_norm;
+        }
         if (is_off) return !is_among(kHarmlessIfTrue, key);
         if (is_among(kHarmlessIfTrue, key)) return true;
         const bool is_of_scores =
@@ -221,11 +229,10 @@ class HfSteps : HfPart {
     }
 
     ROPE_COLD HeadSteps read_usual() {
-        const bool has_norm =
-            type_.norm.kind != NormKind::none &&
-            (type_.norm_key == nullptr || top_.truth({type_.norm_key}).value_or(type_.norm_is_default));
-        const bool has_eps = has_norm && type_.eps_key != nullptr;
-        HeadSteps s = usual_steps(type_, has_norm, has_eps ? top_.number({type_.eps_key}, kAnyPart) : std::nullopt);
+        has_norm_ = type_.norm.kind != NormKind::none &&
+                    (type_.norm_key == nullptr || top_.truth({type_.norm_key}).value_or(type_.norm_is_default));
+        const bool has_eps = has_norm_ && type_.eps_key != nullptr;
+        HeadSteps s = usual_steps(type_, has_norm_, has_eps ? top_.number({type_.eps_key}, kAnyPart) : std::nullopt);
         if (has(kNormOfKeysOnly)) s.q = HeadNorm();
         s.q_factor = factor(type_.q_factor);
         if (has(kScalesByQueryRank))
@@ -271,6 +278,8 @@ class HfSteps : HfPart {
                             "the number of this layer or of one before it");
         }
     }
+
+    bool has_norm_ = false;  ///< of q and k, in this file
 };
 
 ROPE_DETAIL_END

@@ -43,8 +43,11 @@ class JsonFields final : public Fields {
         : Fields(std::move(path), diagnostics), object_(object) {}
 
     ROPE_COLD const Value* lookup(std::string_view key) const final {
-        return object_ != nullptr ? member_of(*object_, key) : nullptr;
+        if (object_ == nullptr || (!hidden_.empty() && hidden_.count(std::string(key)) != 0)) return nullptr;
+        return member_of(*object_, key);
     }
+    /// From now on the key is as good as missing.
+    ROPE_COLD void hide(std::string_view key) { hidden_[std::string(key)]; }
     /// A member that is an object; nullptr if it is missing or null.
     ROPE_COLD const Value* object(std::string_view key) { return member(key, is_object(key), "an object"); }
     /// A member that is a list of objects; nullptr as above.
@@ -86,8 +89,8 @@ class JsonFields final : public Fields {
     }
     /// The warning of an unread member. Keys in `known` are read where a layer needs them.
     ROPE_COLD std::string unread_sentence(const std::string& key, Keys known = {}) const {
-        const std::size_t i = beaten_at(key);
-        if (i < beaten_.size()) return path_of(key) + " was not used: " + beaten_[i + 1] + " is there, too.";
+        if (const auto by = beaten_.find(key); by != beaten_.end())
+            return path_of(key) + " was not used: " + by->second->text + " is there, too.";
         const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
         if (is_known) return path_of(key) + " was not used: no layer asks for it.";
         return path_of(in_path(key)) + " is not understood, and was not used.";
@@ -102,6 +105,7 @@ class JsonFields final : public Fields {
     }
 
     const Value* object_;
+    Members hidden_;    ///< the keys alone count
     std::string name_;  ///< within another object
     std::list<JsonFields> children_;
 };

@@ -51,7 +51,9 @@ class HfPart {
     ROPE_COLD void fail(std::string_view form, Words words = {}) { diagnostics_.fail(form, words); }
     ROPE_COLD void warn(std::string_view form, Words words = {}) { diagnostics_.warn(form, words); }
     ROPE_COLD void no_rope(const std::string& reason) { fail("{}: none of this model's layers is rotated.", {reason}); }
-    ROPE_COLD std::string named() const { return "model_type " + shown(model_.model_type); }
+    ROPE_COLD std::string named() const {
+        return has(kReadsParamsJson) ? "params.json files" : "model_type " + shown(model_.model_type);
+    }
     ROPE_COLD std::string default_of_type() const { return "the default of " + named(); }
     /// Replaces a missing count by the default of the model's type; 0: none.
     ROPE_COLD std::optional<Index> or_default(std::optional<Index> value, const char* key, Index of_type) {
@@ -115,8 +117,12 @@ class HfLayers : HfPart {
         const Index interval = top_.count({interval_key}).value_or(has(kEveryFourthNoRope) ? 4 : 0);
         const Value* const switches = top_.is_list("use_rope_layers") ? top_.find("use_rope_layers")->first : nullptr;
         std::size_t number_of = 0;  // Step 5: one truth per layer
-        for (const Value* on = switches; on != nullptr && number_of < types.size(); on = on->next, ++number_of)
-            if (on->number == 0.0) rotated[number_of] = false;
+        for (const Value* on = switches; on != nullptr && number_of < types.size(); on = on->next, ++number_of) {
+            if (on->kind != Value::Kind::truth)
+                top_.refuse(sentence_of("{}[{}]", {top_.path_of("use_rope_layers"), number_of}), shown(*on),
+                            kYesOrNo.text);
+            if (on->is_false()) rotated[number_of] = false;
+        }
         if (switches != nullptr && number_of < types.size())
             fail("{} has {} entries; it must have one per layer ({}).",
                  {top_.path_of("use_rope_layers"), number_of, types.size()});
@@ -235,7 +241,7 @@ class HfLayers : HfPart {
         const Value* const window = top_.find("sliding_window");
         window_is_null_ = window != nullptr && window->kind == Value::Kind::null;
         const bool has_window = window != nullptr && !window_is_null_;
-        if (has_window && has(kSlidesEverywhere)) first_sliding_ = 0;
+        if (has_window && has(kSlidesEverywhere) && !top_.is_list("sliding_window")) first_sliding_ = 0;
         if (has(kDensePrefixRotates)) {  // Cohere 2 MoE
             prefix_ = (std::min)(count_, top_.count({"first_k_dense_replace"}, kAnyCountOrNone).value_or(0));
             prefix_period_ = top_.count({"prefix_dense_sliding_window_pattern"}).value_or(1);

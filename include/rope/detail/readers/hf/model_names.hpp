@@ -30,18 +30,22 @@ inline constexpr HfVersion kHfVersions[] = {
     {kParamsJsonType, "nope_layer_interval", nullptr, "params_of_llama4"},
     {kParamsJsonType, "use_qk_norm", nullptr, "params_of_llama4"},
     {kParamsJsonType, "attention_chunk_size", nullptr, "params_of_llama4"},
+    {kParamsJsonType, "attn_temperature_tuning", nullptr, "params_of_llama4"},
 };
 
+/// Whether a name is among names with spaces between.
+ROPE_COLD bool is_named(std::string_view names, std::string_view name) noexcept {
+    if (name.empty() || name.find(' ') != name.npos) return false;
+    for (std::size_t at = names.find(name); at != names.npos; at = names.find(name, at + 1)) {
+        const std::size_t end = at + name.size();
+        if ((at == 0 || names[at - 1] == ' ') && (end == names.size() || names[end] == ' ')) return true;
+    }
+    return false;
+}
 /// nullptr for a type that is not in the list.
 ROPE_COLD const HfModel* find_hf_model(std::string_view type) noexcept {
-    if (type.empty() || type.find(' ') != type.npos) return nullptr;
-    for (const HfModel& model : kHfModels) {
-        const std::string_view types = model.types;
-        for (std::size_t at = types.find(type); at != types.npos; at = types.find(type, at + 1)) {
-            const std::size_t end = at + type.size();
-            if ((at == 0 || types[at - 1] == ' ') && (end == types.size() || types[end] == ' ')) return &model;
-        }
-    }
+    for (const HfModel& model : kHfModels)
+        if (is_named(model.types, type)) return &model;
     return nullptr;
 }
 

@@ -56,7 +56,7 @@ inline constexpr HfModel kHfModels[] = {
     interleaved_model("pe_audio_video_encoder").with_theta(20000.0).with_head_dim(128).with_norm(kRmsTwice, 1e-5),
     interleaved_model("pe_video_encoder").with_theta(20000.0).with_head_dim(128).with_norm(kRmsTwice, 1e-5),
     interleaved_model("roformer").with(kFixedTheta),
-    interleaved_model("transformer").with(kReadsParamsJson),
+    interleaved_model("transformer").with(kReadsParamsJson | kSlidesEverywhere),
     latent_model("axk1").with_latent_dim(64),
     latent_model("axk2").with_pattern("i").with_latent_dim(32).with(kFixedLayout),
     latent_model("bailing_hybrid").with_latent_dim(64).with_theta(6000000.0).with_pattern("-----f").with(kFixedLayout),

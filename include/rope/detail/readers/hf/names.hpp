@@ -146,9 +146,19 @@ inline constexpr Keys kHarmlessIfFalse = {"use_sliding_window",
 /// Keys that need no warning where they are true: what they switch on changes no result, or is usual.
 inline constexpr Keys kHarmlessIfTrue = {"scale_attn_weights", "apply_query_key_layer_scaling"};
 /// Names of the kind of position encoding, in order of precedence.
-inline constexpr Keys kPositionKindKeys = {"position_embeddings_type", "position_embedding_type", "position_embedding",
-                                           "position_encoding_type",   "position_encoding",       "pos_emb_type",
-                                           "positional_encoding",      "positional_embedding"};
+inline constexpr Keys kPositionKindKeys = {"position_embeddings_type",
+                                           "position_embedding_type",
+                                           "position_embedding",
+                                           "position_encoding_type",
+                                           "position_encoding",
+                                           "pos_emb_type",
+                                           "positional_encoding",
+                                           "positional_embedding",
+                                           "positional_encoding_type",
+                                           "positional_embedding_type",
+                                           "pos_embed",
+                                           "pos_embed_type",
+                                           "pe_type"};
 /// Objects that hold the language model. Names in the second list may mean something else: they count where no
 /// num_hidden_layers is beside them.
 inline constexpr Keys kLanguageModelKeys = {"text_config", "llm_config", "language_config", "thinker_config",
@@ -174,13 +184,16 @@ ROPE_COLD bool concerns_rope(const std::string& key) {
 }
 /// Words that together make a key one of a step on q, k or v, by whatever order: whose numbers they are, and what is
 /// done; and words of other things, such as a norm after attention.
-inline constexpr Keys kStepOwners = {"q",     "k",    "v",         "qk",      "qkv",   "query", "key",
-                                     "value", "attn", "attention", "softmax", "qnorm", "knorm", "qknorm"},
-                      kNorms = {"norm", "norms", "normalize", "layernorm", "layernorms", "rmsnorm",
-                                "ln",   "l2",    "l2norm",    "qnorm",     "knorm",      "qknorm"},
-                      kOtherSteps = {"clip",       "clamp",    "scale",     "scaling",    "scalar",
-                                     "multiplier", "residual", "embedding", "embeddings", "conv"},
-                      kNoSteps = {"in", "out", "output", "init", "loss", "eps", "fp32", "lora"};
+inline constexpr Keys kStepOwners = {"q",      "k",     "v",       "qk",     "kq",   "qkv",
+                                     "kqv",    "query", "queries", "key",    "keys", "value",
+                                     "values", "qnorm", "knorm",   "qknorm", "attn", "attention"},
+                      kNorms = {"norm", "norms", "normalize", "normalization", "layernorm", "layernorms", "rmsnorm",
+                                "ln",   "l2",    "l2norm",    "qnorm",         "knorm",     "qknorm"},
+                      kOtherSteps = {"clip",        "clamp",    "scale",     "scaling",    "scalar", "multiplier",
+                                     "temperature", "residual", "embedding", "embeddings", "conv"},
+                      kNoSteps = {"in", "out", "output", "init", "loss", "eps", "fp32", "lora", "alpha", "beta"};
+/// Texts of a key about a norm that say that there is one, of the kind that the model's code has.
+inline constexpr Keys kUsualNorms = {"per_head", "per_layer", "qwen3", "rms", "rmsnorm", "rms_norm"};
 /// Whether one of these is a whole word of the key, which has underscores between its words.
 ROPE_COLD bool has_whole_word(const std::string& key, Keys words) {
     for (const std::string word : words)
@@ -191,18 +204,42 @@ ROPE_COLD bool has_whole_word(const std::string& key, Keys words) {
     return false;
 }
 ROPE_COLD bool concerns_steps(const std::string& key) {
-    return has_whole_word(key, kStepOwners) && !has_whole_word(key, kNoSteps) &&
-           (has_whole_word(key, kNorms) || has_whole_word(key, kOtherSteps));
+    if (has_whole_word(key, kNoSteps)) return false;
+    const bool is_other = has_whole_word(key, kOtherSteps);
+    if (has_whole_word(key, {"softmax"})) return is_other;
+    return has_whole_word(key, kStepOwners) && (is_other || has_whole_word(key, kNorms));
 }
+
+/// Keys that only the code of some model types reads, each line of types by one of its names. In a file of another type
+/// that is known they are as good as missing, with a warning.
+struct OwnKey {
+    const char *key, *types;
+};
+inline constexpr const char* kGemma4Types =
+    "gemma4_text gemma4_unified_text embedding_gemma2_text diffusion_gemma_text";
+inline constexpr OwnKey kOwnKeys[] = {
+    {"multi_query", "falcon"},
+    {"rotary_value", "roformer"},
+    {"rope_ratio", "chatglm"},
+    {"rotary_scaling_factor", "nomic_bert"},
+    {"num_kv_shared_layers", "gemma3n_text gemma4_text gemma4_unified_text gemma4_assistant diffusion_gemma_text"},
+    {"kv_source_layers", "mistral_large4_text"},
+    {"no_rope_layers", "llama4_text mistral_large4_text smollm3"},
+    {"no_rope_layer_interval", "llama4_text mistral_large4_text smollm3"},
+    {"global_head_dim", kGemma4Types},
+    {"num_global_key_value_heads", kGemma4Types},
+};
 /// Whether a key is about which layers attend, or about the tokens that they see.
 ROPE_COLD bool concerns_layers(const std::string& key) {
     for (const char* other : {"mlp_", "moe_", "mtp_", "add_"})
         if (key.rfind(other, 0) == 0) return false;
+    if (has_whole_word(key, {"alpha", "beta", "mod"})) return false;  // factors of the residual stream; of kernels
     // clang-format off
     return has_word(key, {"layer_types", "layers_block_type", "block_types", "block_configs", "hybrid", "swa_", "sliding",
                           "attn_layer", "attention_layers", "attn_type", "attention_types", "attn_idxs",
-                          "full_attention", "full_attn", "attn_every", "global_attn", "global_layers", "ssm_layers", "kda_", "compress_ratio", "compress_rate",
-                          "position_encoding_2d", "per_layer_config", "linear_attn"});
+                          "full_attention", "full_attn", "attn_every", "global_attn", "global_layers", "ssm_layers",
+                          "kda_", "compress_ratio", "compress_rate", "position_encoding_2d", "per_layer_config",
+                          "linear_attn"});
     // clang-format on
 }
 

@@ -32,7 +32,7 @@ class HfReader : HfPart {
         for (const std::string& key : top_.unread()) warn_unread(key);
         for (const JsonFields& inner : top_.children())
             for (const std::string& key : inner.unread())
-                if (concerns_rope(key)) warn(inner.unread_sentence(key));
+                if (concerns_rope(key) && !is_harmless(key, *inner.lookup(key))) warn(inner.unread_sentence(key));
         return std::move(model_);
     }
 
@@ -48,17 +48,25 @@ class HfReader : HfPart {
                 top_.find(key);
             }
         if (!names.empty())
-            warn("Keys of the indexer were not used ({}): its heads, their norm and their rotation are not described.",
-                 {names});
+            warn(
+                "Keys of the indexer were not used ({}): its heads, their norm and their rotation are not described "
+                "here, and must be computed as in the model's code.",
+                {names});
+    }
+    ROPE_COLD static bool is_harmless(const std::string& key, const Value& value) {
+        const bool is_empty = value.kind == Value::Kind::list && value.size == 0;
+        return is_empty || is_among(kHarmlessKeys, key) || (value.is_false() && is_among(kHarmlessIfFalse, key));
     }
     ROPE_COLD void warn_unread(const std::string& key) {
         const Value& value = *top_.lookup(key);
-        const bool is_empty = value.kind == Value::Kind::list && value.size == 0;
-        if (is_empty || is_among(kHarmlessKeys, key) || (value.is_false() && is_among(kHarmlessIfFalse, key))) return;
+        if (is_harmless(key, value)) return;
         const bool is_switched_off = key.rfind("use_pos", 0) == 0 && value.is_false();
         if (concerns_rope(key) || concerns_layers(key) || is_switched_off)
             return warn(top_.unread_sentence(key, kRotaryKeys));
-        if (top_.is_object(key) && !has_word(key, {"vision", "audio"})) top_.inside_first_time(key);
+        if (value.members == nullptr || has_word(key, {"vision", "audio"})) return;
+        for (const auto& [inner, of_inner] : *value.members)  // (Fields of each object would take long.)
+            if (concerns_rope(inner) && of_inner->kind != Value::Kind::null && !is_harmless(inner, *of_inner))
+                warn("{}.{} is not understood, and was not used.", {top_.path_of(in_path(key)), in_path(inner)});
     }
     ROPE_COLD void read_layers() {
         HfLayers reader(file_);
@@ -103,6 +111,8 @@ class HfReader : HfPart {
         if (params_ == nullptr) params_ = older;
         if (params_ == nullptr && has(kReadsParamsJson)) params_ = top_.object("yarn");
         is_params_json_ = params_ != nullptr && params_ == top_.lookup("yarn");
+        if (has(kReadsParamsJson) && !is_params_json_ && top_.is_object("yarn"))
+            top_.warn_not_used("yarn", params_path_ + " is there, too");
         if (is_params_json_) params_path_ = top_.path_of("yarn");
         if (params_ == nullptr && !top_.has("rope_parameters") && !top_.has("rope_scaling")) take_default_parameters();
         JsonFields outer(params_, params_path_, diagnostics_);

@@ -95,7 +95,7 @@ class HfRotary : HfSchedules {
             theta_is_ = top_.path_of(own);
             for (const char* single : keys)
                 if (!top_.is_list(single)) top_.beat(single, list, theta_is_);
-            params_.beat("rope_theta", list, theta_is_);
+            if (source_.is_first) params_.beat("rope_theta", list, theta_is_);  // its warnings are those of the first
             return *source_.own_theta;
         }
         if (params_.says("rope_theta")) {
@@ -116,11 +116,12 @@ class HfRotary : HfSchedules {
         }
         // ChatGLM gives its base as a multiple of the usual one.
         const auto ratio = top_.number({"rope_ratio"}, kAnyFactor);
-        if (ratio && *ratio != 1.0 && (has(kFixedTheta) || !file_.type_is_known))
+        if (ratio && *ratio != 1.0)
             warn(
-                "{} multiplied the base, which is what it means in ChatGLM3 and GLM-4; in ChatGLM2 it divides "
-                "positions, and the file does not tell them apart.",
-                {top_.path_of("rope_ratio")});
+                "{} multiplied the base, which is right for ChatGLM3 and GLM-4. If the model is a ChatGLM2, set the "
+                "base "
+                "to 10000 and interpolation_factor to {}: there it divides positions.",
+                {top_.path_of("rope_ratio"), shown(*ratio)});
         if (!ratio && !has(kFixedTheta)) warn_of_default(is_usual ? "rope_theta" : key, shown(source_.theta));
         return source_.theta * ratio.value_or(1.0);
     }
@@ -139,7 +140,7 @@ class HfRotary : HfSchedules {
             part = source_.own_partial;
             part_is_ = top_.path_of("partial_rotary_factors");
             const Value& list = *top_.find("partial_rotary_factors");
-            params_.beat("partial_rotary_factor", list, part_is_);
+            if (source_.is_first) params_.beat("partial_rotary_factor", list, part_is_);
             for (const char* single : kPartKeys) top_.beat(single, list, part_is_);
         } else if (!part) {
             part = top_.number(kPartKeys, kAnyFraction);
@@ -190,14 +191,21 @@ class HfRotary : HfSchedules {
         if (has(kTrailingSlice)) c.rotary_offset = c.head_dim - rotary_dim(c);
     }
 
+    /// A list with a number for each axis. (It is read again for every rotary embedding, so a long one is refused.)
+    ROPE_COLD MaybeList<Index> few_counts(JsonFields& fields, const char* key) {
+        const std::size_t size = fields.is_list(key) ? fields.lookup(key)->size : 0;
+        if (size <= 16) return fields.counts(key, kAnyCountOrNone);
+        fail("{} has {} entries; it must have one for each axis, at most 16.", {fields.path_of(key), size});
+        return std::nullopt;
+    }
     /// The model's code decides how axes share the pairs; a flag in the file counts where the code is not known.
     ROPE_COLD void read_sections(const Config& c) {
         const char* const key = params_.has("xdrope_section") ? "xdrope_section" : "mrope_section";
-        auto sections = params_.counts(key, kAnyCountOrNone);
+        auto sections = few_counts(params_, key);
         std::string sections_are = params_.path_of(key);
         for (JsonFields* const beside : {&top_, file_.outer}) {  // Ming
             if (beside == nullptr || !beside->says("mrope_section")) continue;
-            auto list = beside->counts("mrope_section", kAnyCountOrNone);
+            auto list = few_counts(*beside, "mrope_section");
             if (sections && sections.list != list.list)
                 beside->warn_not_used("mrope_section", sections_are + " is there, too");
             if (sections) continue;

@@ -79,7 +79,12 @@ class HfSchedules : protected HfPart {
             c.schedule = schedule::DynamicNtk{*factor, trained.value_or(model_.max_position_embeddings)};
         }
         // Llama's own files (params.json) have Llama 3.1's schedule without its numbers.
-        if (!has(kReadsParamsJson) || !top_.truth({"use_scaled_rope"}).value_or(false)) return;
+        if (!has(kReadsParamsJson)) return;
+        if (!top_.truth({"use_scaled_rope"}).value_or(false)) {
+            for (const char* key : {"rope_scaling_factor", "rope_high_freq_factor", "high_freq_factor"})
+                if (top_.says(key)) top_.warn_not_used(key, top_.path_of("use_scaled_rope") + " is not true");
+            return;
+        }
         schedule::Llama3 s;
         if (has(kLlama4)) s.factor = 16.0, s.high_freq_factor = 1.0;
         const auto factor = top_.number({"rope_scaling_factor"}, kAnyFactor);

@@ -26,12 +26,14 @@ class HfType : HfPart {
             return fail("{} is not known to have a rotary embedding, and no key of the file speaks of one.", {named()});
         }
         if (has(kNoRope)) return no_rope(named() + " has no rotary embedding");
+        hide_keys_of_others();
         read_layout_keys();
         read_switches();
         if (!file_.type_is_known)
             warn(
-                "{} is not known: only what the keys say was used. Not checked is whether its code turns the other "
-                "way, another slice of the head or other layers, and has magnitudes or learned factors of its own.",
+                "{} is not known, so only its keys were read. Compare with its code what no key may say: the direction "
+                "of the rotation, the slice of the head, layers without RoPE, magnitudes, and norms, clamps or factors "
+                "of q, k and v.",
                 {named()});
         if (!file_.layout)
             warn(
@@ -47,7 +49,33 @@ class HfType : HfPart {
 
  private:
     /// Whether the file is a params.json, as Mistral and Llama publish beside their own form of the weights.
-    ROPE_COLD bool is_params_json() const { return top_.says("dim") && top_.says("n_layers") && top_.says("n_heads"); }
+    ROPE_COLD bool is_params_json() {
+        if (!top_.says("dim") || !top_.says("n_layers") || !top_.says("n_heads")) return false;
+        // DeepSeek's own files look alike, and leave YaRN to the code.
+        const char* const other = top_.said({"n_routed_experts", "n_dense_layers", "original_seq_len", "rope_factor"});
+        if (other != nullptr)
+            fail("{} is a key of DeepSeek's own files, which are not read: take the config.json of the model.",
+                 {top_.path_of(other)});
+        return true;
+    }
+    ROPE_COLD void hide_keys_of_others() {
+        for (const OwnKey& own : kOwnKeys) {
+            if (!file_.type_is_known || !top_.has(own.key)) continue;
+            bool reads = false;
+            for (std::string_view types = own.types; !types.empty();) {
+                const std::string_view one = types.substr(0, types.find(' '));
+                reads = reads || is_named(type_.types, one);
+                types.remove_prefix((std::min)(types.size(), one.size() + 1));
+            }
+            if (reads) continue;
+            const Value& value = *top_.lookup(own.key);
+            const bool is_nothing = value.kind == Value::Kind::null || value.is_false() ||
+                                    (value.kind == Value::Kind::number && value.number == 0.0) ||
+                                    (value.kind == Value::Kind::list && value.size == 0);
+            if (!is_nothing) top_.warn_not_used(own.key, "the code of " + named() + " does not read it");
+            top_.hide(own.key);
+        }
+    }
     /// The type of the language model, where one name stands for several.
     ROPE_COLD std::string type_by_another_key() {
         for (const HfVersion& v : kHfVersions) {
@@ -114,9 +142,10 @@ class HfType : HfPart {
         for (const char* key : {"rotary", "rope", "use_rotary_pos_emb", "use_rotary_embedding"})
             if (top_.kind_of(key) == Value::Kind::truth && !top_.truth({key}).value_or(true))
                 return no_rope(top_.path_of(key) + " is false");
-        const char* const said_kind = top_.said(kPositionKindKeys);
-        const char* const kind_key = said_kind != nullptr ? said_kind : *kPositionKindKeys.begin();
-        const auto kind = top_.text(kPositionKindKeys);
+        const char* kind_key = nullptr;  // other things than texts may stand there, too
+        for (const char* key : kPositionKindKeys)
+            if (kind_key == nullptr && top_.kind_of(key) == Value::Kind::text) kind_key = key;
+        const auto kind = kind_key != nullptr ? top_.text({kind_key}) : std::nullopt;
         if (const char* const key = type_.rope_key) {
             const char* const value = type_.rope_value;
             if (value != nullptr ? kind == value : top_.truth({key}).value_or(false)) return;
