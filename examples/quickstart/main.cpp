@@ -72,7 +72,11 @@ Worst compare_with_dense_matrix(const std::vector<float>& before, const std::vec
     return worst;
 }
 
+/// Names of what was not as promised.
+std::vector<std::string> broken_promises;
+
 void print(const char* name, const Worst& w, bool is_promised) {
+    if (is_promised && !w.all_within) broken_promises.push_back(name);
     std::printf("   %-20s largest error %.1e", name, w.difference);
     if (is_promised) std::printf(", where %.1e is promised%s", w.bound, w.all_within ? "; all within" : " (FAILED)");
     std::printf("\n");
@@ -122,6 +126,7 @@ void shift_positions() {
     }
     // A head turned in float is off by at most 4 * 2^-24 of its norm (reposition.hpp); two heads, two scores.
     const double bound = 4.0 * 4.0 * 0x1p-24 * std::sqrt(dot(q, q) * dot(k, k));
+    if (most - least > bound) broken_promises.push_back("a score that depends on distance alone");
     std::printf("   With RoPE they differ by %.1e, where %.1e is promised.\n", most - least, bound);
 }
 
@@ -175,7 +180,9 @@ void refuse() {
     const rope::CosSinCache<float> cache(config(), 4096);
     std::vector<float> q(2 * kHeadDim);
     const std::vector<int> ids = {17, 4096};
-    std::printf("   %s\n", rope::check(rope::view(q.data(), 2, 1, kHeadDim), cache, ids).message());
+    const rope::Status status = rope::check(rope::view(q.data(), 2, 1, kHeadDim), cache, ids);
+    if (status.ok()) broken_promises.push_back("a call that is refused");
+    std::printf("   %s\n", status.message());
 }
 
 constexpr const char* kHelp =
@@ -195,6 +202,10 @@ int main(int argc, char** argv) {
     mean_score_by_distance();
     compare_time();
     refuse();
-    std::printf("\nRead next: README.md, then include/rope/apply.hpp (every promise of a call); a whole model is in\n");
-    std::printf("examples/generate/, more programs in examples/README.md, figures in benchmarks/README.md.\n");
+    std::printf(
+        "\nRead next: include/rope/guide/README.md, a page for each task; a whole model is in examples/generate/,\n");
+    std::printf("more programs in examples/README.md, figures in benchmarks/README.md.\n\n");
+    for (const std::string& promise : broken_promises) std::printf("NOT as promised: %s.\n", promise.c_str());
+    if (!broken_promises.empty()) return 1;
+    std::printf("All as promised.\n");
 }

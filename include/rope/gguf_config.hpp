@@ -53,20 +53,29 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// list and its source). An architecture that is not in the list is an error, unless `layout` is given; its layers are
 /// then as the keys say, with a warning. A given layout beats the list's.
 ///
-/// Keys. Each one but general.architecture has the architecture and a dot before it. Required: general.architecture,
-/// block_count, attention.head_count (unless the architecture has no RoPE), and attention.key_length or
-/// embedding_length. Under attention: head_count_kv (missing: head_count; 0: a layer without attention),
-/// key_length_swa, key_length_mla, value_length (checked, not used), sliding_window (0: no layer slides; missing: as
-/// the architecture has it, or an error), sliding_window_pattern (every so many layers one is full, or a bool per
-/// layer; missing: as the architecture has it, or an error), rope_pattern (whether each layer is rotated; missing: as
-/// the architecture has it), recurrent_layers, temperature_scale, temperature_length, compress_ratios and
-/// compress_rope_freq_base (missing: 160000, and a warning) of DeepSeek-V4. Under rope: dimension_count (missing: all
-/// of a head), dimension_count_swa, dimension_sections, freq_base (missing: 10000, and a warning), freq_base_swa,
-/// scale_linear (the older name of scaling.factor). Under rope.scaling: type, factor, attn_factor,
-/// original_context_length (missing: context_length, and a warning), finetuned, alpha, yarn_beta_fast (32),
-/// yarn_beta_slow (1), yarn_ext_factor (1, also when it is negative), yarn_attn_factor, yarn_log_multiplier. Further
-/// context_length, full_attention_interval, nextn_predict_layers, leading_dense_block_count (Cohere 2 MoE),
-/// hyper_connection.count (DFlash). An architecture without RoPE has only its layers and heads read.
+/// Keys. Each one but general.architecture has the architecture and a dot before it, "llama.block_count". Of an
+/// architecture without RoPE only layers and heads are read.
+///
+///     key                                        missing means
+///     general.architecture, block_count          an error
+///     context_length                             unknown
+///     embedding_length, attention.key_length     an error if both are missing
+///     attention.head_count                       an error (not without RoPE)
+///     attention.head_count_kv                    head_count; 0: a layer without attention
+///     attention.sliding_window                   as the architecture has it, or an error; 0: no layer slides
+///     attention.sliding_window_pattern           the same; every so many layers one is full, or a bool per layer
+///     attention.rope_pattern                     as the architecture has it; whether each layer is rotated
+///     attention.compress_rope_freq_base          160000, and a warning (DeepSeek-V4)
+///     rope.dimension_count                       all of a head
+///     rope.freq_base                             10000, and a warning
+///     rope.scaling.original_context_length       context_length, and a warning
+///     rope.scaling.yarn_beta_fast, yarn_beta_slow, yarn_ext_factor    32, 1, 1 (also when it is negative)
+///
+/// Without a default of their own: attention.key_length_swa, key_length_mla, value_length (checked, not used),
+/// recurrent_layers, temperature_scale, temperature_length, compress_ratios; rope.dimension_count_swa,
+/// dimension_sections, freq_base_swa, scale_linear (the older name of scaling.factor); rope.scaling.type, factor,
+/// attn_factor, finetuned, alpha, yarn_attn_factor, yarn_log_multiplier; full_attention_interval, nextn_predict_layers,
+/// leading_dense_block_count (Cohere 2 MoE), hyper_connection.count (DFlash).
 ///
 /// ModelConfig::steps. The list names a Hugging Face type with the same norms for most architectures; for the others
 /// steps is empty. Keys, all optional: attention.layer_norm_rms_epsilon or layer_norm_epsilon (missing: the type's),

@@ -70,7 +70,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 ///   magnitudes  the same, or {}
 ///
 /// With the numbers BEFORE the rotation for y, these are dL/dsin and dL/dcos of the rows' entries: gradients for tables
-/// that are no rotation (FoPE mixes cosines and sines by a matrix for each; see README.md).
+/// that are no rotation (FoPE mixes cosines and sines by a matrix for each; see guide/training.md).
 ///
 /// Results      The products are summed in double, each of the two over heads in their order, and subtracted or added at
 ///              the end: within heads * 2^-52 of the sum of their magnitudes. y is taken as it is: rounded to half or

@@ -24,7 +24,7 @@ ROPE_ABI inline Part part(Index number, Index count);
 ///
 /// A refused call throws in each thread, and an exception that leaves an OpenMP region or the function of a std::thread
 /// ends the program. Ask check (check_pass, ...) before the region: where it is ok, the call with the same arguments does
-/// not throw. README.md shows it (Threads). With any other executor a refused call throws on the thread that makes it,
+/// not throw. guide/threads.md shows it. With any other executor a refused call throws on the thread that makes it,
 /// before the executor is asked.
 ///
 /// Hand it over as it is: a function that calls a Part is an executor like any other, which small calls do not use.

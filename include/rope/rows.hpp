@@ -39,9 +39,10 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// all axes give the same row as one axis. As there, the largest error is stated below 2^31 (float) and 2^22 (double).
 ///
 /// Cost. Making one takes a millisecond for 64 pairs. Building: in float some 1 ns per pair and token at whole
-/// positions, 2 to 3 where axes differ; in double 25. A block of 128 positions that the last builds did not meet adds
-/// 500 ns per pair (up to 256 blocks are kept), and every entry at a fraction or for mixed axes costs as much, so build
-/// the rows of an image once per size of image. A build for the positions of the last one compares them.
+/// positions, 2 to 3 where axes differ; in double 25. Positions come in blocks of 128: the first one in a new block adds
+/// 500 ns per pair, and the last 256 blocks are remembered. Every entry at a fraction or for mixed axes costs 500 ns by
+/// itself, so build the rows of an image once for each size of image. A build for the positions of the last one only
+/// compares them.
 ///
 /// Half a megabyte is kept for 64 pairs in float, one in double, and the rows, whose memory is reused: building allocates
 /// only when there are more tokens than ever before.

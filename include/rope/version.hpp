@@ -26,7 +26,7 @@
 // tagged.) ROPE_CROSSES declares and tags the implicit functions of such a class (copies, destruction), and
 // ROPE_CROSSES_AGGREGATE does so for an aggregate. C++20 forbids aggregates to declare them: there, and for TensorView
 // anywhere, all translation units of a program share such a function, where a compiler does not inline it (all do when
-// they optimise, but for copies of classes with lists in them). So is a std::vector of them, as any std::vector<float>
-// is: it is not the library's. (With -flto g++ warns of classes whose members are tagged.)
+// they optimise, but for copies of classes with lists in them). They also share the functions of a std::vector of such
+// classes, as of a std::vector<float>. (With -flto g++ warns of classes whose members are tagged.)
 // detail/base/abi.hpp defines these macros, and says what the others are for.
 #include "detail/base/abi.hpp"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# ctest ends with the reason of every test that was skipped, and says nothing more where none was.
+# ctest ends with the reason of every test that was skipped, and with the number of all tests where it ran a selection; it
+# says nothing more where neither is so.
 #   cmake -DSKIPS=skips.cmake -DWORK=scratch -DGENERATOR=name -P skips_are_explained.cmake
 file(REMOVE_RECURSE "${WORK}")
 file(WRITE "${WORK}/CMakeLists.txt" "cmake_minimum_required(VERSION 3.25)
@@ -24,4 +25,12 @@ function(expect pattern)
 endfunction()
 expect("without_a_dog .Skipped.\n+Skipped, because of what is not here:\n  without_a_dog: no dog. Debian has one as dog.\n$"
        --output-on-failure -j 2)
-expect("Total Test time [^\n]*\n$" -R right)
+expect("Total Test time [^\n]*\n+This was a selection, 1 of 2 tests. All of them: cmake --workflow --preset test-all\n$" -R right)
+file(WRITE "${WORK}/CMakeLists.txt" "cmake_minimum_required(VERSION 3.25)
+project(skips NONE)
+enable_testing()
+include(${SKIPS})
+add_test(NAME right COMMAND ${CMAKE_COMMAND} -E true)
+")
+execute_process(COMMAND ${CMAKE_COMMAND} "${WORK}/a build" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+expect("Total Test time [^\n]*\n$")

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The code on README.md and include/rope/README.md compiles as it stands there, and does what the page says. Each block
-// is included into a function that declares the names which the page takes for granted.
+// The code on the pages about model files, threads, training and errors: see snippets.hpp.
 #define EIGEN_USE_THREADS
 #include <rope/gguf_config.hpp>
 #include <rope/gradients.hpp>
 #include <rope/hf_config.hpp>
-#include <rope/reference.hpp>
 #include <rope/rope.hpp>
 
 #include <cmath>
@@ -16,13 +14,7 @@
 #include <unsupported/Eigen/CXX11/Tensor>
 #include <vector>
 
-#include "support/catch.hpp"
-#include "support/data.hpp"
-
-using rope::Index;
-using support::normal;
-using support::same_bits;
-using support::size;
+#include "examples/snippets.hpp"
 
 namespace {
 
@@ -36,21 +28,9 @@ constexpr const char* kConfig =
     R"({"model_type": "qwen3", "hidden_size": 1024, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 128,
         "num_hidden_layers": 2, "max_position_embeddings": 4096, "rope_theta": 1000000.0, "rms_norm_eps": 1e-6})";
 
-/// The largest difference of a and b, relative to the largest number of b.
-template <class A, class B>
-double distance(const std::vector<A>& a, const std::vector<B>& b) {
-    REQUIRE(a.size() == b.size());
-    double difference = 0, largest = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        difference = std::max(difference, std::abs(support::to_double(a[i]) - support::to_double(b[i])));
-        largest = std::max(largest, std::abs(support::to_double(b[i])));
-    }
-    return difference / largest;
-}
-
 }  // namespace
 
-TEST_CASE("README: from a model's own file") {
+TEST_CASE("from a model's own file") {
     const Index n = 20, seq = 3, layer = 1;
     const std::string text = kConfig;
     std::vector<std::string> logged;
@@ -59,7 +39,7 @@ TEST_CASE("README: from a model's own file") {
     std::vector<float> q_out = of_q, k_out = of_k, q_want = of_q, k_want = of_k;
     const auto q = rope::view(q_out, seq, 4, 128), k = rope::view(k_out, seq, 2, 128);
     {
-#include "readme_2.inc"
+#include "model_files_1.inc"
         CHECK(logged == std::vector<std::string>(rotary.model().warnings.begin(), rotary.model().warnings.end()));
     }
     rope::Config config;
@@ -72,97 +52,7 @@ TEST_CASE("README: from a model's own file") {
     CHECK(same_bits(k_out, k_want));
 }
 
-TEST_CASE("README: everything around the rotation") {
-    const Index n = 7, seq = 3, pages = 2;
-    const float scale = 0.0883883f;
-    const rope::CosSinCache<float> cache(rope::Config{128}, 64);
-    const std::vector<int> slots = {17, -1, 4};
-    const std::vector<float> q_weight = normal<float>(128, 1), k_weight = normal<float>(128, 2);
-    const std::vector<float> of_q = normal<float>(seq * 8 * 128, 3), of_k = normal<float>(seq * 8 * 128, 4);
-    std::vector<float> rotated(of_q.size());
-    std::vector<rope::bfloat16> of_keys(size(pages * 16 * 8 * 128)), of_values(of_keys.size());
-    rope::bfloat16 *const keys = of_keys.data(), *const values = of_values.data();
-    const auto q = rope::view(of_q, seq, 8, 128), k = rope::view(of_k, seq, 8, 128), v = k;
-    const auto q_out = rope::view(rotated, seq, 8, 128);
-    {
-#include "readme_3.inc"
-    }
-    const auto normed = [](std::vector<float> x, const std::vector<float>& w) {
-        for (std::size_t at = 0; at < x.size(); at += 128) {
-            double squares = 0;
-            for (std::size_t i = at; i < at + 128; ++i) squares += double(x[i]) * double(x[i]);
-            const double root = 1 / std::sqrt(squares / 128 + 1e-6);
-            for (std::size_t i = at; i < at + 128; ++i)
-                x[i] = static_cast<float>(double(x[i]) * root * double(w[i - at]));
-        }
-        return x;
-    };
-    std::vector<float> q_want = normed(of_q, q_weight), k_want = normed(of_k, k_weight);
-    rope::apply<rope::Layout::half_split>(rope::view(q_want, seq, 8, 128), rope::view(k_want, seq, 8, 128), cache,
-                                          rope::start_at(n));
-    for (float& x : q_want) x *= scale;
-    CHECK(distance(rotated, q_want) < 1e-6);
-    const auto token = [](const auto& x, Index at) {
-        return std::vector<typename std::decay_t<decltype(x)>::value_type>(x.begin() + at * 1024,
-                                                                           x.begin() + (at + 1) * 1024);
-    };
-    CHECK(distance(token(of_keys, 17), token(k_want, 0)) < 4e-3);
-    CHECK(distance(token(of_keys, 4), token(k_want, 2)) < 4e-3);
-    CHECK(distance(token(of_values, 17), token(of_k, 0)) < 4e-3);
-
-    // The other formats.
-    std::vector<std::int8_t> of_codes(of_keys.size());
-    std::vector<float> of_scales(size(pages * 16 * 8));
-    std::vector<std::uint8_t> of_blocks(size(pages * 16 * 8 * 136));
-    std::int8_t* const codes = of_codes.data();
-    float* const scales = of_scales.data();
-    std::uint8_t* const blocks = of_blocks.data();
-    const auto run = [&](const rope::Path& path) {
-        rope::pass<rope::Layout::half_split>(cache, rope::start_at(n), path);
-    };
-    {
-#include "readme_4.inc"
-        run(of_int8);
-        run(of_q8_0);
-    }
-    std::vector<float> k_rotated = of_k;
-    rope::apply<rope::Layout::half_split>(rope::view(k_rotated, seq, 8, 128), cache, rope::start_at(n));
-    std::vector<float> read(1024);
-    const std::vector<int> slot = {4};
-    rope::dequantise(
-        rope::int8(rope::paged(codes, pages, 16, 8, 128, slot), rope::paged(scales, pages, 16, 8, 1, slot)),
-        rope::view(read, 1, 8, 128));
-    CHECK(distance(read, token(k_rotated, 2)) < 5e-3);
-    rope::dequantise(rope::q8_0(rope::paged(blocks, pages, 16, 8, 136, slot)), rope::view(read, 1, 8, 128));
-    CHECK(distance(read, token(k_rotated, 2)) < 5e-3);
-}
-
-TEST_CASE("Recipe: pages") {
-    const Index seq = 3, heads = 4, kv_heads = 2, head_dim = 64, pages = 3, page_size = 8, length = 2;
-    const float scale = 0.125f;
-    const rope::CosSinCache<float> cache(rope::Config{head_dim}, 64);
-    std::vector<rope::bfloat16> keys(size(pages * page_size * kv_heads * head_dim)), values(keys.size());
-    const int positions[] = {5, 6, 40}, slots[] = {8, 9, -1}, slots_of_sequence[] = {8, 9};
-    std::vector<float> of_q = normal<float>(seq * heads * head_dim, 1),
-                       of_k = normal<float>(seq * kv_heads * head_dim, 2);
-    const std::vector<float> of_v = normal<float>(seq * kv_heads * head_dim, 3);
-    std::vector<float> q_want = of_q, k_want = of_k, of_sequence(size(length * kv_heads * head_dim));
-    float *const q = of_q.data(), *const k = of_k.data(), *const k_of_sequence = of_sequence.data();
-    const float* const v = of_v.data();
-    {
-#include "guide_1.inc"
-    } rope::apply<rope::Layout::half_split>(rope::view(q_want, seq, heads, head_dim),
-                                            rope::view(k_want, seq, kv_heads, head_dim), cache,
-                                            rope::ids(positions, seq));
-    for (float& x : q_want) x *= scale;
-    CHECK(same_bits(of_q, q_want));
-    k_want.resize(of_sequence.size());
-    CHECK(distance(of_sequence, k_want) < 4e-3);
-    CHECK(support::to_double(values[size(9 * kv_heads * head_dim)]) ==
-          Approx(double(of_v[size(kv_heads * head_dim)])).epsilon(4e-3));
-}
-
-TEST_CASE("Recipe: from a model's file to a pass") {
+TEST_CASE("from a model's file to a pass") {
     const rope::ModelConfig model = rope::read_hf_config(kConfig);
     const Index n = 9, seq = 2, kv_heads = 2, pages = 1;
     const std::size_t i = 1, layer_with_rope = 0;
@@ -176,7 +66,7 @@ TEST_CASE("Recipe: from a model's file to a pass") {
     const auto q = rope::view(of_q, seq, 4, 128), k = rope::view(of_k, seq, kv_heads, 128), v = k;
     const auto q_out = rope::view(out, seq, 4, 128);
     {
-#include "guide_2.inc"
+#include "model_files_3.inc"
     }
     // The norm leaves heads of 128 numbers with a sum of squares of 128, times the weight and the factor of scores.
     double squares_q = 0, squares_k = 0;
@@ -209,7 +99,19 @@ TEST_CASE("Recipe: from a model's file to a pass") {
     CHECK(temperatures == std::vector<float>(size(seq), 1.0f));
 }
 
-TEST_CASE("Recipe: threads") {
+TEST_CASE("a model type that is not known gets its layout from the caller") {
+    const std::string text_of_unknown_type =
+        R"({"model_type": "tomorrow", "hidden_size": 256, "num_attention_heads": 2, "num_hidden_layers": 1, "rope_theta": 1e4,
+            "max_position_embeddings": 64})";
+#include "model_files_2.inc"
+    CHECK(model.layer(0)->layout == rope::Layout::half_split);
+    CHECK(model.steps.empty());
+    CHECK_FALSE(rope::check_recipe(model, 0).ok());
+    CHECK_NOTHROW(rope::RotaryEmbedding<float>(model));
+    CHECK_THROWS(rope::RotaryEmbedding<float>(rope::read_hf_config(text_of_unknown_type)));
+}
+
+TEST_CASE("threads") {
     const Index seq = 100;
     const rope::CosSinCache<float> cache(rope::Config{64}, seq);
     std::vector<float> of_q = normal<float>(seq * 64 * 64, 1), of_k = normal<float>(seq * 8 * 64, 2);
@@ -218,7 +120,7 @@ TEST_CASE("Recipe: threads") {
     Eigen::ThreadPool two(2);
     Eigen::ThreadPoolDevice device(&two, 2);
     {
-#include "guide_3.inc"
+#include "threads_1.inc"
         rope::apply<rope::Layout::half_split>(rope::view(q_eigen, seq, 64, 64), cache, rope::start_at(0), eigen);
         rope::apply<rope::Layout::half_split>(rope::view(q_threads, seq, 64, 64), cache, rope::start_at(0), threads);
     }
@@ -229,13 +131,13 @@ TEST_CASE("Recipe: threads") {
     CHECK(same_bits(q_threads, q_want));
 }
 
-TEST_CASE("Recipe: threads that all make the call ask first") {
+TEST_CASE("threads that all make the call ask first") {
     const rope::CosSinCache<float> cache(rope::Config{64}, 16);
     const std::vector<float> before_q = normal<float>(4 * 64, 1), before_k = normal<float>(64, 2);
     std::vector<float> of_q = before_q, of_k = before_k;
     const auto q = rope::view(of_q, 1, 4, 64), k = rope::view(of_k, 1, 1, 64);
     const auto call = [&](const rope::Positions& positions) {
-#include "guide_4.inc"
+#include "threads_2.inc"
     };
     regions_entered = 0;
     CHECK_THROWS_WITH(call(rope::start_at(16)),
@@ -250,7 +152,7 @@ TEST_CASE("Recipe: threads that all make the call ask first") {
     CHECK(same_bits(of_q, want));
 }
 
-TEST_CASE("Recipe: training") {
+TEST_CASE("training") {
     constexpr rope::Layout layout = rope::Layout::half_split;
     const Index batch = 1, seq = 4, head_dim = 8, pairs = head_dim / 2;
     const double rate = 1e-3;
@@ -265,7 +167,7 @@ TEST_CASE("Recipe: training") {
     const auto dq = rope::view(of_dq, seq, 2, head_dim), dk = rope::view(of_dk, seq, 1, head_dim);
     const std::vector<float> dq_before = of_dq;
     {
-#include "guide_5.inc"
+#include "training_1.inc"
         // dL/dw_i is the sum over tokens of the position times dL/dangle: dL/da' = g, da'/dangle = -b', db'/dangle = a'.
         for (Index pair = 0; pair < pairs; ++pair) {
             double want = 0;
@@ -291,4 +193,65 @@ TEST_CASE("Recipe: training") {
     rope::apply<layout>(rope::view(one, seq, 1, head_dim), rows);
     rope::apply<layout>(rope::view(other, seq, 1, head_dim), fresh);
     CHECK(same_bits(one, other));
+}
+
+TEST_CASE("the gradient of a pass that changes the layout is the pass back, at negated positions") {
+    const Index seq = 3, heads = 2, head_dim = 8;
+    rope::Rows<double> rows(rope::Config{head_dim});
+    const std::vector<int> positions = {3, 0, 11};
+    std::vector<int> negated(positions.size());
+    const std::vector<double> of_x = normal<double>(seq * heads * head_dim, 1),
+                              of_dy = normal<double>(seq * heads * head_dim, 2);
+    std::vector<double> of_y(of_x.size()), of_dx(of_x.size());
+    const auto x = rope::view(of_x, seq, heads, head_dim), dy = rope::view(of_dy, seq, heads, head_dim);
+    const auto y = rope::view(of_y, seq, heads, head_dim), dx = rope::view(of_dx, seq, heads, head_dim);
+    {
+#include "training_2.inc"
+    }
+    // The pass is linear, so <dy, pass(x)> is <dx, x>, and no other dx does that for every x.
+    double forward = 0, backward = 0;
+    for (std::size_t i = 0; i < of_x.size(); ++i) {
+        forward += of_dy[i] * of_y[i];
+        backward += of_dx[i] * of_x[i];
+    }
+    CHECK(backward == Approx(forward).epsilon(1e-13));
+    // Each number of dx by itself: x with a 1 there and 0 elsewhere.
+    for (std::size_t one = 0; one < of_x.size(); ++one) {
+        std::vector<double> unit(of_x.size()), image(of_x.size());
+        unit[one] = 1;
+        rope::Rows<double> at(rope::Config{head_dim});
+        at.build(positions, seq);
+        rope::pass<rope::Layout::interleaved>(at, rope::start_at(0),
+                                              rope::heads(rope::view(unit, seq, heads, head_dim))
+                                                  .rotate_into(rope::Layout::half_split)
+                                                  .to(rope::view(image, seq, heads, head_dim)));
+        double want = 0;
+        for (std::size_t i = 0; i < image.size(); ++i) want += of_dy[i] * image[i];
+        CHECK(std::abs(of_dx[one] - want) < 1e-13);
+    }
+}
+
+TEST_CASE("errors: asked first, and as a Status; the sentences on the page") {
+    const Index n = 20;
+    const rope::CosSinCache<float> cache(rope::Config{64}, 16), long_cache(rope::Config{128}, 8192);
+    const std::vector<float> before = normal<float>(64, 1);
+    std::vector<float> of_q = before, of_k = before;
+    const auto q = rope::view(of_q, 1, 1, 64), k = rope::view(of_k, 1, 1, 64);
+    std::vector<std::string> logged;
+    const auto log = [&](const std::string& message) { logged.push_back(message); };
+    {
+#include "errors_1.inc"
+    } {
+#include "errors_2.inc"
+        CHECK(logged == std::vector<std::string>{done.message()});
+    }
+    CHECK(logged[0] == "positions start at 20 and seq is 1; this cache holds positions 0 to 15.");
+    CHECK(same_bits(of_q, before));
+    std::vector<float> wide(128), narrow(96);
+    CHECK_THROWS_WITH(
+        rope::apply<rope::Layout::half_split>(rope::view(wide, 1, 1, 128), rope::view(narrow, 1, 1, 96), long_cache),
+        "k.head_dim is 96; its cache was made for a head_dim of 128.");
+    CHECK_THROWS_WITH(
+        rope::apply<rope::Layout::half_split>(rope::view(wide, 1, 1, 128), long_cache, rope::start_at(8192)),
+        "positions start at 8192 and seq is 1; this cache holds positions 0 to 8191.");
 }
