@@ -66,7 +66,7 @@ TEST_CASE("from a model's file to a pass") {
     const auto q = rope::view(of_q, seq, 4, 128), k = rope::view(of_k, seq, kv_heads, 128), v = k;
     const auto q_out = rope::view(out, seq, 4, 128);
     {
-#include "model_files_3.inc"
+#include "model_files_4.inc"
     }
     // The norm leaves heads of 128 numbers with a sum of squares of 128, times the weight and the factor of scores.
     double squares_q = 0, squares_k = 0;
@@ -99,11 +99,29 @@ TEST_CASE("from a model's file to a pass") {
     CHECK(temperatures == std::vector<float>(size(seq), 1.0f));
 }
 
+TEST_CASE("a GGUF file by a parser of the caller's") {
+    struct {
+        std::optional<rope::GgufValue> find(std::string_view key) const {
+            if (key == "general.architecture") return rope::GgufValue(std::string("llama"));
+            if (key == "llama.block_count") return rope::GgufValue(std::int64_t(2));
+            if (key == "llama.attention.head_count") return rope::GgufValue(std::int64_t(4));
+            if (key == "llama.embedding_length") return rope::GgufValue(std::int64_t(256));
+            if (key == "llama.context_length") return rope::GgufValue(std::int64_t(64));
+            if (key == "llama.rope.freq_base") return rope::GgufValue(5e5);
+            return std::nullopt;
+        }
+        std::vector<float> floats(std::string_view) const { return {}; }
+    } file;
+#include "model_files_2.inc"
+    CHECK(rotary.model().layer(1)->base == 5e5);
+    CHECK(rotary.table(0)->layout() == rope::Layout::interleaved);
+}
+
 TEST_CASE("a model type that is not known gets its layout from the caller") {
     const std::string text_of_unknown_type =
         R"({"model_type": "tomorrow", "hidden_size": 256, "num_attention_heads": 2, "num_hidden_layers": 1, "rope_theta": 1e4,
             "max_position_embeddings": 64})";
-#include "model_files_2.inc"
+#include "model_files_3.inc"
     CHECK(model.layer(0)->layout == rope::Layout::half_split);
     CHECK(model.steps.empty());
     CHECK_FALSE(rope::check_recipe(model, 0).ok());
@@ -244,6 +262,24 @@ TEST_CASE("errors: asked first, and as a Status; the sentences on the page") {
     } {
 #include "errors_2.inc"
         CHECK(logged == std::vector<std::string>{done.message()});
+    }
+    {
+        const Index n = 5, positions = 16;
+        std::vector<float> of_q = before, of_k = before, want = before;
+        const auto q = rope::view(of_q, 1, 1, 64), k = rope::view(of_k, 1, 1, 64);
+        std::vector<float> columns(16 * 64);  // cosines of all positions, then sines
+        for (Index p = 0; p < positions; ++p)
+            for (Index i = 0; i < 32; ++i) {
+                columns[size(p * 32 + i)] = cache.cos_row(p)[i];
+                columns[size((positions + p) * 32 + i)] = cache.sin_row(p)[i];
+            }
+        {
+            const float* const numbers = columns.data();
+#include "errors_3.inc"
+        }
+        rope::apply<rope::Layout::half_split>(rope::view(want, 1, 1, 64), cache, rope::start_at(n));
+        CHECK(same_bits(of_q, want));
+        CHECK(same_bits(of_k, want));
     }
     CHECK(logged[0] == "positions start at 20 and seq is 1; this cache holds positions 0 to 15.");
     CHECK(same_bits(of_q, before));
