@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The header's version is CMake's, and that of every place in README.md that names one.
+// The header's version is CMake's, and that of every place on a page that names one.
 #include <rope/version.hpp>
 
 #include <fstream>
@@ -27,8 +27,10 @@ TEST_CASE("the header and CMake name one version") {
           "v" + std::to_string(ROPE_VERSION_MAJOR) + "_" + std::to_string(ROPE_VERSION_MINOR));
 }
 
-TEST_CASE("README.md names the same version") {
-    std::ifstream file(ROPE_README);
+TEST_CASE("README.md and the guide name the same version") {
+    const std::string page = GENERATE(as<std::string>{}, ROPE_README, ROPE_GUIDE);
+    INFO(page);
+    std::ifstream file(page);
     std::stringstream text;
     text << file.rdbuf();
     const std::string readme = text.str();
