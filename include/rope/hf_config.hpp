@@ -42,10 +42,9 @@ inline namespace ROPE_VERSION_NAMESPACE {
 /// Config::layout is then left open, unless `layout`, a key such as rope_interleave or a known class in architectures
 /// says it. A given layout beats the one that is known.
 ///
-/// Throws std::invalid_argument, for text that is no JSON, too (a byte order mark, comments and keys that stand twice
-/// in an object are none), or that is larger than kMaxConfigBytes (4 MiB) or nested deeper than kMaxConfigDepth (32);
-/// and for a model with more than 16384 distinct rotary embeddings, or whose distinct ones have more than 2^20 pairs
-/// together. Allocates.
+/// Throws std::invalid_argument, for text that is no JSON, too (a byte order mark, comments and keys that stand twice in
+/// an object are none), or that is larger than kMaxConfigBytes (4 MiB) or nested deeper than kMaxConfigDepth (32); for a
+/// model of more than 16384 layers, or whose distinct rotary embeddings have more than 2^20 pairs together. Allocates.
 ROPE_ABI ROPE_COLD ModelConfig read_hf_config(std::string_view json_text, std::optional<Layout> layout = std::nullopt) {
     detail::Diagnostics diagnostics;
     ModelConfig model = detail::read_hf_json(json_text, layout, diagnostics);

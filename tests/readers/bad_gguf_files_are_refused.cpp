@@ -75,7 +75,7 @@ TEST_CASE("wrong types and values are refused with the key's path") {
         refuses(support::small_model(), key, joined(not_positive, {{1048577, "1048577"}}),
                 "a whole number from 1 to 2^20");
     refuses(support::small_model(), "block_count", joined(not_positive, {{65537, "65537"}}),
-            "a whole number from 1 to 65536");
+            "a whole number from 1 to 16384");
 
     const Bad not_factors = joined(kNotNumbers, {{0, "0"}, {-2.0, "-2"}, {5e9, "5e+09"}, {1e-10, "1e-10"}});
     for (const char* key :
@@ -232,6 +232,6 @@ TEST_CASE("the ends of a range are in it") {
     for (const Index end : {Index(1), Index(1) << 40}) accepts("context_length", end);
     for (const Index end : {Index(0), Index(1) << 40}) accepts("attention.sliding_window", end);
     for (const Index end : {Index(2), Index(1) << 20}) accepts("attention.key_length", end);
-    for (const Index end : {Index(1), Index(65536)}) accepts("block_count", end);
+    for (const Index end : {Index(1), Index(16384)}) accepts("block_count", end);
     accepts("embedding_length", Index(8) << 20);
 }

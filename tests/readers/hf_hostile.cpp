@@ -243,7 +243,7 @@ TEST_CASE("nesting is refused from the 33rd level on") {
 
 TEST_CASE("huge counts are refused before anything has their size") {
     CHECK(refused("layers", R"({"rope_theta": 10000, "num_hidden_layers": 1099511627776})", kLittle) ==
-          "num_hidden_layers is 1099511627776; it must be a whole number from 1 to 65536.");
+          "num_hidden_layers is 1099511627776; it must be a whole number from 1 to 16384.");
     CHECK(
         refused("pairs",
                 R"({"rope_theta": 10000, "num_hidden_layers": 1, "num_attention_heads": 1, "head_dim": 1099511627776})",
@@ -256,7 +256,7 @@ TEST_CASE("huge counts are refused before anything has their size") {
           "num_attention_heads_per_layer has 1000000 entries; it must have at most 65536.");
     // Neither are there as many steps as layers times entries.
     const std::string full =
-        R"({"rope_theta": 10000, "num_hidden_layers": 65536, "num_attention_heads": "x", "full_attn_idxs": [1)" +
+        R"({"rope_theta": 10000, "num_hidden_layers": 16384, "num_attention_heads": "x", "full_attn_idxs": [1)" +
         repeated(",1", 1999999) + "]}";
     CHECK(refused("indices of layers", full, 50 * full.size()) ==
           "full_attn_idxs has 2000000 entries; it must have at most 65536.");

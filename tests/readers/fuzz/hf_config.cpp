@@ -172,7 +172,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string text(reinterpret_cast<const char*>(data), size);
     const std::clock_t start = std::clock();
     const Outcome outcome(text);
-    // The second that an input may take is for reading it once: of the largest numbers of layers that is half of it.
+    // The second that an input may take is for reading it once: files of thousands of layers take a good part of it.
     const bool is_slow = std::clock() - start > CLOCKS_PER_SEC / 10;
     if (outcome.model) check_model(*outcome.model);
     if (!is_slow) check_other_words(text, outcome);

@@ -126,7 +126,7 @@ inline Bads lists(Bads more) {
 }
 
 inline const Bads kCounts = counts("a whole number from 1 to 2^40", "1099511627777");
-inline const Bads kLayerCounts = counts("a whole number from 1 to 65536", "65537");
+inline const Bads kLayerCounts = counts("a whole number from 1 to 16384", "16385");
 inline const Bads kHeadDims = counts("a whole number from 1 to 2^20", "1048577");
 inline const std::string kFactorRange = "a number from 2^-32 to 2^32";
 inline const Bads kFactors = numbers(kFactorRange, {"0", "-2", "1e+300", "1e-300", "4294967297"});
@@ -231,7 +231,7 @@ inline std::vector<Key> keys() {
     const std::string no_theta = R"("rope_theta": null)";
     std::vector<Key> table = {
         // the shape of the model
-        {"num_hidden_layers", layers, "3", 3, "65536", 65536, needed_by("every model"), kLayerCounts, ""},
+        {"num_hidden_layers", layers, "3", 3, "16384", 16384, needed_by("every model"), kLayerCounts, ""},
         {"num_attention_heads", of<&HeadCounts::q>, "8", 8, "4", 4, needed_by("every model"), kCounts, ""},
         {"num_key_value_heads", of<&HeadCounts::k>, "1", 1, "4", 4, silently(8), kCounts, ""},
         {"num_global_key_value_heads", last_keys, "1", 1, "4", 4, silently(2), kCounts, kGemma4},

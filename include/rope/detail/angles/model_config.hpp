@@ -19,7 +19,7 @@ ROPE_DETAIL_BEGIN
 /// The most pairs of all rotary embeddings of a model. Each pair is a number in tables, and may be one in lists; a file
 /// of a few bytes may name many.
 inline constexpr Index kMaxModelPairs = Index(1) << 20;
-/// The most rotary embeddings of a model; those of published models are as many as its layers at most.
+/// The most rotary embeddings of a model: one for each layer that readers allow.
 inline constexpr Index kMaxModelConfigs = 16384;
 
 /// The context that a schedule names, times its factor; 0: it names none.

@@ -143,11 +143,6 @@ class HfReader : HfPart {
                 source.is_first = same_params == nullptr;
                 same_params = config;
                 model_.configs.push_back(HfRotary(file_, source, file_.heads[i]).read());
-                if (model_.configs.size() > static_cast<std::size_t>(kMaxModelConfigs))
-                    fail(
-                        "{} is {}; layers 0 to {} have {} rotary embeddings that differ, and a model must have at "
-                        "most {}.",
-                        {top_.path_of_first(kLayerCountKeys), layers(), i, model_.configs.size(), kMaxModelConfigs});
                 pairs += rotary_dim(model_.configs.back()) / 2;
                 if (pairs > kMaxModelPairs)
                     fail(
