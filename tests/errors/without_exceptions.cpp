@@ -31,6 +31,11 @@ void remember(const rope::Status& status) {
     ++calls;
 }
 
+void my_log(const char* message) {
+    last_message = message;
+    ++calls;
+}
+
 void refuses(const char* sentence, const char* what) {
     expect(calls == 1 && last_message == sentence, what);
     if (last_message != sentence) std::printf("  said: %s\n", last_message.c_str());
@@ -228,6 +233,12 @@ int main(int argc, char** argv) {
     rope::apply<kLayout>(rope::view(x.data(), 2, 3, 8), cache, rope::start_at(3));
     expect(calls == 0 && x != before, "a right call turns");
     expect(rope::set_error_handler(nullptr) == remember, "the handler is handed back");
+
+    // The block of the guide's page on errors.
+#include "errors_3.inc"
+    rope::apply<kLayout>(rope::view(x.data(), 2, 3, 8), cache, past);
+    refuses("positions[1] is 16; this cache holds positions 0 to 15.", "the handler of the guide");
+    rope::set_error_handler(nullptr);
     std::printf("%d checks, %d failed\n", checks, failures);
     return failures == 0 && checks > 15 ? 0 : 1;
 }

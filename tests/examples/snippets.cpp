@@ -275,7 +275,7 @@ TEST_CASE("errors: asked first, and as a Status; the sentences on the page") {
             }
         {
             const float* const numbers = columns.data();
-#include "errors_3.inc"
+#include "errors_4.inc"
         }
         rope::apply<rope::Layout::half_split>(rope::view(want, 1, 1, 64), cache, rope::start_at(n));
         CHECK(same_bits(of_q, want));
