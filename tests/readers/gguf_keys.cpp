@@ -274,9 +274,9 @@ TEST_CASE("yarn_attn_factor is the whole magnitude, 1 among its values") {
         CHECK(magnitude(file(value)) == value);
         CHECK(file(value).read().warnings ==
               std::vector<std::string>{key + shown +
-                                       " and was taken for the whole magnitude, the attention_factor of a config.json; "
+                                       " and was taken for the whole magnitude, the attention_factor of a config.json. "
                                        "llama.cpp does not read it and takes " +
-                                       own + "."});
+                                       own + ": set attention_factor to that for keys of its caches."});
     }
     // YaRN's own magnitude, in float as a file has it, is no news.
     CHECK(magnitude(file(double(static_cast<float>(g(1.0))))) == g(1.0));
