@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an engine's angles cost: the largest error of a cosine or sine, by the way in which the angle is computed. No
-// time is measured, so the table is the same on every machine (but for the last digits of its C library).
+// The largest error of a cosine or sine, by the way in which an engine computes the angle. No time is
+// measured, so the table is the same on every machine (but for the last digits of its C library).
 #include <rope/core.hpp>
 
 #include <algorithm>

@@ -11,7 +11,7 @@ struct Problem {
     double base;
 };
 
-/// What is made once per model, or per step, for rotating x in place.
+/// Makes a contestant that rotates x in place: its table, or its graph, is made here and serves all its calls.
 void* make_peer(const Problem* problem, float* x);
 /// Rotates x this many times.
 void run_peer(void* peer, long calls);

@@ -178,7 +178,7 @@ def build_ggml(folder, given):
 
 
 def make(names, folder, ggml):
-    """Compiles what has to be, and returns by name what makes a contestant for so many tokens."""
+    """Compiles the contestants in C++. Returns, by name, a function that makes a contestant for a number of tokens."""
     version = run(compiler(), "--version").splitlines()[0].replace('"', "")
     sources = {"rope": (["-O2", "-I", ROOT / "include"], []),
                "loop": (["-O3", "-march=native", '-DPEER_COMPILER="%s"' % version, "-I", ROOT / "examples/quickstart"], [])}
@@ -248,7 +248,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(NAMES), help="names of contestants: " + ", ".join(NAMES))
     parser.add_argument("--ggml", help="folder of ggml's source")
-    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/peers", help="for what is installed and compiled")
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/peers", help="folder of installed packages and compiled contestants")
     parser.add_argument("--rounds", type=int, default=101)
     options = parser.parse_args()
     names = options.only.split(",")
@@ -276,7 +276,7 @@ def main():
     for name, peer in one_each.items():
         print("  %-14s %s; largest error %.1e" % (NAMES[name], peer.name, errors[name]))
         peer.end()
-    print("\nMedian of a call (from the tenth to the ninetieth of a hundred), and how many times that of %s:\n" % NAMES[names[0]])
+    print("\nMedian time of a call (10th to 90th percentile), and the median over that of %s:\n" % NAMES[names[0]])
     print("| tokens | " + " | ".join(NAMES[name] for name in names) + " |")
     print("|---|" + "---|" * len(names))
     for seq in TOKENS:

@@ -72,7 +72,7 @@ Worst compare_with_dense_matrix(const std::vector<float>& before, const std::vec
     return worst;
 }
 
-/// Names of what was not as promised.
+/// Promises that this run did not keep.
 std::vector<std::string> broken_promises;
 
 void print(const char* name, const Worst& w, bool is_promised) {

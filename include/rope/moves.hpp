@@ -127,7 +127,7 @@ class Moves : public detail::MoveRows<T> {
         return this->build_between(old_positions, new_positions, seq, batch, detail::only_throwing(executor));
     }
 
-    /// What no other build takes: a list without the number of tokens, for one.
+    /// Refuses every other call when it is compiled: a list without the number of tokens, for one.
     template <bool never = false>
     ROPE_ABI bool build(ROPE_ANY_ARGUMENTS) {
         return detail::refuse_build<never>(), false;

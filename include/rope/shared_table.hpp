@@ -37,7 +37,7 @@ inline namespace ROPE_VERSION_NAMESPACE {
 template <class T = float>
 ROPE_ABI inline CosSinCache<T> shared_table(const Frequencies& frequencies, Index max_positions, HeadSlice slice = {});
 
-/// What the other one does not take: a Config, for one.
+/// Refuses every other call when it is compiled: a Config in place of Frequencies, for one.
 template <class T = float, bool never = false>
 ROPE_ABI inline CosSinCache<T> shared_table(ROPE_ANY_ARGUMENTS) {
     return detail::refuse_shared_table<never>(), CosSinCache<T>(Config{2}, 1);

@@ -2,6 +2,7 @@
 // Keys that change what a model computes and that no reader may pass over in silence; names of model types that few
 // programs know.
 #include <rope/core.hpp>
+#include <rope/detail/readers/hf/names.hpp>
 #include <rope/heads.hpp>
 #include <rope/recipe.hpp>
 
@@ -163,6 +164,18 @@ TEST_CASE("keys that only the code of other types reads are as good as missing, 
             CHECK((m.steps[support::size(i)].keys_of_layer == i && !m.steps[support::size(i)].rotates_values));
         }
     }
+}
+
+TEST_CASE("keys of some types name each line of types by its first name") {
+    for (const rope::detail::OwnKey& own : rope::detail::kOwnKeys)
+        for (std::string types = own.types; !types.empty();) {
+            const std::string one = types.substr(0, types.find(' '));
+            INFO(own.key << ": " << one);
+            const rope::detail::HfModel* const known = rope::detail::find_hf_model(one);
+            REQUIRE(known != nullptr);
+            CHECK(std::string(known->types).find(one) == 0);
+            types.erase(0, one.size() + 1);
+        }
 }
 
 TEST_CASE("a norm that is off in this file is not said to be there by another key, nor is one of another kind") {

@@ -265,8 +265,11 @@ inline std::vector<Key> keys() {
          "^rope_theta was not used: @ is there, too."},
         {"rotary_emb_base", of<&Config::base>, "500000", 500000, "1e6", 1e6, warns(10000, kLlamaTheta), kBases,
          no_theta},
-        {"rope_ratio", of<&Config::base>, "1", 10000, "1.0", 10000, silently(10000), kFactors,
-         R"("model_type": "chatglm", "rope_theta": null)"},
+        {"rope_ratio", of<&Config::base>, "50", 500000, "50.0", 500000, silently(10000), kFactors,
+         R"("model_type": "chatglm", "rope_theta": null)",
+         "@ multiplied the base, which is right for ChatGLM3 and GLM-4. If the model is a ChatGLM2, set the base to "
+         "10000 "
+         "and interpolation_factor to 50: there it divides positions."},
         {"rope_local_base_freq", of<&Config::base>, "5000", 5000, "6000", 6000, silently(20000), kBases, kMixed},
         {"rope_local_base_freq", of<&Config::base>, "5000", 5000, "6000", 6000,
          warns(10000, "@ is missing; 10000 was taken, the default of model_type \"gemma3_text\"."), kBases,

@@ -36,7 +36,8 @@ inline constexpr NumberRange kAnyBaseOrNone = {0.0, 0x1p1000, "a number from 0 (
 inline constexpr NumberRange kAnyCount = {1.0, 0x1p40, "a whole number from 1 to 2^40"};
 inline constexpr NumberRange kAnyCountOrNone = {0.0, 0x1p40, "a whole number from 0 to 2^40"};
 inline constexpr NumberRange kAnyHeadDim = {1.0, 0x1p20, "a whole number from 1 to 2^20"};
-inline constexpr NumberRange kAnyLayers = {1.0, 16384.0, "a whole number from 1 to 16384"};
+inline constexpr NumberRange kAnyLayers = {1.0, static_cast<double>(kMaxModelConfigs),
+                                           "a whole number from 1 to 16384"};
 inline constexpr NumberRange kYesOrNo = {0.0, 1.0, "true or false"};
 inline constexpr NumberRange kAnyText = {0.0, 0.0, "a string"};
 

@@ -212,6 +212,7 @@ class HfSteps : HfPart {
                 fields.warn_not_used(in_path(key), "the code of " + named() + " does not read it");
         }
     }
+    /// Whether the value says what the code does without the key.
     ROPE_COLD bool is_so(const std::string& key, const Value& value) const {
         const bool is_number = value.kind == Value::Kind::number;
         const bool is_off = value.is_false() || (is_number && value.number == 0.0);

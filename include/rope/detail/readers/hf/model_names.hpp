@@ -33,19 +33,19 @@ inline constexpr HfVersion kHfVersions[] = {
     {kParamsJsonType, "attn_temperature_tuning", nullptr, "params_of_llama4"},
 };
 
-/// Whether a name is among names with spaces between.
-ROPE_COLD bool is_named(std::string_view names, std::string_view name) noexcept {
-    if (name.empty() || name.find(' ') != name.npos) return false;
-    for (std::size_t at = names.find(name); at != names.npos; at = names.find(name, at + 1)) {
-        const std::size_t end = at + name.size();
-        if ((at == 0 || names[at - 1] == ' ') && (end == names.size() || names[end] == ' ')) return true;
+/// Whether a text is made of words with `separator` between, and this is one of them.
+ROPE_COLD bool is_one_of(std::string_view words, char separator, std::string_view word) noexcept {
+    if (word.empty() || word.find(separator) != word.npos) return false;
+    for (std::size_t at = words.find(word); at != words.npos; at = words.find(word, at + 1)) {
+        const std::size_t end = at + word.size();
+        if ((at == 0 || words[at - 1] == separator) && (end == words.size() || words[end] == separator)) return true;
     }
     return false;
 }
 /// nullptr for a type that is not in the list.
 ROPE_COLD const HfModel* find_hf_model(std::string_view type) noexcept {
     for (const HfModel& model : kHfModels)
-        if (is_named(model.types, type)) return &model;
+        if (is_one_of(model.types, ' ', type)) return &model;
     return nullptr;
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "../../../model_config.hpp"
 #include "../fields.hpp"
+#include "model_names.hpp"
 
 ROPE_DETAIL_BEGIN
 
@@ -143,7 +145,7 @@ inline constexpr Keys kHarmlessIfFalse = {"use_sliding_window",
                                           "use_scaled_rope",
                                           "use_mla_nope",
                                           "alibi_scaling"};
-/// Keys that need no warning where they are true: what they switch on changes no result, or is usual.
+/// Keys that need no warning where they are true: they switch on a thing that changes no result, or is usual.
 inline constexpr Keys kHarmlessIfTrue = {"scale_attn_weights", "apply_query_key_layer_scaling"};
 /// Names of the kind of position encoding, in order of precedence.
 inline constexpr Keys kPositionKindKeys = {"position_embeddings_type",
@@ -182,8 +184,8 @@ ROPE_COLD bool concerns_rope(const std::string& key) {
                           "mscale", "xpos", "neox", "dual_chunk", "attn_temperature", "self_extend", "grp_attn"}) ||
            is_among(kPositionKindKeys, key);
 }
-/// Words that together make a key one of a step on q, k or v, by whatever order: whose numbers they are, and what is
-/// done; and words of other things, such as a norm after attention.
+/// A key is about a step on q, k or v if it has, in any order, a word for an owner and one for a norm or another step,
+/// and no word of other things, such as a norm after attention.
 inline constexpr Keys kStepOwners = {"q",      "k",     "v",       "qk",     "kq",   "qkv",
                                      "kqv",    "query", "queries", "key",    "keys", "value",
                                      "values", "qnorm", "knorm",   "qknorm", "attn", "attention"},
@@ -192,15 +194,12 @@ inline constexpr Keys kStepOwners = {"q",      "k",     "v",       "qk",     "kq
                       kOtherSteps = {"clip",        "clamp",    "scale",     "scaling",    "scalar", "multiplier",
                                      "temperature", "residual", "embedding", "embeddings", "conv"},
                       kNoSteps = {"in", "out", "output", "init", "loss", "eps", "fp32", "lora", "alpha", "beta"};
-/// Texts of a key about a norm that say that there is one, of the kind that the model's code has.
+/// Values of a norm's key that name the kind of norm which the code of the model has.
 inline constexpr Keys kUsualNorms = {"per_head", "per_layer", "qwen3", "rms", "rmsnorm", "rms_norm"};
 /// Whether one of these is a whole word of the key, which has underscores between its words.
-ROPE_COLD bool has_whole_word(const std::string& key, Keys words) {
-    for (const std::string word : words)
-        for (std::size_t at = key.find(word); at != key.npos; at = key.find(word, at + 1)) {
-            const std::size_t end = at + word.size();
-            if ((at == 0 || key[at - 1] == '_') && (end == key.size() || key[end] == '_')) return true;
-        }
+ROPE_COLD bool has_whole_word(std::string_view key, Keys words) noexcept {
+    for (const char* const word : words)
+        if (is_one_of(key, '_', word)) return true;
     return false;
 }
 ROPE_COLD bool concerns_steps(const std::string& key) {
@@ -210,7 +209,7 @@ ROPE_COLD bool concerns_steps(const std::string& key) {
     return has_whole_word(key, kStepOwners) && (is_other || has_whole_word(key, kNorms));
 }
 
-/// Keys that only the code of some model types reads, each line of types by one of its names. In a file of another type
+/// Keys that only the code of some model types reads, each line of kHfModels by its first name. In a file of another type
 /// that is known they are as good as missing, with a warning.
 struct OwnKey {
     const char *key, *types;

@@ -119,8 +119,7 @@ class HfRotary : HfSchedules {
         if (ratio && *ratio != 1.0)
             warn(
                 "{} multiplied the base, which is right for ChatGLM3 and GLM-4. If the model is a ChatGLM2, set the "
-                "base "
-                "to 10000 and interpolation_factor to {}: there it divides positions.",
+                "base to 10000 and interpolation_factor to {}: there it divides positions.",
                 {top_.path_of("rope_ratio"), shown(*ratio)});
         if (!ratio && !has(kFixedTheta)) warn_of_default(is_usual ? "rope_theta" : key, shown(source_.theta));
         return source_.theta * ratio.value_or(1.0);

@@ -59,15 +59,9 @@ class HfType : HfPart {
         return true;
     }
     ROPE_COLD void hide_keys_of_others() {
+        const std::string_view types = type_.types, first = types.substr(0, types.find(' '));
         for (const OwnKey& own : kOwnKeys) {
-            if (!file_.type_is_known || !top_.has(own.key)) continue;
-            bool reads = false;
-            for (std::string_view types = own.types; !types.empty();) {
-                const std::string_view one = types.substr(0, types.find(' '));
-                reads = reads || is_named(type_.types, one);
-                types.remove_prefix((std::min)(types.size(), one.size() + 1));
-            }
-            if (reads) continue;
+            if (!file_.type_is_known || !top_.has(own.key) || is_one_of(own.types, ' ', first)) continue;
             const Value& value = *top_.lookup(own.key);
             const bool is_nothing = value.kind == Value::Kind::null || value.is_false() ||
                                     (value.kind == Value::Kind::number && value.number == 0.0) ||
