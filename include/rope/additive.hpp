@@ -11,14 +11,13 @@
 #include "tensor_view.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/base/containers.hpp"
 #include "detail/base/executor.hpp"
 #include "detail/rotary/additive_table.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// A contiguous [batch, seq, d_model] buffer, as the tokens of a model before their projection to heads.
 template <class T>
@@ -146,7 +145,6 @@ class LearnedEmbedding : public AdditiveEmbedding<T> {
     ROPE_ABI const T* weights() const noexcept ROPE_LIFETIMEBOUND { return this->table(); }
 };
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/base/restore_macros.hpp"

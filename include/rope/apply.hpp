@@ -11,10 +11,10 @@
 #include "tensor_view.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/base/other_calls.hpp"
 #include "detail/call/run.hpp"
-
-#include "detail/base/hide_macros.hpp"
 
 // Every function below takes
 //
@@ -58,8 +58,7 @@
 //              other functions). Without exceptions: see set_error_handler.
 // Source       Su et al., "RoFormer", arXiv:2104.09864, equation 34.
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 // ---- Rotate: pair i of a token at position p rotates by p * w_i and is multiplied by m. ----
 
@@ -224,7 +223,6 @@ ROPE_WITH_RUN_TIME_LAYOUT(apply_inverse_copy)
 ROPE_WITH_RUN_TIME_LAYOUT(apply_transpose)
 ROPE_WITH_RUN_TIME_LAYOUT(apply_transpose_copy)
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/base/restore_macros.hpp"

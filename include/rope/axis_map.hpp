@@ -10,8 +10,7 @@
 
 #include "detail/base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// The axis that each pair follows, from 0 to axes - 1. By default all pairs follow the only axis. Made by the
 /// functions below, or by hand.
@@ -89,9 +88,8 @@ ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept;
 /// Source: Pixtral, arXiv:2410.07073.
 ROPE_ABI inline Frequencies dealt_out(const Frequencies& frequencies, Index axes);
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
+ROPE_END
 
 #include "detail/positions/axis_map.hpp"
+
+#include "detail/base/restore_macros.hpp"

@@ -9,8 +9,7 @@
 #include "detail/base/containers.hpp"
 #include "detail/positions/position_numbers.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// Positions of shape [axes, tokens]: all tokens on the first axis, then all on the next one; tokens of a batch are
 /// counted entry after entry. Integers of any type up to 64 bits (but bool and characters), float or double. Not
@@ -77,5 +76,4 @@ class AxisPositions {
     Index axes_ = 0, tokens_ = 0, stride_ = 0;
 };
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END

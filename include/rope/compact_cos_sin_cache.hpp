@@ -10,10 +10,11 @@
 #include "fwd.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/tables/compact_table.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// m*cos and m*sin of every pair at positions first_position .. first_position + max_positions - 1, as CosSinCache, but
 /// each row is combined from two when apply fetches it: a coarse one for every 2^n-th position, and one of 2^n fine
@@ -82,5 +83,6 @@ class CompactCosSinCache : public detail::CompactTable<T> {
     }
 };
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
+
+#include "detail/base/restore_macros.hpp"

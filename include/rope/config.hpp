@@ -11,8 +11,7 @@
 
 #include "detail/base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// One rotary embedding, as a model's configuration describes it. An aggregate: set the fields that differ.
 ///
@@ -66,9 +65,8 @@ struct HeadSlice {
 /// Whether a Config can be used. The functions that take one call this first and throw its message.
 ROPE_ABI inline Status check(const Config& config) noexcept;
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
+ROPE_END
 
 #include "detail/angles/config_checks.hpp"
+
+#include "detail/base/restore_macros.hpp"

@@ -10,11 +10,12 @@
 #include "fwd.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/base/containers.hpp"
 #include "detail/tables/position_table.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// m*cos and m*sin of every pair at positions first_position .. first_position + max_positions - 1.
 ///
@@ -112,5 +113,6 @@ class CosSinCache : public detail::PositionTable<T> {
     ROPE_ABI CosSinCache() = default;
 };
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
+
+#include "detail/base/restore_macros.hpp"

@@ -9,8 +9,7 @@
 
 #include "detail/base/row_source.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// The common base of all tables of cos and sin, as apply and the other operations see them. CosSinCache is the table
 /// by position, CompactCosSinCache the table for millions of positions, and Rows has one row per token of a step.
@@ -56,8 +55,7 @@ class CosSinRows {
     friend struct detail::RowsAccess;
 };
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 ROPE_DETAIL_BEGIN
 

@@ -8,12 +8,13 @@
 #include "tensor_view.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/base/containers.hpp"
 #include "detail/paths/places.hpp"
 #include "detail/views/buffers.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// Pages of a cache, and for each token of a call the slot that it goes to: page slot / page_size, place
 /// slot % page_size. The element of feature i of head h in that place is
@@ -142,7 +143,8 @@ ROPE_ABI inline Destination q4_0(const Destination& blocks) noexcept;
 /// `from` or `to` that does not suit.
 ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>& to);
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/paths/destinations.hpp"
+
+#include "detail/base/restore_macros.hpp"

@@ -10,11 +10,12 @@
 #include "cos_sin_cache.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/base/containers.hpp"
 #include "detail/base/eigen_core.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// A matrix whose rows are tokens and whose columns are heads * head_dim features, in any storage order and with any
 /// strides: Matrix, Map, Ref, Block, transpose(). head_dim is cols / heads.
@@ -50,7 +51,8 @@ ROPE_ABI inline TableMap<T> sin_table(const CosSinCache<T>& cache ROPE_LIFETIMEB
                        Eigen::OuterStride<>(cache.rotary_dim()));
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/views/eigen.hpp"
+
+#include "detail/base/restore_macros.hpp"

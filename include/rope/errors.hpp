@@ -8,14 +8,13 @@
 
 #include "version.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/base/containers.hpp"
 #include "detail/base/executor.hpp"
 #include "detail/base/message.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 // Memory. A function that runs out of memory throws std::bad_alloc, and leaves every object as it was (but see
 // RotaryStep). Where the size is the caller's (tables, rows of a step, and their working memory), what() names the
@@ -115,9 +114,8 @@ using ErrorHandler = void (*)(const Status&);
 ROPE_ABI inline ErrorHandler set_error_handler(ErrorHandler handler) noexcept;
 #endif
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
+ROPE_END
 
 #include "detail/base/raise.hpp"
+
+#include "detail/base/restore_macros.hpp"

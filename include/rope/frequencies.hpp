@@ -9,8 +9,7 @@
 
 #include "detail/base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// The angle of pair i at position p is p * (inv_freq[i] + inv_freq_low[i]) radians; its magnitude is
 /// attention_factor * exp((p - centre) * (log_growth[i] + log_growth_low[i])). Made by frequencies(config), or filled
@@ -57,9 +56,8 @@ ROPE_ABI inline Status check(const Frequencies& f) noexcept;
 /// frequency exceeds 2^32 radians per position (a base near zero) or a magnitude leaves 2^-32 .. 2^32.
 ROPE_ABI inline Frequencies frequencies(const Config& config, Index seq_len = 0);
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
+ROPE_END
 
 #include "detail/angles/frequencies.hpp"
+
+#include "detail/base/restore_macros.hpp"

@@ -19,8 +19,7 @@
 
 #include "detail/base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 // The answer of every check, and how it reaches the caller: <rope/errors.hpp>.
 enum class StatusCode : unsigned char;
@@ -159,7 +158,6 @@ struct Report;
 }  // namespace testing
 // NOLINTEND(bugprone-forward-declaration-namespace)
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/base/restore_macros.hpp"

@@ -15,8 +15,9 @@
 #include "errors.hpp"
 #include "model_config.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+#include "detail/base/hide_macros.hpp"
+
+ROPE_BEGIN
 
 /// One value of a GGUF file: its integers of all widths as one of 64 bits, both kinds of floats as double, arrays of
 /// integers or bools as integers, arrays of floats as double. (An array of strings is none of these; no key that is
@@ -35,13 +36,11 @@ struct GgufTensors {
     std::vector<float> rope_factors_long, rope_factors_short;  ///< rope_factors_long.weight and short (LongRoPE)
 };
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/readers/gguf/reader.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// Reads a model's layers, heads and rotary embeddings.
 ///
@@ -115,5 +114,6 @@ ROPE_ABI ROPE_COLD ModelConfig read_gguf_config(const GgufLookup& get, const Ggu
     return detail::finished(std::move(model), std::move(diagnostics));
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
+
+#include "detail/base/restore_macros.hpp"

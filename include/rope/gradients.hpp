@@ -12,9 +12,9 @@
 #include "tensor_view.hpp"
 #include "types.hpp"
 
-#include "detail/base/executor.hpp"
-
 #include "detail/base/hide_macros.hpp"
+
+#include "detail/base/executor.hpp"
 
 // The gradient with respect to x is apply_transpose. All others come from y, the rotated numbers, and g, the gradient
 // of the loss with respect to them, in two stages:
@@ -51,8 +51,7 @@
 // Executors, memory, threads and errors are as for apply: no allocation, nothing is written before everything is
 // checked; an executor is asked for calls that read at least 1 MiB.
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 // ---- Angles ----
 
@@ -202,9 +201,8 @@ ROPE_ABI inline detail::ResultOf<Executor> add_row_sums(
 /// Whether add_row_sums would accept these arguments. Never throws; see Status.
 ROPE_ABI inline Status check_row_sums(const TensorView<const double>& rows, const TensorView<double>& out) noexcept;
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
+ROPE_END
 
 #include "detail/gradients/gradients.hpp"
+
+#include "detail/base/restore_macros.hpp"

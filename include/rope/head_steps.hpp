@@ -5,8 +5,7 @@
 #include "types.hpp"
 #include "version.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// A norm. x: one head, or all heads of a token (NormWeight::all_heads); w, b: weight and bias.
 enum class NormKind : unsigned char {
@@ -86,5 +85,4 @@ struct HeadSteps {
     Index keys_of_layer = 0;
 };
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END

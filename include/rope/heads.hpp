@@ -15,13 +15,12 @@
 #include "tensor_view.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/base/executor.hpp"
 #include "detail/paths/steps.hpp"
 
-#include "detail/base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// Numbers that a step reads: weights, biases, factors. A pointer to float, half or bfloat16 (double for data in double)
 /// has one number for each feature, the same for all heads. A view has 1 or the whole extent along each axis of the
@@ -195,9 +194,8 @@ ROPE_ABI inline decltype(auto) pass(Layout layout, Args&&... args);
 template <class... Args>
 ROPE_ABI inline Status check_pass(Layout layout, Args&&... args) noexcept;
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
+ROPE_END
 
 #include "detail/paths/run.hpp"
+
+#include "detail/base/restore_macros.hpp"

@@ -11,10 +11,11 @@
 #include "errors.hpp"
 #include "model_config.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/readers/hf/reader.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// Reads the text of a config.json: old keys (rope_theta, rope_scaling) and new ones (rope_parameters), aliases, lists
 /// and entries by layer or kind of layer, a language model nested in text_config, thinker_config, decoder_config or the
@@ -51,5 +52,6 @@ ROPE_ABI ROPE_COLD ModelConfig read_hf_config(std::string_view json_text, std::o
     return detail::finished(std::move(model), std::move(diagnostics));
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
+
+#include "detail/base/restore_macros.hpp"

@@ -5,6 +5,8 @@
 #include "types.hpp"
 #include "version.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 // Every kernel exists once per instruction set, in every translation unit that includes the library. The first table
 // that is built, or the first call that needs a kernel, chooses once per process: the environment variable ROPE_ISA if
 // it is set and not empty, else the best instruction set that the machine has. A name that is not available is no
@@ -27,8 +29,7 @@
 // -mfpmath=sse: the registers of the x87, which hold more than a float or a double, round at other places, within the
 // stated errors.
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// Names of instruction sets, best first: a range of const char*, which live as long as the program. At most 16; the
 /// list of available_isas() is never empty.
@@ -67,7 +68,8 @@ ROPE_ABI inline const char* active_isa();
 /// other threads finish with the instruction set they began with.
 ROPE_ABI inline void force_isa(const char* name);
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/simd/isa_choice.hpp"
+
+#include "detail/base/restore_macros.hpp"

@@ -8,8 +8,7 @@
 
 #include "detail/base/containers.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// A std::vector with another allocator. It converts implicitly from and to a std::vector, by copying. Translation
 /// units of a program that are compiled with different -m flags share the functions of std::vector<double>: the linker
@@ -41,5 +40,4 @@ class List : public std::vector<T, detail::Allocator<T>> {
     ROPE_ABI friend bool operator!=(const List& a, const List& b) { return !(a == b); }
 };
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END

@@ -13,8 +13,7 @@
 
 #include "detail/base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// The tokens that a layer attends to.
 enum class LayerType : unsigned char {
@@ -100,9 +99,8 @@ ROPE_ABI inline Index scaled_length(const ModelConfig& model) noexcept;
 /// at most 2^20 pairs together, so that a file of a few bytes does not cost hours.
 ROPE_ABI inline Status check(const ModelConfig& model) noexcept;
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
+ROPE_END
 
 #include "detail/angles/model_config.hpp"
+
+#include "detail/base/restore_macros.hpp"

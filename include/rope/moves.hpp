@@ -13,12 +13,13 @@
 #include "positions.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/base/executor.hpp"
 #include "detail/base/other_calls.hpp"
 #include "detail/tables/move_rows.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// How far every pair of every token rotates when a key that was rotated at position p goes to position q:
 ///
@@ -142,5 +143,6 @@ class Moves : public detail::MoveRows<T> {
     // map() is the AxisMap that was given.
 };
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
+
+#include "detail/base/restore_macros.hpp"

@@ -9,8 +9,7 @@
 
 #include "detail/base/executor.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 class Part;
 /// Part `number` of `count`, counted from 0. Throws std::invalid_argument unless 0 <= number < count <= 2^20.
@@ -66,7 +65,6 @@ class AtEverySize {
 template <class Executor>
 ROPE_ABI inline AtEverySize<Executor> at_every_size(Executor&& executor);
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/base/part.hpp"

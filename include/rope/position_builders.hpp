@@ -11,6 +11,8 @@
 #include "positions.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 // Each function makes a list of positions: of one number per token, for Positions, or of shape [axes, tokens], for
 // AxisPositions and a Rows whose AxisMap has those axes.
 //
@@ -24,8 +26,7 @@
 // Errors  std::invalid_argument for counts and lists, std::out_of_range for positions, before anything is written; and
 //         std::bad_alloc from the vectors.
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 // ---- Images and videos ----
 
@@ -183,8 +184,9 @@ ROPE_ABI inline std::vector<Index> context_parallel_positions(Index rank, Index 
 /// The cu_seqlens of a rank's part; they are the same for all ranks.
 ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, PositionsArgument&& cu_seqlens);
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/positions/position_builders.hpp"
 #include "detail/positions/prompts.hpp"
+
+#include "detail/base/restore_macros.hpp"

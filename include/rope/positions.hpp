@@ -10,8 +10,7 @@
 #include "detail/base/containers.hpp"
 #include "detail/positions/position_numbers.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// The position of every token of a call, as a value. Made by start_at(...), ids(...), or by itself from any
 /// contiguous container of integers (std::vector, std::array, std::span, an Eigen vector), and in a call (see
@@ -208,5 +207,4 @@ ROPE_ABI inline Positions ids(const Integer* ptr, Index n) noexcept {
     return Positions();
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END

@@ -11,8 +11,7 @@
 
 #include "detail/base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// The numbers of a layer that no configuration has: weights and biases of the norms beside its rotation, and the
 /// attention temperatures of a step's tokens. Numbers that the layer does not have stay empty.
@@ -122,9 +121,8 @@ template <class T>
 ROPE_ABI inline void fill_temperatures(const ModelConfig& model, PositionsArgument&& positions,
                                        const TensorView<T>& numbers);
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
+ROPE_END
 
 #include "detail/paths/recipe.hpp"
+
+#include "detail/base/restore_macros.hpp"

@@ -12,10 +12,11 @@
 #include "frequencies.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/base/eigen_core.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 namespace reference {
 
 /// The C library's cos and sin, which -ffast-math does not replace.
@@ -69,7 +70,8 @@ template <Layout layout>
 ROPE_ABI inline Eigen::VectorXd rotate_cos_sin(const Eigen::VectorXd& x, const Config& config, Index position);
 
 }  // namespace reference
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/testing/reference.hpp"
+
+#include "detail/base/restore_macros.hpp"

@@ -7,8 +7,9 @@
 #include "positions.hpp"
 #include "types.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+#include "detail/base/hide_macros.hpp"
+
+ROPE_BEGIN
 namespace reference {
 
 /// One path as plain loops over the whole tensor, one operation after the other: what pass computes, bit for bit, with the
@@ -19,7 +20,8 @@ template <class T>
 ROPE_ABI inline void pass(Layout layout, const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path);
 
 }  // namespace reference
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/testing/reference_path.hpp"
+
+#include "detail/base/restore_macros.hpp"

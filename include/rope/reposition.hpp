@@ -9,6 +9,8 @@
 #include "positions.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/base/executor.hpp"
 
 // Layout, tensors, executor, memory, threads and errors are as in apply.hpp. Keys may be any view: a slice of a fused
@@ -43,8 +45,7 @@
 // Source       Rotations compose: Su et al., arXiv:2104.09864. Context shift: Xiao et al., arXiv:2309.17453. Divided
 //              positions: Jin et al., arXiv:2401.01325.
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// Moves k, in place: token s by row s, or all by one delta, as `moves` was built. Throws std::invalid_argument, too,
 /// when rows were built for another number of tokens. (For part of them: apply with start_at or ids of rows.)
@@ -76,7 +77,8 @@ ROPE_ABI inline void reposition(K&& k, const Config& old_config, PositionsArgume
 template <class... Args>
 ROPE_ABI inline decltype(auto) reposition(Layout layout, Args&&... args);
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/rotary/reposition.hpp"
+
+#include "detail/base/restore_macros.hpp"

@@ -15,10 +15,11 @@
 #include "positions.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/base/executor.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// How many positions the tables of a RotaryEmbedding hold, and how much memory they may take.
 struct TableOptions {
@@ -189,7 +190,8 @@ class RotaryStep {
     std::vector<Table> tables_;
 };
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/rotary/rotary_embedding.hpp"
+
+#include "detail/base/restore_macros.hpp"

@@ -12,12 +12,13 @@
 #include "positions.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/base/executor.hpp"
 #include "detail/base/other_calls.hpp"
 #include "detail/tables/token_rows.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// m*cos and m*sin of every pair at the position of every token of a step: for positions that no table has, because
 /// they lie on several axes, are fractions, or are too many.
@@ -118,5 +119,6 @@ class Rows : public detail::TokenRows<T> {
     // map() is the AxisMap that was given.
 };
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
+
+#include "detail/base/restore_macros.hpp"

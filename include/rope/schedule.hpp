@@ -10,8 +10,9 @@
 #include "types.hpp"
 #include "version.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+#include "detail/base/hide_macros.hpp"
+
+ROPE_BEGIN
 
 // Below, d is rotary_dim, i = 0 .. d/2 - 1 a pair, base the base of the Config, and w_i = base^(-2i/d) radians per
 // position the frequency of the default schedule. Members have the names of the keys in models' configuration files. An
@@ -195,7 +196,8 @@ class Schedule : public std::variant<schedule::Default, schedule::Ntk, schedule:
 /// A short name for people: "default", "yarn", ...; the name of rope_type where it has one.
 ROPE_ABI inline const char* schedule_name(const Schedule& s) noexcept;
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/angles/schedules.hpp"
+
+#include "detail/base/restore_macros.hpp"

@@ -7,12 +7,11 @@
 #include "frequencies.hpp"
 #include "types.hpp"
 
-#include "detail/base/other_calls.hpp"
-
 #include "detail/base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+#include "detail/base/other_calls.hpp"
+
+ROPE_BEGIN
 
 /// The table of given frequencies with at least max_positions rows, from position 0 on: the one that an earlier call for
 /// the same description has made, in whatever thread, or a new one. The arguments are those of CosSinCache, and so are
@@ -46,9 +45,8 @@ ROPE_ABI inline CosSinCache<T> shared_table(ROPE_ANY_ARGUMENTS) {
 /// Frees the tables that shared_table keeps, when their last copies are gone.
 ROPE_ABI inline void drop_shared_tables();
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
+ROPE_END
 
 #include "detail/rotary/shared_table.hpp"
+
+#include "detail/base/restore_macros.hpp"

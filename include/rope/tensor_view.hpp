@@ -7,11 +7,12 @@
 #include "errors.hpp"
 #include "types.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/base/containers.hpp"
 #include "detail/views/buffers.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// A non-owning view of numbers as [batch, seq, heads, head_dim], with any strides, counted in elements: element (b,
 /// s, h, i) is data[b*batch_stride + s*seq_stride + h*head_stride + i*feature_stride].
@@ -102,8 +103,9 @@ struct ViewTraits {
     static constexpr bool is_missing = true;
 };
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/views/tensor_view.hpp"
 #include "detail/views/view_arguments.hpp"
+
+#include "detail/base/restore_macros.hpp"

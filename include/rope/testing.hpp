@@ -25,8 +25,7 @@
 
 #include "detail/base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 namespace testing {
 
 /// The intended rotation: a Config, or frequencies and the slice of the head that they rotate (by default the head).
@@ -167,10 +166,9 @@ ROPE_ABI inline Report measure(Rotate&& rotate, Inverse&& inverse, Layout layout
 ROPE_ABI inline std::string to_string(const Report& report);
 
 }  // namespace testing
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
+ROPE_END
 
 #include "detail/testing/measure.hpp"
 #include "detail/testing/report.hpp"
+
+#include "detail/base/restore_macros.hpp"

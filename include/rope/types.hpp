@@ -7,8 +7,7 @@
 
 #include "version.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// Every extent, stride and position. Signed, so that differences of positions and negative positions are ordinary
 /// numbers. 64 bits on every machine: on one with pointers of 32 bits, too, positions go to 2^62, and a shape that its
@@ -88,8 +87,7 @@ ROPE_ABI inline const bfloat16* as_bfloat16(const std::uint16_t* bits) noexcept 
     return reinterpret_cast<const bfloat16*>(bits);
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/base/element_types.hpp"
 #include "detail/base/sixteen_bits.hpp"

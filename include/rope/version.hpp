@@ -1,3 +1,5 @@
+
+#include "detail/base/hide_macros.hpp"
 // SPDX-License-Identifier: MIT
 // rope: rotary position embedding on the CPU. Version, namespace and ABI macros.
 #pragma once
@@ -30,3 +32,5 @@
 // classes, as of a std::vector<float>. (With -flto g++ warns of classes whose members are tagged.)
 // detail/base/abi.hpp defines these macros, and says what the others are for.
 #include "detail/base/abi.hpp"
+
+#include "detail/base/restore_macros.hpp"

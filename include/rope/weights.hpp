@@ -8,8 +8,7 @@
 
 #include "detail/base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// Rows in memory, head_dim of them for each head: row h * head_dim + f makes feature f of head h.
 ///
@@ -51,9 +50,8 @@ ROPE_ABI inline void permute_rows(void* data, const HeadRows& rows, Layout from,
 /// As permute_rows, from one place to another; rows that do not move are copied. in == out is permute_rows.
 ROPE_ABI inline void permute_rows_copy(const void* in, void* out, const HeadRows& rows, Layout from, Layout to);
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
+ROPE_END
 
 #include "detail/views/weights.hpp"
+
+#include "detail/base/restore_macros.hpp"

@@ -12,8 +12,7 @@
 
 #include "detail/base/hide_macros.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// Where cosines and sines lie: pair i in row r of batch entry b has cos[k] and sin[k], with
 /// k = (b * rows + r) * row_stride + i * pair_stride. Plain data that owns nothing. With P pairs:
@@ -97,9 +96,8 @@ class WrappedRows : public CosSinRows<T> {
 template <class T, class Number>
 ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to);
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "detail/base/restore_macros.hpp"
+ROPE_END
 
 #include "detail/tables/wrapped_rows.hpp"
+
+#include "detail/base/restore_macros.hpp"

@@ -9,10 +9,11 @@
 #include "types.hpp"
 #include "wrapped_rows.hpp"
 
+#include "detail/base/hide_macros.hpp"
+
 #include "detail/base/executor.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// Writes the rows of batch * seq tokens, entry after entry, to the caller's memory: of each the cosines, then the sines,
 /// rotary_dim numbers. For operators that have no state of their own, where Rows, which one caller at a time builds, have
@@ -45,7 +46,8 @@ template <class T, class Executor = detail::CallingThread>
 ROPE_ABI inline CosSinView<T> write_rows(const CosSinRows<T>& table, const AxisPositions& positions, const AxisMap& map,
                                          Index seq, Index batch, T* to, Executor&& executor = {});
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
 
 #include "detail/rotary/write_rows.hpp"
+
+#include "detail/base/restore_macros.hpp"

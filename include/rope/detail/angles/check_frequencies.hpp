@@ -16,8 +16,6 @@
 #include "frequencies.hpp"
 #include "schedules.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// A schedule's frequencies are the default ones times a ratio. The number of first pairs along which the ratio rises or
@@ -94,5 +92,3 @@ ROPE_COLD Status check_frequencies(const Config& config) {
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

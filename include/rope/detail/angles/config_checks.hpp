@@ -10,8 +10,6 @@
 #include "../base/bits.hpp"
 #include "schedules.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 constexpr Index kMaxHeadDim = Index(1) << 20;
@@ -75,8 +73,7 @@ inline Status check_layout(Layout layout) noexcept {
 
 ROPE_DETAIL_END
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 ROPE_ABI inline Status check(const Config& config) noexcept {
     const Status slice = detail::check_slice(config.head_dim, config.rotary_dim, config.rotary_offset);
@@ -92,7 +89,4 @@ ROPE_ABI inline Status check(const Config& config) noexcept {
     return detail::check_schedule(config.schedule, detail::rotary_dim(config), config.base);
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

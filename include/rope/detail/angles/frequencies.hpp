@@ -15,8 +15,6 @@
 #include "double_double.hpp"
 #include "schedules.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 constexpr double kMaxInvFreq = 4294967296.0;  // 2^32 radians: hundreds of millions of revolutions per position
@@ -116,8 +114,7 @@ inline Status make_frequencies(const Config& config, Index seq_len, Frequencies&
 
 ROPE_DETAIL_END
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 ROPE_ABI inline Status check(const Frequencies& f) noexcept { return detail::check_from(f, 0); }
 
@@ -127,7 +124,4 @@ ROPE_ABI inline Frequencies frequencies(const Config& config, Index seq_len) {
     return result.lacks_log_scale || detail::ok_or_raise(s) ? result : Frequencies();
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

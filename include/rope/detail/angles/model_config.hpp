@@ -12,8 +12,6 @@
 #include "../../types.hpp"
 #include "../base/bits.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// The most pairs of all rotary embeddings of a model. Each pair is a number in tables, and may be one in lists; a file
@@ -40,8 +38,7 @@ ROPE_COLD Status no_layer(Index i, Index layers) noexcept {
 
 ROPE_DETAIL_END
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 ROPE_ABI inline double AttentionTemperature::at(Index position) const noexcept {
     const double p = static_cast<double>(position) + static_cast<double>(shift);
@@ -104,7 +101,4 @@ ROPE_ABI inline Status check(const ModelConfig& model) noexcept {
     return Status();
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

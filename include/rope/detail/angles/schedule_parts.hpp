@@ -13,8 +13,6 @@
 #include "../base/bits.hpp"
 #include "double_double.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// Bounds within which all schedules have finite frequencies and magnitudes.
@@ -126,5 +124,3 @@ struct Powers {
 };
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -13,8 +13,6 @@
 #include "double_double.hpp"
 #include "schedule_parts.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 // A schedule has three functions: `name_of`; `check_parameters`, which refuses parameters; and `scheduled`, its formula,
@@ -322,15 +320,11 @@ ROPE_COLD Index longest_sequence(const Schedule& s, Index seq_len) noexcept {
 
 ROPE_DETAIL_END
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 ROPE_ABI inline const char* schedule_name(const Schedule& s) noexcept {
     const char* const name = detail::with_schedule<const char*>([](const auto& it) { return detail::name_of(it); }, s);
     return name != nullptr ? name : "";
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

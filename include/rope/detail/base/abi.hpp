@@ -18,8 +18,8 @@
 #    define ROPE_ABI_ERRORS "_noexcept"
 #endif
 
-// The inline namespace of everything in rope::detail that translation units for different machines must not share, and
-// the first and last line of a file that has nothing else.
+// The inline namespace of everything in rope::detail that translation units for different machines must not share; and
+// the lines around what is public, and around what is in rope::detail.
 #if ROPE_EXCEPTIONS
 #    define ROPE_DETAIL_NAMESPACE ROPE_MACHINE
 #else
@@ -27,16 +27,20 @@
 #    define ROPE_PASTE(a, b) ROPE_PASTE_(a, b)
 #    define ROPE_DETAIL_NAMESPACE ROPE_PASTE(ROPE_MACHINE, _noexcept)
 #endif
-#define ROPE_DETAIL_BEGIN                     \
-    namespace rope {                          \
-    inline namespace ROPE_VERSION_NAMESPACE { \
-    namespace detail {                        \
+#define ROPE_BEGIN   \
+    namespace rope { \
+    inline namespace ROPE_VERSION_NAMESPACE {
+#define ROPE_END \
+    }            \
+    }
+#define ROPE_DETAIL_BEGIN \
+    ROPE_BEGIN            \
+    namespace detail {    \
     inline namespace ROPE_DETAIL_NAMESPACE {
 #define ROPE_DETAIL_END \
     }                   \
     }                   \
-    }                   \
-    }
+    ROPE_END
 
 // name(layout, ...) for a function name<layout>(...), where the layout is known only at run time. Files
 // that use it include <utility> and, by other headers, detail/angles/config_checks.hpp.

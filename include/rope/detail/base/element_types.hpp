@@ -4,8 +4,7 @@
 
 #include "../../types.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 template <>
 struct ElementTraits<float> {
@@ -51,5 +50,4 @@ struct ElementTraits<decltype(0.0bf16)> {
 };
 #endif
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Hides macros of other headers that share a name with this library: min and max (windows.h), Status (Xlib), check and
-// require (Unreal Engine, Apple's AssertMacros.h). A header that uses such a name includes this file after all others
-// and ends with restore_macros.hpp, which restores every macro. So the order of a program's includes does not matter,
-// and the library's names are the same in all its translation units. Both files stand in pairs, may be nested, and have
-// no include guard. tests/builds/public_headers/macros_of_others.hpp lists the macros that are tried.
+// require (Unreal Engine, Apple's AssertMacros.h). A public header that uses such a name, or whose definitions in detail/ do,
+// includes this file before them and ends with restore_macros.hpp, which restores every macro; headers of detail/ rely on
+// that. So the order of a program's includes does not matter, and the library's names are the same in all its translation
+// units. Both files stand in pairs, may be nested, and have no include guard. tests/builds/public_headers tries the macros
+// of macros_of_others.hpp, and that no header of others which is read in between defines one that is hidden here.
 #pragma push_macro("min")
 #undef min
 #pragma push_macro("max")

@@ -10,11 +10,7 @@
 #include "../../types.hpp"
 #include "executor.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 template <>
 inline constexpr Cutting cutting_of<Part> = Cutting::by_heads;
 template <>
@@ -26,8 +22,9 @@ inline constexpr Cutting cutting_of<
     Cutting::by_heads;
 template <class Executor>
 inline constexpr Cutting cutting_of<AtEverySize<Executor>> = Cutting::always;
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_DETAIL_END
+
+ROPE_BEGIN
 
 ROPE_ABI inline Part part(Index number, Index count) {
     if (count < 1 || count > Index(1) << 20)
@@ -46,5 +43,4 @@ ROPE_ABI inline AtEverySize<Executor> at_every_size(Executor&& executor) {
     return AtEverySize<Executor>(std::forward<Executor>(executor));
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END

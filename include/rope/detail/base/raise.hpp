@@ -19,10 +19,7 @@
 #    include <cstdlib>
 #endif
 
-#include "hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 namespace detail {
 
@@ -145,7 +142,4 @@ ROPE_ABI inline ErrorHandler set_error_handler(ErrorHandler handler) noexcept {
 }
 #endif
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "restore_macros.hpp"
+ROPE_END

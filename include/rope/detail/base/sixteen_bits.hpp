@@ -49,13 +49,11 @@ inline half half_from(float x) noexcept {
 
 ROPE_DETAIL_END
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 ROPE_ABI inline float ToFloat::operator()(half x) const noexcept { return detail::float_from(x); }
 ROPE_ABI inline float ToFloat::operator()(bfloat16 x) const noexcept { return detail::float_from(x); }
 ROPE_ABI inline half to_half(float x) noexcept { return detail::half_from(x); }
 ROPE_ABI inline bfloat16 to_bfloat16(float x) noexcept { return detail::bfloat16_from(x); }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END

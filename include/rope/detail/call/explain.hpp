@@ -15,8 +15,6 @@
 #include "../views/any_view.hpp"
 #include "../views/view_checks.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 template <class T>
@@ -109,5 +107,3 @@ ROPE_COLD Status explain(const Positions& positions, Capabilities uses,
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

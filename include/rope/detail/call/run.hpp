@@ -18,8 +18,6 @@
 #include "job.hpp"
 #include "loop.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 template <Layout layout>
@@ -185,5 +183,3 @@ ROPE_INLINE ResultOf<Executor> run(Direction direction, const Positions& positio
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

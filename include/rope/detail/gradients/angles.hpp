@@ -12,8 +12,6 @@
 #include "../kernels/steps.hpp"
 #include "sums.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// The arguments of a call without their types.
@@ -145,5 +143,3 @@ inline ResultOf<Executor> run_angles(Executor& executor, const AngleCall& call, 
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

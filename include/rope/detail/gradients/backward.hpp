@@ -16,8 +16,6 @@
 #include "../paths/run.hpp"
 #include "sums.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// Tokens whose share of the weight's gradient is one row. Threads share no row, so the bits do not depend on the cut.
@@ -200,5 +198,3 @@ inline ResultOf<Executor> run_backward(Executor& executor, const CosSinRows<T>& 
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -20,12 +20,7 @@
 #include "backward.hpp"
 #include "parameters.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 template <bool never>
 inline void refuse_angle_gradients() noexcept {
@@ -44,8 +39,9 @@ inline void refuse_pass_backward() noexcept {
         "a view of double, or none. " ROPE_SAYS_ROWS);
 }
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_DETAIL_END
+
+ROPE_BEGIN
 
 template <Layout layout, class Y, class G, class T, class Executor>
 ROPE_ABI inline detail::ResultOf<Executor> add_angle_gradients(
@@ -200,7 +196,4 @@ ROPE_ABI inline Status check_row_sums(const TensorView<const double>& rows, cons
     return detail::check_row_sums(detail::doubles_of("rows", rows), detail::doubles_of("out", out));
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

@@ -14,8 +14,6 @@
 #include "../positions/position_checks.hpp"
 #include "sums.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// The axis that an entry of the frequencies follows, and its pair.
@@ -205,5 +203,3 @@ inline double sum_of_all(const AnyView& v) noexcept {
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

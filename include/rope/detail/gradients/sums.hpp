@@ -12,8 +12,6 @@
 #include "../views/view_arguments.hpp"
 #include "../views/view_checks.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// Gradients or outputs as a view whose strides loops may multiply.
@@ -55,5 +53,3 @@ ROPE_INLINE double* element(const AnyView& v, Index b, Index s, Index h) noexcep
 ROPE_INLINE void add_rounded(double& to, double x) noexcept { to = hide_from_optimizer(to + hide_from_optimizer(x)); }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -15,8 +15,6 @@
 #include "stages.hpp"
 #include "steps.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 inline constexpr const char* kPathNames[] = {"path 1", "path 2", "path 3", "path 4", "a path"};
@@ -233,5 +231,3 @@ ROPE_COLD Status check_paths(const PathData* const* paths, Index count, const Po
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -11,12 +11,7 @@
 #include "places.hpp"
 #include "steps.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 /// `codes` in a format, with the views of the scales and zeros that belong to them, if any.
 inline Destination with_format(const Destination& codes, CacheFormat format, const Destination* scales = nullptr,
@@ -183,8 +178,9 @@ ROPE_COLD void read_destination(const DestinationData& from, const HeadsInMemory
             }
 }
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_DETAIL_END
+
+ROPE_BEGIN
 
 template <class T>
 template <class Slot>
@@ -300,7 +296,4 @@ ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>
     if (detail::ok_or_raise(s)) detail::read_destination(source, into);
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

@@ -16,8 +16,6 @@
 #include "places.hpp"
 #include "stages.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// The tensor of a recipe and, of HeadWeights, its numbers.
@@ -229,8 +227,7 @@ inline Path path_of(HeadKind kind, const ModelConfig& model, Index layer, const 
 
 ROPE_DETAIL_END
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 ROPE_ABI inline Path query_path(const ModelConfig& model, Index layer, const Path& q, const HeadWeights& weights,
                                 const RecipeOptions& options) {
@@ -294,7 +291,4 @@ ROPE_ABI inline void fill_temperatures(const ModelConfig& model, PositionsArgume
     }
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

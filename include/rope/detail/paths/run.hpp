@@ -21,12 +21,7 @@
 #include "stages.hpp"
 #include "steps.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 template <class T>
 inline bool is_plain(const HeadsInMemory& m) noexcept {
@@ -112,8 +107,9 @@ inline ResultOf<Executor> run_pass(Executor& executor, const CosSinRows<T>& rows
     return ResultOf<Executor>();
 }
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_DETAIL_END
+
+ROPE_BEGIN
 
 ROPE_ABI inline Path& Path::add(const StepNumbers& bias) noexcept {
     detail::append_step(data_, detail::AddStage::kKind, bias, 0.0, true);
@@ -224,7 +220,4 @@ ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(Status, check_pass, refuse_pass)
 ROPE_WITH_RUN_TIME_LAYOUT(pass)
 ROPE_CHECK_WITH_RUN_TIME_LAYOUT(check_pass)
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

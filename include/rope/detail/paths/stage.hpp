@@ -15,8 +15,6 @@
 #include "destinations.hpp"
 #include "steps.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 // ---- When a path is made ----
@@ -210,5 +208,3 @@ struct Stage {
 };
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -8,8 +8,7 @@
 #include "../../types.hpp"
 #include "places.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// The most steps of a path, and the most features of its heads.
 inline constexpr int kMaxSteps = 8;
@@ -72,5 +71,4 @@ struct PathData {
 
 }  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END

@@ -13,13 +13,7 @@
 #include "../../list.hpp"
 #include "../../types.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 inline constexpr Index kMaxAxes = 8;
 inline constexpr Index kMaxPairs = kMaxHeadDim / 2;
@@ -93,8 +87,9 @@ inline AxisOrder axis_order(const AxisMap& map, Index pairs) {
     return order;
 }
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_DETAIL_END
+
+ROPE_BEGIN
 
 ROPE_ABI inline AxisMap mrope_sections(const List<Index>& sections) {
     if (!detail::ok_or_raise(detail::check_sections(sections, 1, static_cast<std::size_t>(detail::kMaxAxes))))
@@ -216,7 +211,4 @@ ROPE_ABI inline Frequencies dealt_out(const Frequencies& frequencies, Index axes
     return dealt;
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

@@ -14,13 +14,7 @@
 #include "../base/arithmetic.hpp"
 #include "../base/bits.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 inline constexpr Index kMaxTokens = kPointersAreShort ? Index(1) << 26 : Index(1) << 40;  // three positions each
 inline constexpr const char* kMaxTokensText = kPointersAreShort ? "2^26" : "2^40";
@@ -169,8 +163,9 @@ inline void write_shard(Index rank, Index ranks, const Positions& cu_seqlens, co
     }
 }
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_DETAIL_END
+
+ROPE_BEGIN
 
 ROPE_ABI inline std::vector<Index> image_grid(Index height, Index width, const GridOrder& order, Index first) {
     if (!detail::ok_or_raise(detail::check_grid(height, width, order))) return {};
@@ -241,7 +236,4 @@ ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, Posi
     return result;
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

@@ -16,8 +16,6 @@
 #include "../base/message.hpp"
 #include "positions_in_table.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// Requires rows with frequencies, and at most 2^40 tokens.
@@ -115,5 +113,3 @@ inline Status check_growth(const List<double>& of_new, double new_farthest, cons
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

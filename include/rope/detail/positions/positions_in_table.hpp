@@ -7,8 +7,6 @@
 #include "../../tensor_view.hpp"
 #include "../../types.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// The operations that a table supports, as bits.
@@ -66,5 +64,3 @@ ROPE_COLD Status check_positions(const Positions& p, Index batch, Index seq, con
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -16,13 +16,7 @@
 #include "position_builders.hpp"
 #include "position_numbers.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 template <class Number, class Start>
 constexpr Number start_as(Start given) noexcept {
@@ -160,8 +154,9 @@ void write_span(const PromptSpan& span, Number start, Number*& to, Index axis) n
     put_line_until(static_cast<double>(line_of(span)));
 }
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_DETAIL_END
+
+ROPE_BEGIN
 
 template <class Number, class Start>
 ROPE_ABI inline BasicPromptPositions<Number> mrope_prompt(const List<PromptSpan>& spans, Start given,
@@ -186,7 +181,4 @@ ROPE_ABI inline BasicPromptPositions<Number> mrope_prompt(const List<PromptSpan>
     return result;
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

@@ -22,8 +22,6 @@
 #include "../views/any_view.hpp"
 #include "../views/view_checks.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 inline constexpr BufferNames kEmbeddingNames = {"view", {"batch", "seq", nullptr, "d_model"}};
@@ -209,5 +207,3 @@ class AdditiveTable {
 };
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -17,13 +17,7 @@
 #include "../base/other_calls.hpp"
 #include "../call/run.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 template <bool never>
 inline void refuse_reposition() noexcept {
@@ -57,8 +51,9 @@ inline void move_keys_between(K& k, Moves<T>&& moves, PositionsArgument&& old_po
         rope::reposition<layout>(k, moves, with);
 }
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_DETAIL_END
+
+ROPE_BEGIN
 
 template <Layout layout, class K, class T, class Executor>
 ROPE_ABI inline detail::ResultOf<Executor> reposition(K&& k, const Moves<T>& moves,
@@ -99,7 +94,4 @@ ROPE_ABI inline void reposition(K&& k, const Config& old_config, PositionsArgume
 ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, reposition, refuse_reposition)
 ROPE_WITH_RUN_TIME_LAYOUT(reposition)
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

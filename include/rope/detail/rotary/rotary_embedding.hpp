@@ -29,13 +29,7 @@
 #include "../base/mutex.hpp"
 #include "../tables/table_source.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 /// The Config of one side's table; the sides differ in xPos alone.
 inline Config config_of(const Config& both, schedule::Xpos::Side side) {
@@ -86,8 +80,9 @@ inline Status check_options(const TableOptions& options) noexcept {
                    {options.positions, options.max_positions});
 }
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_DETAIL_END
+
+ROPE_BEGIN
 
 template <class T>
 struct RotaryEmbedding<T>::State {
@@ -326,7 +321,4 @@ ROPE_ABI detail::ResultOf<Executor> RotaryStep<T>::reposition(Index layer, K&& k
     return detail::refused<Result>(detail::invalid("moves are missing; build_moves must come before reposition."));
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

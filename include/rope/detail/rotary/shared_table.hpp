@@ -16,10 +16,7 @@
 #include "../base/mutex.hpp"
 #include "../tables/position_table.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 // All translation units share the tables, so these classes have one name; their functions are tagged.
 namespace detail {
@@ -170,7 +167,4 @@ ROPE_ABI inline void drop_shared_tables() {
     detail::drop_tables(detail::shared_tables<double>);
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

@@ -21,8 +21,6 @@
 #include "../positions/axis_map.hpp"
 #include "../positions/position_checks.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// Rows to be written; positions are given in one of two ways.
@@ -151,8 +149,7 @@ inline void refuse_write_rows() noexcept {
 
 ROPE_DETAIL_END
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 template <class T, class Executor>
 ROPE_ABI inline CosSinView<T> write_rows(const CosSinRows<T>& table, PositionsArgument&& positions, Index seq,
@@ -167,7 +164,4 @@ ROPE_ABI inline CosSinView<T> write_rows(const CosSinRows<T>& table, const AxisP
 
 ROPE_REFUSE_OTHER_CALLS(CosSinView<float>, write_rows, refuse_write_rows)
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

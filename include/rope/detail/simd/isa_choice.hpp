@@ -17,10 +17,7 @@
 #include "tail_mask.hpp"
 #include "x86.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 namespace detail {
 
@@ -123,7 +120,4 @@ ROPE_ABI inline void force_isa(const char* name) {
     }
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

@@ -17,8 +17,6 @@
 #include "table_memory.hpp"
 #include "table_source.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// The base of CompactCosSinCache. A row is combined from a coarse one, of every 2^n-th position, and a fine one.
@@ -90,5 +88,3 @@ class CompactTable : public SourcedRows<T> {
 };
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

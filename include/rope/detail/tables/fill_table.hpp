@@ -16,8 +16,6 @@
 #include "angle_addition.hpp"
 #include "table_source.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// Writes rows first .. first + count - 1 to out: per row `pairs` cosines, then `pairs` sines, each multiplied by the
@@ -130,5 +128,3 @@ inline void fill_float32_chain(const Frequencies& f, Index first, Index count, f
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -19,8 +19,6 @@
 #include "table_source.hpp"
 #include "token_rows.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// As the number of rows: one row serves every token.
@@ -142,5 +140,3 @@ class MoveRows : public TokenRows<T> {
 };
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -18,8 +18,6 @@
 #include "table_memory.hpp"
 #include "table_source.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// Requires a magnitude that stays a number.
@@ -141,5 +139,3 @@ class PositionTable : public SourcedRows<T> {
 };
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -15,8 +15,6 @@
 #include "coarse_rows.hpp"
 #include "table_source.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// The move of a token on one axis.
@@ -93,5 +91,3 @@ struct ScheduleRows {
 };
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

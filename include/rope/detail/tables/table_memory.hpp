@@ -9,8 +9,6 @@
 #include "../../errors.hpp"
 #include "../../types.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// Whether rows * row_size elements fit into kMemoryBytes. All three are positive.
@@ -43,5 +41,3 @@ inline std::shared_ptr<T[]> table_memory(Index rows, Index row_size) {
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

@@ -10,8 +10,6 @@
 #include "../../frequencies.hpp"
 #include "../../types.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 inline constexpr Index kNoLongest = kMaxIndex;
@@ -81,5 +79,3 @@ class SourcedRows : public CosSinRows<T> {
 };
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

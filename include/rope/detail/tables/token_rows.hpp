@@ -27,8 +27,6 @@
 #include "table_memory.hpp"
 #include "table_source.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// The place of a token on an axis. Positions are the same on all.
@@ -374,5 +372,3 @@ class TokenRows : public SourcedRows<T> {
 };
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

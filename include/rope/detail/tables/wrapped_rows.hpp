@@ -15,8 +15,6 @@
 #include "../base/arithmetic.hpp"
 #include "../base/bits.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 template <class Number>
@@ -129,8 +127,7 @@ inline Status check_copy(const CosSinView<Number>& from, const T* to) noexcept {
 
 ROPE_DETAIL_END
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 template <class Number>
 ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
@@ -195,7 +192,4 @@ ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to
     return {to, count > 0 ? to + pairs : to, from.rows, pairs, from.batch, 2 * pairs};
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

@@ -14,8 +14,7 @@
 #include "../base/arithmetic.hpp"
 #include "../base/eigen_core.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 namespace testing {
 namespace detail_testing {
 
@@ -102,5 +101,4 @@ struct ROPE_ABI Caller {
 
 }  // namespace detail_testing
 }  // namespace testing
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END

@@ -15,10 +15,7 @@
 #include "../base/eigen_core.hpp"
 #include "hypotheses.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 namespace testing {
 namespace detail_testing {
 
@@ -197,7 +194,4 @@ ROPE_ABI inline const Hypothesis* find_mistake(const Rule& right, const Sample& 
 
 }  // namespace detail_testing
 }  // namespace testing
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

@@ -15,8 +15,7 @@
 #include "../base/eigen_core.hpp"
 #include "calls.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 namespace testing {
 namespace detail_testing {
 
@@ -193,5 +192,4 @@ ROPE_ABI inline const auto& hypotheses() noexcept {
 
 }  // namespace detail_testing
 }  // namespace testing
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END

@@ -19,10 +19,7 @@
 #include "diagnosis.hpp"
 #include "hypotheses.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 namespace testing {
 namespace detail_testing {
 
@@ -337,7 +334,4 @@ ROPE_ABI inline Report measure(Rotate&& rotate, Inverse&& inverse, Layout layout
 }
 
 }  // namespace testing
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

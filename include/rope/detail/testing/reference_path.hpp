@@ -153,8 +153,7 @@ class ReferencePath {
 
 ROPE_DETAIL_END
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 namespace reference {
 
 template <class T>
@@ -163,5 +162,4 @@ ROPE_ABI inline void pass(Layout layout, const CosSinRows<T>& rows, PositionsArg
 }
 
 }  // namespace reference
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END

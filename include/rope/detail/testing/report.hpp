@@ -13,10 +13,7 @@
 #include "../base/digits.hpp"
 #include "calls.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 namespace testing {
 
 ROPE_ABI inline Model::Model(const Config& c, Index length)
@@ -125,7 +122,4 @@ ROPE_ABI inline std::string to_string(const Report& report) {
 }
 
 }  // namespace testing
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

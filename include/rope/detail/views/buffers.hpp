@@ -11,8 +11,6 @@
 #include "../base/containers.hpp"
 #include "../base/message.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// a * b, held at the largest Index when it does not fit, so that an absurd shape reaches its check unharmed.
@@ -111,5 +109,3 @@ inline View slice(const View& v, const char* name, Index View::*extent, Index st
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

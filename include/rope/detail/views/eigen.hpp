@@ -11,12 +11,9 @@
 #include "../../types.hpp"
 #include "../base/eigen_core.hpp"
 
-#include "../base/hide_macros.hpp"
-
 #include <unsupported/Eigen/CXX11/Tensor>
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 template <>
 struct ElementTraits<Eigen::half> {
@@ -126,7 +123,4 @@ template <class Plain, int options, template <class> class Pointer>
 struct ViewTraits<const Eigen::TensorMap<Plain, options, Pointer>>
     : ViewTraits<Eigen::TensorMap<Plain, options, Pointer>> {};
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

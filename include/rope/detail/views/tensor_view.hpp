@@ -6,8 +6,7 @@
 #include "../../types.hpp"
 #include "buffers.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 template <class T, std::enable_if_t<!std::is_void_v<T>, int>>
 ROPE_ABI constexpr TensorView<T> view(T* ptr, Index batch, Index seq, Index heads, Index head_dim) noexcept {
@@ -66,5 +65,4 @@ ROPE_ABI inline auto view_heads_first(C&& container, Index batch, Index heads, I
         head_dim);
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END

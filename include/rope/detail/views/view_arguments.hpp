@@ -8,10 +8,7 @@
 #include "../../tensor_view.hpp"
 #include "../base/containers.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 /// Stands in place of a view where the compiler has refused an argument with a sentence: nothing is compiled for it, so
 /// there is no second error.
@@ -54,8 +51,9 @@ inline constexpr bool is_no_tensor = is_refused<ViewOf<Tensor>> && !is_refused<T
 template <class View>
 using ElementOf = std::remove_reference_t<decltype(*std::declval<View&>().data)>;
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_DETAIL_END
+
+ROPE_BEGIN
 
 /// Refuses all arguments that the other functions of this name do not take.
 template <class Other>
@@ -67,5 +65,4 @@ ROPE_ABI inline detail::Refused view(const Other&, ...) noexcept {
     return {};
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END

@@ -8,8 +8,6 @@
 #include "../../types.hpp"
 #include "any_view.hpp"
 
-#include "../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// The bytes that a view spans along the axes whose stride in bytes is below `limit`, as offsets [begin, end) from its
@@ -167,5 +165,3 @@ ROPE_COLD Status check_equal_extents(const AnyView& v, const AnyView& other, int
 }
 
 ROPE_DETAIL_END
-
-#include "../base/restore_macros.hpp"

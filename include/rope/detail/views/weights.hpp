@@ -13,13 +13,7 @@
 #include "../../types.hpp"
 #include "../../weights.hpp"
 
-#include "../base/hide_macros.hpp"
-
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 inline constexpr Index kMaxBytes = kPointersAreShort ? kMemoryBytes : Index(1) << 48;
 inline constexpr const char* kMaxBytesText = kPointersAreShort ? "2^31 - 1" : "2^48";
@@ -45,8 +39,9 @@ inline void swap_bytes(unsigned char* a, unsigned char* b, Index count) noexcept
     }
 }
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
+ROPE_DETAIL_END
+
+ROPE_BEGIN
 
 template <class T>
 ROPE_ABI inline HeadRows head_rows(const Config& config, Index heads, Index columns) noexcept {
@@ -123,7 +118,4 @@ ROPE_ABI inline void permute_rows_copy(const void* in, void* out, const HeadRows
         }
 }
 
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
-
-#include "../base/restore_macros.hpp"
+ROPE_END

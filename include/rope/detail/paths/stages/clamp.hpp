@@ -6,8 +6,6 @@
 
 #include "../stage.hpp"
 
-#include "../../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 struct ClampStage : Stage {
@@ -35,5 +33,3 @@ struct ClampStage : Stage {
 };
 
 ROPE_DETAIL_END
-
-#include "../../base/restore_macros.hpp"

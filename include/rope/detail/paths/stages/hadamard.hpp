@@ -6,8 +6,6 @@
 
 #include "../stage.hpp"
 
-#include "../../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 struct HadamardStage : Stage {
@@ -56,5 +54,3 @@ struct HadamardStage : Stage {
 };
 
 ROPE_DETAIL_END
-
-#include "../../base/restore_macros.hpp"

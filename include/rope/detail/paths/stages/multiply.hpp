@@ -4,8 +4,6 @@
 
 #include "../stage.hpp"
 
-#include "../../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 struct MultiplyStage : Stage {
@@ -34,5 +32,3 @@ struct MultiplyStage : Stage {
 };
 
 ROPE_DETAIL_END
-
-#include "../../base/restore_macros.hpp"

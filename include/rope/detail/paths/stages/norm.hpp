@@ -8,8 +8,6 @@
 #include "../../../head_steps.hpp"
 #include "../stage.hpp"
 
-#include "../../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 /// The options of a norm; weight, bias and eps are numbers of the step.
@@ -211,5 +209,3 @@ struct NormStage : Stage {
 };
 
 ROPE_DETAIL_END
-
-#include "../../base/restore_macros.hpp"

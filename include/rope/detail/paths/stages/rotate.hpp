@@ -8,8 +8,6 @@
 #include "../../../head_steps.hpp"
 #include "../stage.hpp"
 
-#include "../../base/hide_macros.hpp"
-
 ROPE_DETAIL_BEGIN
 
 struct RotateStep {
@@ -150,5 +148,3 @@ struct RotateStage : Stage {
 };
 
 ROPE_DETAIL_END
-
-#include "../../base/restore_macros.hpp"

@@ -16,8 +16,7 @@
 
 #include "../fields.hpp"
 
-namespace rope {
-inline namespace ROPE_VERSION_NAMESPACE {
+ROPE_BEGIN
 
 /// The largest config.json that is read; models have some ten kilobytes, and two megabytes where they name twenty
 /// thousand classes. In memory a text may take 50 times its size.
@@ -283,5 +282,4 @@ class JsonTextReader {
 
 }  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
-}  // namespace ROPE_VERSION_NAMESPACE
-}  // namespace rope
+ROPE_END
