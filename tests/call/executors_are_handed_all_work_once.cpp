@@ -168,7 +168,7 @@ TEST_CASE("where tokens are neighbours in memory, a unit is some tokens of all h
                     std::swap(v.batch_stride, v.seq_stride);
                 }
                 support::with_job_in_place<Layout::half_split>(v, cache, rope::ids(ids.data(), tokens), [&](auto job) {
-                    const Index in_unit = job.per_item(), items = rope::detail::count_items(job.heads, in_unit);
+                    const Index in_unit = job.per_item, items = rope::detail::count_items(job.pieces, in_unit);
                     CHECK(items >= 32);
                     CHECK(tokens * heads * d * 4 / items >= 16000);
                     CHECK(in_unit % heads == 0);

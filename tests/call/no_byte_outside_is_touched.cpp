@@ -98,7 +98,7 @@ void check_guards() {
                         const auto run = [&](auto job) {
                             job.task.rotation.source.cos = table_memory.put(table, guard);
                             job.task.rotation.source.sin = job.task.rotation.source.cos + pairs;
-                            job.kernel(job.task, 0, job.heads);
+                            job.kernel(job.task, 0, job.pieces);
                         };
                         y_memory.put(blank, guard);
                         if (layout == Layout::interleaved)
@@ -162,7 +162,7 @@ TEMPLATE_TEST_CASE("many neighbours, and heads that stream", "", float, double, 
                         TestType* const in = memory.put(x, guard);
                         support::with_job_in_place<Layout::half_split>(view_of(in), cache, {}, [&](auto job) {
                             job.task.order.heads_at_once = 4;
-                            job.kernel(job.task, 0, job.heads);
+                            job.kernel(job.task, 0, job.pieces);
                         });
                         REQUIRE(std::memcmp(in, want.data(), want.size() * sizeof(TestType)) == 0);
                     });

@@ -48,7 +48,7 @@ std::vector<Index> runs_of(const rope::detail::Job<Task>& job, Index begin = 0, 
                        t.order};
     runs.clear();
     groups.clear();
-    job.kernel(task, begin, end < 0 ? job.heads : end);
+    job.kernel(task, begin, end < 0 ? job.pieces : end);
     return runs;
 }
 using Runs = std::vector<Index>;

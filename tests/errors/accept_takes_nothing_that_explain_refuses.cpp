@@ -104,7 +104,7 @@ TEST_CASE("accept takes nothing that explain refuses, and a slab is its view and
         }
         for (AnyView* v : {&first, &second}) {
             v->element_size = sizeof(float);
-            v->type = &rope::detail::kTypeTag<float>;
+            v->type = rope::detail::ElementType::f32;
             if (!draw.one_in(8)) v->strides[3] = 1;
         }
         rope::detail::TableShape shape = draw.table(first.extents[3]);
@@ -172,7 +172,7 @@ TEST_CASE("accept takes nothing that explain refuses, and a slab is its view and
         const auto end = static_cast<std::uintptr_t>(far + x.head_dim) * sizeof(float);
         if (!is_view(call.slab.x, call.slab.x_token_stride, call.slab.shape.x_head_stride, call, x) ||
             !is_view(call.slab.y, call.slab.y_token_stride, call.slab.shape.y_head_stride, call, x) ||
-            call.end - call.begin != end)
+            call.memory.end - call.memory.begin != end)
             FAIL("the slab is not the view");
         if (!has_right_rows(call, x, positions, shape)) FAIL("the rows are not those of the positions");
     }
@@ -251,8 +251,8 @@ TEST_CASE("decoding and short prompts are accepted") {
     const auto half = rope::view(memory.data(), 32, 512, 8);
     REQUIRE(accept<kMostBytes>(rope::detail::in_place("x", half, cache), kHalf, Direction::forward, start, q));
     k = q;
-    k.begin += 1 << 20;
-    k.end += 1 << 20;
+    k.memory.begin += 1 << 20;
+    k.memory.end += 1 << 20;
     CHECK_FALSE(are_accepted_together<kMostBytes>(q, k));
     k.bytes -= 1;
     CHECK(are_accepted_together<kMostBytes>(q, k));

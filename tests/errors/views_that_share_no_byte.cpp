@@ -30,7 +30,7 @@ alignas(64) unsigned char memory[kMemory];
 
 /// Strides are of elements; where they are negative, the data is moved so that all bytes are in memory.
 AnyView view_of(Index element, Index offset, const Index (&extents)[4], const Index (&strides)[4]) {
-    AnyView v = {"v", nullptr, element, nullptr, {}, {}};
+    AnyView v = {"v", nullptr, rope::detail::ElementType::u8, static_cast<unsigned char>(element), {}, {}};
     for (int axis = 0; axis < 4; ++axis) {
         v.extents[axis] = extents[axis];
         v.strides[axis] = strides[axis];

@@ -268,7 +268,7 @@ TEST_CASE("the way back through a norm") {
           }) == "x has head_dim 4096; it must be at most 2048.");
     CHECK(backward([](Tensors& t, rope::Path& p, Float&, Float&, Double&, Index&) {
               p = rope::heads(t.of_y().slice_features(0, 6)).rms_norm(1.0).rotate();
-          }) == "head_dim of a path that rotates is 6; its cache was made for a head_dim of 12.");
+          }) == "path.head_dim is 6; its cache was made for a head_dim of 12.");
     CHECK(backward([](Tensors&, rope::Path&, Float&, Float&, Double&, Index& first) { first = 14; }) ==
           "positions start at 14 and seq is 3; this cache holds positions 0 to 15.");
 }

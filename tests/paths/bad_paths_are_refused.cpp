@@ -157,7 +157,7 @@ TEST_CASE("sources, destinations and positions that do not fit") {
               return rope::heads(t.in()).to(rope::view(constant.data(), kSeq, kHeads, kDim));
           }) == "destination of path 1 is const; what is written must not be.");
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(rope::view(t.x.data(), 1, 1, 96)).rotate(); }) ==
-          "head_dim of a path that rotates is 96; its cache was made for a head_dim of 32.");
+          "path 1.head_dim is 96; its cache was made for a head_dim of 32.");
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(rope::view(t.x.data(), 0, 1, 4000)); }) ==
           "source of path 1 has head_dim 4000; it must be at most 2048.");
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()); },

@@ -136,7 +136,7 @@ TEMPLATE_TEST_CASE("whole heads, by kernels that ask for memory where a set has 
                                           ids);
                 support::for_each_isa([&](const char* isa) {
                     std::vector<TestType> y = x;
-                    const auto run = [](const auto& job) { job.kernel(job.task, 0, job.heads); };
+                    const auto run = [](const auto& job) { job.kernel(job.task, 0, job.pieces); };
                     if (layout == Layout::interleaved)
                         support::with_job_in_place<Layout::interleaved>(view_of(y), cache, positions, run);
                     else

@@ -313,7 +313,7 @@ TEST_CASE("in whatever order the heads are visited") {
                         job.task.order.middle = axes[1];
                         job.task.order.inner = axes[2];
                         job.task.order.heads_at_once = at_once;
-                        job.kernel(job.task, 0, job.heads);
+                        job.kernel(job.task, 0, job.pieces);
                         CAPTURE(isa, pairs, axes[0], axes[1], axes[2], at_once);
                         REQUIRE(support::same_bits(y, want));
                         std::copy(x.begin(), x.end(), y.begin());

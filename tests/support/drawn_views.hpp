@@ -39,10 +39,11 @@ class Draw {
     void type_of(AnyView& v) {
         const Index type = below(4);
         v.element_size = type == 0 ? 8 : type == 1 ? 4 : 2;
-        v.type = type == 0   ? &rope::detail::kTypeTag<double>
-                 : type == 1 ? &rope::detail::kTypeTag<float>
-                 : type == 2 ? &rope::detail::kTypeTag<rope::half>
-                             : &rope::detail::kTypeTag<rope::bfloat16>;
+        using rope::detail::ElementType;
+        v.type = type == 0   ? ElementType::f64
+                 : type == 1 ? ElementType::f32
+                 : type == 2 ? ElementType::f16
+                             : ElementType::bf16;
     }
 
     /// Axes in any order, each just beyond what the smaller ones reach, and then, maybe, something wrong.

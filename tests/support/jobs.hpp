@@ -60,7 +60,7 @@ struct BeyondTheEnds {
 /// All heads of a job, in random pieces.
 template <class Job>
 void run_in_pieces(const Job& job, Index cuts, std::mt19937_64& engine) {
-    for (const auto& [begin, end] : random_pieces(job.heads, cuts, engine)) job.kernel(job.task, begin, end);
+    for (const auto& [begin, end] : random_pieces(job.pieces, cuts, engine)) job.kernel(job.task, begin, end);
 }
 
 }  // namespace support

@@ -288,7 +288,7 @@ TEMPLATE_TEST_CASE("nothing beside the two kinds of rows is read", "", float, do
                                 source.cos = coarse_memory.put(rows.cos, size(coarse_rows * d), guard);
                                 source.sin = source.cos + pairs;
                                 source.fine = fine_memory.put(rows.fine, size(fine_rows * d), guard);
-                                job.kernel(job.task, 0, job.heads);
+                                job.kernel(job.task, 0, job.pieces);
                             });
                             return std::memcmp(in.data, want.data(), want.size() * sizeof(TestType)) == 0;
                         };

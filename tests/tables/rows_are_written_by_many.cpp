@@ -165,5 +165,5 @@ TEST_CASE("rows that cannot be written are refused, and nothing is written") {
     std::vector<float> of_two(size(2 * 3 * 8), 1.0f);
     const rope::WrappedRows<float> wrapped({of_two.data(), of_two.data() + 4, 3, 4, 2, 8});
     CHECK(refusal([&] { rope::write_rows(wrapped, rope::start_at(0), 3, 1, to); }).message ==
-          "batch is 1; this wrapped table was made for the tokens of 2 batch entries.");
+          "to.batch is 1; its wrapped table was made for the tokens of 2 batch entries.");
 }

@@ -100,7 +100,7 @@ class Input {
             for (int axis = 0; axis < 4; ++axis)
                 if (extents[axis] == 1) *strides[axis] = bytes_.hostile();
         }
-        if (!bytes_.one_in(40)) v.data = static_cast<Y*>(memory.place(rope::detail::in_memory(v).view("")));
+        if (!bytes_.one_in(40)) v.data = static_cast<Y*>(memory.place(rope::detail::in_memory(v)));
         return v;
     }
     template <class Y>
@@ -115,7 +115,7 @@ class Input {
         if (kind < 2) {  // a pointer: as many numbers as a norm over a token may read
             const Index count = rope::detail::clamped_product(std::max<Index>(shape_.heads, 1), shape_.head_dim);
             const auto v = rope::TensorView<Y>{nullptr, 1, 1, 1, count, 0, 0, 0, 1};
-            return static_cast<const Y*>(memory.place(rope::detail::in_memory(v).view("")));
+            return static_cast<const Y*>(memory.place(rope::detail::in_memory(v)));
         }
         if (kind == 2) return nullptr;
         if (kind == 3 && sizeof(Y) == sizeof(T)) {

@@ -61,7 +61,7 @@ bool is_large(const std::vector<rope::Path>& paths) {
 template <class F>
 void for_each_written(const rope::Path& path, const F& f) {
     const rope::detail::PathData& p = PathAccess::data(path);
-    if (rope::detail::is_empty(p.source.view(""))) return;
+    if (rope::detail::is_empty(p.source)) return;
     for (int part = 0; part < 3; ++part) {
         const HeadsInMemory* const m = rope::detail::written_part(p, part);
         for (Index b = 0; m != nullptr && b < p.source.extents[0]; ++b)
@@ -69,8 +69,7 @@ void for_each_written(const rope::Path& path, const F& f) {
                 for (Index h = 0; h < p.source.extents[2]; ++h) {
                     if (rope::detail::is_skipped(*m, b, s, p.source.extents[1])) continue;
                     const Index at = rope::detail::offset_in(*m, b, s, p.source.extents[1], h);
-                    for (Index i = 0; i < m->extents[3]; ++i)
-                        f(*m, i, m->at(at + i * m->strides[3]), rope::detail::size_of(m->type));
+                    for (Index i = 0; i < m->extents[3]; ++i) f(*m, i, m->at(at + i * m->strides[3]), m->element_size);
                 }
     }
 }
@@ -94,7 +93,7 @@ bool is_nan_half(const unsigned char* p) {
 bool is_same(CacheFormat format, const HeadsInMemory& m, Index feature, const unsigned char* a,
              const unsigned char* b) {
     using rope::detail::ElementType;
-    const Index size = rope::detail::size_of(m.type);
+    const Index size = m.element_size;
     if (std::memcmp(a, b, static_cast<std::size_t>(size)) == 0) return true;
     double x[2] = {};
     for (int i = 0; i < 2; ++i) {
@@ -118,7 +117,7 @@ void read_back(const rope::Path& path) {
     const rope::detail::PathData& p = PathAccess::data(path);
     if (!rope::detail::has_destination(p) || p.destination.codes.type == rope::detail::ElementType::f64) return;
     const Index* const e = p.source.extents;
-    std::vector<float> numbers(static_cast<std::size_t>(rope::detail::count_heads(p.source.view("")) * e[3]));
+    std::vector<float> numbers(static_cast<std::size_t>(rope::detail::count_heads(p.source) * e[3]));
     rope::dequantise(PathAccess::make<rope::Destination>(p.destination),
                      rope::view(numbers.data(), e[0], e[1], e[2], e[3]));
 }

@@ -20,8 +20,8 @@ ROPE_DETAIL_BEGIN
 template <class In, class Out>
 struct Accepted {
     Slab<In, Out> slab;
-    Index bytes;                // written
-    std::uintptr_t begin, end;  // of the output's memory, from the first feature to behind the last
+    Index bytes;    // written
+    Extent memory;  // that the output spans
 };
 
 ROPE_INLINE std::uint64_t bits_of(Index x) noexcept { return static_cast<std::uint64_t>(x); }
@@ -103,9 +103,9 @@ ROPE_INLINE bool accept_memory(const TensorView<Element>& v, const TokensView& v
     call.bytes = view.tokens * view.heads * view.head_dim * static_cast<Index>(sizeof(Out));
     if (call.bytes > most) return false;
     if (kPointersAreShort && span > kMemoryBytes / static_cast<Index>(sizeof(Out))) return false;
-    call.begin = reinterpret_cast<std::uintptr_t>(v.data);
-    call.end = call.begin + static_cast<std::uintptr_t>(span) * sizeof(Out);
-    return call.begin < call.end;
+    call.memory.begin = reinterpret_cast<std::uintptr_t>(v.data);
+    call.memory.end = call.memory.begin + bits_of(span) * sizeof(Out);
+    return call.memory.begin < call.memory.end;
 }
 
 /// Whether a list of positions, which is read while the call writes, lies apart from the call's output.
@@ -114,10 +114,9 @@ ROPE_INLINE bool is_apart(const Accepted<In, Out>& call) noexcept {
     const Positions* const list = call.slab.rows.list;
     if (list == nullptr) return true;
     if (list->stride() < 1) return false;
-    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(list->data());
-    const Index size = list->element_size();
-    const std::uintptr_t end = begin + static_cast<std::uintptr_t>(((list->count() - 1) * list->stride() + 1) * size);
-    return end <= call.begin || begin >= call.end;
+    const std::uint64_t begin = reinterpret_cast<std::uintptr_t>(list->data());
+    return are_apart({begin, begin + bits_of(((list->count() - 1) * list->stride() + 1) * list->element_size())},
+                     call.memory);
 }
 
 /// The shape of a layout whose features are contiguous.
@@ -162,7 +161,7 @@ ROPE_NOINLINE bool accept(const TensorView<A>& in, const TensorView<B>& out, con
         return false;
     Accepted<In, In> read;
     if (!accept_memory<kMemoryBytes>(in, from, read) || !accept_memory<most>(out, to, call) ||
-        (read.end > call.begin && call.end > read.begin) || !accept_positions(positions, to, table, call.slab.rows) ||
+        !are_apart(read.memory, call.memory) || !accept_positions(positions, to, table, call.slab.rows) ||
         !is_apart(call))
         return false;
     const PairShape pair = pair_shape(layout, table.pairs());
@@ -217,7 +216,7 @@ ROPE_INLINE bool accept_as_one(const InPlace<Q, T>& q, const InPlace<K, T>& k, L
 /// common memory, and together at most `most` bytes.
 template <Index most, class X, class Y>
 ROPE_INLINE bool are_accepted_together(const Accepted<X, X>& q, const Accepted<Y, Y>& k) noexcept {
-    return q.slab.tokens == k.slab.tokens && (q.end <= k.begin || k.end <= q.begin) && q.bytes + k.bytes <= most;
+    return q.slab.tokens == k.slab.tokens && are_apart(q.memory, k.memory) && q.bytes + k.bytes <= most;
 }
 
 ROPE_DETAIL_END

@@ -35,8 +35,8 @@ struct CheckedTensor {
     TableShape table;
 };
 
-/// Checks that the table supports the layout and the direction of the call.
-ROPE_COLD Status check_capabilities(const AnyView& v, const TableShape& table, Capabilities uses) noexcept {
+/// Requires a table that is made for the heads and batch entries of a view, and for the layout and direction of its use.
+ROPE_COLD Status check_table_fits(const AnyView& v, const TableShape& table, Capabilities uses) noexcept {
     const int unsupported = table.unsupported & uses;
     if ((unsupported & (kInterleaved | kHalfSplit)) != 0)
         return invalid("layout is {}; the {} of {} was made from a Config whose layout is {}.",
@@ -47,39 +47,30 @@ ROPE_COLD Status check_capabilities(const AnyView& v, const TableShape& table, C
             "the {} of {} has a magnitude that grows with the position (xPos); its inverse is apply_transpose with the "
             "table of the other side, queries or keys.",
             {table.name, v.name});
+    if (v.extents[3] != table.head_dim)
+        return invalid("{}.head_dim is {}; its {} was made for a head_dim of {}.",
+                       {v.name, v.extents[3], table.name, table.head_dim});
+    if (table.batch != 0 && table.batch != v.extents[0])
+        return invalid("{}.batch is {}; its {} was made for the tokens of {} {batch entry|batch entries}.",
+                       {v.name, v.extents[0], table.name, table.batch});
     return Status();
 }
 
 /// All checks of one tensor of a call; `first` is the input of the first tensor.
 ROPE_COLD Status check_tensor(const CheckedTensor& t, const AnyView& first, Capabilities uses) noexcept {
-    if (const Status s = check_capabilities(t.out, t.table, uses); !s.ok()) return s;
     if (const Status s = check_extents(t.in); !s.ok()) return s;
     if (const Status s = &t.in != &t.out ? check_extents(t.out) : Status(); !s.ok()) return s;
-    if (t.in.extents[3] != t.table.head_dim)
-        return invalid("{}.head_dim is {}; its {} was made for a head_dim of {}.",
-                       {t.in.name, t.in.extents[3], t.table.name, t.table.head_dim});
-    if (t.table.batch != 0 && t.table.batch != t.in.extents[0])
-        return invalid("{}.batch is {}; its {} was made for the tokens of {} {batch entry|batch entries}.",
-                       {t.in.name, t.in.extents[0], t.table.name, t.table.batch});
+    if (const Status s = check_table_fits(t.in, t.table, uses); !s.ok()) return s;
     if (const Status s = check_equal_extents(t.out, t.in, 4); !s.ok()) return s;
     if (const Status s = check_equal_extents(t.in, first, 2); !s.ok()) return s;
     if (const Status s = check_no_self_overlap(t.out); !s.ok()) return s;
-    if (!is_same_view(t.in, t.out) && !is_disjoint(t.in, t.out))
-        return invalid(
-            "{} and {} are different views that may share elements; they must be the same view (pointer, type, extents "
-            "and strides) or be shown to share none by their strides.",
-            {t.in.name, t.out.name});
-    return Status();
+    return check_is_same_or_disjoint(t.in, t.out);
 }
 
 /// A list of positions as a view.
 inline AnyView view_of(const Positions& p) noexcept {
-    return {"positions",
-            const_cast<void*>(p.data()),
-            p.element_size(),
-            nullptr,
-            {1, 1, 1, p.kind() == Positions::Kind::start ? 0 : p.count()},
-            {0, 0, 0, p.stride()}};
+    const Index count = p.kind() == Positions::Kind::start ? 0 : p.count();
+    return view_of_list("positions", p.data(), p.element_size(), count, p.stride());
 }
 /// Requires that a list of positions, which is read while `out` is written, lies apart from it.
 ROPE_COLD Status check_list_apart(const Positions& p, const AnyView& out) noexcept {

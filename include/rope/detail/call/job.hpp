@@ -29,40 +29,47 @@ ROPE_NOINLINE Index heads_per_item(const LoopOrder& order, const AnyView& v) noe
     return v.extents[kBatchAxis] * v.extents[kSeqAxis] >= 64 ? all : heads;
 }
 
-ROPE_INLINE Index count_items(Index heads, Index heads_in_item) noexcept {
-    return heads / heads_in_item + (heads % heads_in_item != 0 ? 1 : 0);
+ROPE_INLINE Index count_items(Index pieces, Index per_item) noexcept {
+    return pieces / per_item + (pieces % per_item != 0 ? 1 : 0);
 }
 
-/// A task with its kernel and its size.
+/// A task with its kernel, and its work as a range of pieces: heads, tokens, pairs.
 template <class Task>
 struct Job {
     Task task;
     Kernel<Task> kernel;
-    Index heads;  // in all
-    Index bytes;  // written
-
-    Index per_unit() const noexcept { return 1; }  // heads in the smallest piece
-    Index per_item() const noexcept { return heads_per_item(task.order, task.out); }
+    Index pieces;
+    Index bytes;     // of all pieces, written or read
+    Index per_item;  // pieces of a work item
+    Index per_unit;  // pieces that stay together even in the smallest item
 };
+
+/// A job whose pieces are all of one size. `per_unit` is all heads of a token, say, if a norm needs them.
+template <class Task>
+inline Job<Task> even_job(const Task& task, Kernel<Task> kernel, Index pieces, Index bytes,
+                          Index per_unit = 1) noexcept {
+    const Index of_one = pieces > 0 ? bytes / pieces + 1 : 1;
+    return {task, kernel, pieces, bytes, count_items(kItemBytes / of_one + 1, per_unit) * per_unit, per_unit};
+}
 
 /// Runs a job's share of work items begin .. end - 1. The job's own items are numbered from `first` on. Returns the
 /// number behind its last one, where the next job begins.
 template <class Job>
-ROPE_NOINLINE Index run_range(const Job& job, Index begin, Index end, Index first, Index heads_in_item) {
-    const Index last = first + count_items(job.heads, heads_in_item);
+ROPE_NOINLINE Index run_range(const Job& job, Index begin, Index end, Index first, Index per_item) {
+    const Index last = first + count_items(job.pieces, per_item);
     if (begin < first) begin = first;
     if (end > last) end = last;
     if (begin >= end) return last;
-    const Index end_head = (end - first) * heads_in_item;
-    job.kernel(job.task, (begin - first) * heads_in_item, end_head < job.heads ? end_head : job.heads);
+    const Index end_piece = (end - first) * per_item;
+    job.kernel(job.task, (begin - first) * per_item, end_piece < job.pieces ? end_piece : job.pieces);
     return last;
 }
 
 /// Hands all jobs as one range to the executor, cut into work items or, if it is fine, into the smallest pieces.
 template <bool is_fine, class Executor, class... Jobs>
 ROPE_NOINLINE void execute_cut(Executor& executor, const Jobs&... jobs) {
-    const auto size = [](const auto& job) { return is_fine ? job.per_unit() : job.per_item(); };
-    hand_over(executor, (count_items(jobs.heads, size(jobs)) + ...), [&](Index begin, Index end) {
+    const auto size = [](const auto& job) { return is_fine ? job.per_unit : job.per_item; };
+    hand_over(executor, (count_items(jobs.pieces, size(jobs)) + ...), [&](Index begin, Index end) {
         Index first = 0;
         ((first = run_range(jobs, begin, end, first, size(jobs))), ...);
     });
@@ -78,7 +85,7 @@ ROPE_INLINE void execute(Given& given, const Jobs&... jobs) {
     } else {
         if constexpr (cutting == Cutting::if_large)
             if ((jobs.bytes + ...) >= kSplitBytes) return execute_cut<false>(executor, jobs...);
-        (jobs.kernel(jobs.task, 0, jobs.heads), ...);
+        (jobs.kernel(jobs.task, 0, jobs.pieces), ...);
     }
 }
 

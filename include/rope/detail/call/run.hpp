@@ -93,7 +93,9 @@ ROPE_INLINE Job<RotateTask<In, Out, T>> rotate_job(Direction direction, const Po
     return {{in, out, rotation, pair_shape(layout, pairs), pairs, offset, positions, order},
             &rotate_all<is_out_of_place, In, Out, T>,
             heads,
-            bytes};
+            bytes,
+            heads_per_item(order, out),
+            1};
 }
 template <Layout layout, class A, class Erased>
 ROPE_INLINE auto rotate_job(Direction direction, const Positions& positions, IsaId isa, const A& argument,

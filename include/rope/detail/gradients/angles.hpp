@@ -22,13 +22,10 @@ struct AngleCall {
 
 ROPE_COLD Status check_angle_call(const AngleCall& c, const TableShape& table, Index pairs,
                                   Capabilities uses) noexcept {
-    const AnyView y = c.y.view("y"), g = c.g.view("g");
-    if (const Status s = check_capabilities(y, table, uses); !s.ok()) return s;
+    const AnyView y = named(c.y, "y"), g = named(c.g, "g");
     if (const Status s = check_extents(y); !s.ok()) return s;
     if (const Status s = check_extents(g); !s.ok()) return s;
-    if (y.extents[3] != table.head_dim)
-        return invalid("y.head_dim is {}; its {} was made for a head_dim of {}.",
-                       {y.extents[3], table.name, table.head_dim});
+    if (const Status s = check_table_fits(y, table, uses); !s.ok()) return s;
     if (const Status s = check_equal_extents(g, y, 4); !s.ok()) return s;
     if (const Status s = check_groups(c.angles, y); !s.ok()) return s;
     const Index batch = y.extents[0], seq = y.extents[1], groups = c.angles.extents[2];
@@ -60,7 +57,7 @@ template <class T>
 ROPE_INLINE const T* features_of(const StepKernels<T>& k, const HeadsInMemory& m, Index head, Index first, Index count,
                                  T* scratch) noexcept {
     const void* const at = m.at(head + first * m.strides[3]);
-    if (size_of(m.type) == static_cast<Index>(sizeof(T)) && (m.strides[3] == 1 || count == 1))
+    if (m.element_size == static_cast<Index>(sizeof(T)) && (m.strides[3] == 1 || count == 1))
         return static_cast<const T*>(at);
     k.load(at, m.type, m.strides[3], scratch, count);
     return scratch;
@@ -132,13 +129,13 @@ template <Layout layout, class T, class Executor>
 inline ResultOf<Executor> run_angles(Executor& executor, const AngleCall& call, const CosSinRows<T>& rows) {
     expect_executor<Executor>();
     if (const Status s = check_angle_call<layout>(call, rows); !s.ok()) return refused<ResultOf<Executor>>(s);
-    const AnyView y = call.y.view("y");
+    const AnyView y = named(call.y, "y");
     if (is_empty(y)) return ResultOf<Executor>();
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     const AngleTask<T> task = {call,   step_kernels<T>(isa), gradient_kernels<T>(isa),
                                layout, rows.pairs(),         rows.rotary_offset()};
     const Index groups = y.extents[0] * y.extents[1] * call.angles.extents[2];
-    execute(executor, EvenJob<AngleTask<T>>{task, &add_angles<T>, groups, 2 * bytes_of(y, count_heads(y))});
+    execute(executor, even_job(task, &add_angles<T>, groups, 2 * bytes_of(y, count_heads(y))));
     return ResultOf<Executor>();
 }
 

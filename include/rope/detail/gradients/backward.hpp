@@ -72,7 +72,7 @@ ROPE_COLD Status check_weight_gradient(const BackwardCall& c, const Numbers& w, 
 ROPE_COLD Status check_backward(const PathData& path, const Positions& positions, const BackwardCall& c,
                                 const PathCall& call) noexcept {
     const HeadsInMemory& source = path.source;
-    const AnyView x = source.view("x"), g = c.g.view("g"), dx = c.dx.view("dx");
+    const AnyView x = named(source, "x"), g = named(c.g, "g"), dx = named(c.dx, "dx");
     for (const AnyView* v : {&x, &g, &dx})
         if (const Status s = check_extents(*v); !s.ok()) return s;
     if (source.extents[3] > kMaxPathHeadDim)
@@ -86,13 +86,9 @@ ROPE_COLD Status check_backward(const PathData& path, const Positions& positions
     if (const Status s = check_equal_extents(dx, x, 4); !s.ok()) return s;
     if (const Status s = check_no_self_overlap(dx); !s.ok()) return s;
     for (const AnyView* read : {&x, &g})
-        if (!is_same_view(dx, *read) && !is_disjoint(dx, *read))
-            return invalid(
-                "dx and {} are different views that may share elements; they must be the same view (pointer, "
-                "type, extents and strides) or be shown to share none by their strides.",
-                {read->name});
+        if (const Status s = check_is_same_or_disjoint(dx, *read); !s.ok()) return s;
     const Numbers& numbers = path.steps[0].numbers;
-    const AnyView w = numbers.view("the weight of the norm");
+    const AnyView w = named(numbers, "the weight of the norm");
     if (numbers.is_given)
         if (const Status s = check_shares_nothing(dx, w); !s.ok()) return s;
     const Index tokens = clamped_product(x.extents[0], x.extents[1]);
@@ -188,12 +184,11 @@ inline ResultOf<Executor> run_backward(Executor& executor, const CosSinRows<T>& 
     PathTask<T> task = path_job<layout>(path, rows, positions).task;
     task.rotation.sin_scale = T(-1);  // as rotation_of makes it for apply_transpose
     const BackwardTask<T> back = {call, task, gradient_kernels<T>(isa)};
-    const AnyView x = path.source.view("x");
+    const AnyView x = named(path.source, "x");
     const Index heads = count_heads(x);
     if (heads == 0) return ResultOf<Executor>();
-    execute(executor,
-            EvenJob<BackwardTask<T>>{back, &back_through_norm<T>,
-                                     count_items(x.extents[0] * x.extents[1], kTokensOfRow), 2 * bytes_of(x, heads)});
+    execute(executor, even_job(back, &back_through_norm<T>, count_items(x.extents[0] * x.extents[1], kTokensOfRow),
+                               2 * bytes_of(x, heads)));
     return ResultOf<Executor>();
 }
 

@@ -92,8 +92,8 @@ inline ResultOf<Executor> run_token_sums(Executor& executor, const AnyView& rows
     expect_executor<Executor>();
     if (is_empty(rows) || is_empty(out)) return ResultOf<Executor>();
     const TokenSumTask<Given> task = {rows, out, positions, map};
-    execute(executor, EvenJob<TokenSumTask<Given>>{task, &add_token_sums<Given>, out.extents[2] * out.extents[3],
-                                                   bytes_of(rows, count_heads(rows))});
+    execute(executor,
+            even_job(task, &add_token_sums<Given>, out.extents[2] * out.extents[3], bytes_of(rows, count_heads(rows))));
     return ResultOf<Executor>();
 }
 
@@ -179,8 +179,8 @@ inline ResultOf<Executor> run_positions(Executor& executor, const AnyView& angle
     expect_executor<Executor>();
     if (is_empty(angles)) return ResultOf<Executor>();
     const PositionTask task = {angles, out, f.inv_freq.data(), map};
-    execute(executor, EvenJob<PositionTask>{task, &add_positions, angles.extents[0] * angles.extents[1],
-                                            bytes_of(angles, count_heads(angles))});
+    execute(executor, even_job(task, &add_positions, angles.extents[0] * angles.extents[1],
+                               bytes_of(angles, count_heads(angles))));
     return ResultOf<Executor>();
 }
 

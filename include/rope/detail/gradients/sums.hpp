@@ -7,7 +7,7 @@
 #include "../../tensor_view.hpp"
 #include "../../types.hpp"
 #include "../call/arguments.hpp"
-#include "../call/even_job.hpp"
+#include "../call/job.hpp"
 #include "../paths/places.hpp"
 #include "../views/view_arguments.hpp"
 #include "../views/view_checks.hpp"
@@ -17,7 +17,7 @@ ROPE_DETAIL_BEGIN
 /// Gradients or outputs as a view whose strides loops may multiply.
 template <class T>
 inline AnyView doubles_of(const char* name, const TensorView<T>& v) noexcept {
-    return in_memory(v).view(name);
+    return named(in_memory(v), name);
 }
 
 /// Whether an output is left out: the view that {} makes.

@@ -6,6 +6,7 @@
 #include "../../isa.hpp"
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
+#include "../views/any_view.hpp"
 #include "rotate.hpp"
 
 // ROPE_UNROLL: the next loop has a small constant number of iterations, and becomes as many statements. ROPE_UNROLL_4:
@@ -24,10 +25,6 @@
 ROPE_LOOPS_BEGIN
 
 ROPE_DETAIL_BEGIN
-
-/// The type of elements as data.
-enum class ElementType : unsigned char { f32, f64, f16, bf16, i8, u8 };
-inline constexpr ElementType kNoElements = static_cast<ElementType>(255);
 
 /// The sums of a norm are made of so many partial sums, whatever the width of vectors.
 inline constexpr Index kSums = 16;

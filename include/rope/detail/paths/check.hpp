@@ -2,8 +2,6 @@
 // Checks of paths, and the sentence where one fails.
 #pragma once
 
-#include <cstdint>
-
 #include "../../errors.hpp"
 #include "../../heads.hpp"
 #include "../../positions.hpp"
@@ -42,12 +40,12 @@ ROPE_COLD Status check_numbers(const char* step, const Numbers& n, const HeadsIn
         if (n.extents[axis] != 1 && n.extents[axis] != x.extents[axis])
             return invalid("The numbers of {} have an extent of {} along {}; it must be 1 or that of the heads ({}).",
                            {step, n.extents[axis], kAxisNames[axis], x.extents[axis]});
-    return check_extents(n.view(step));
+    return check_extents(named(n, step));
 }
 
 ROPE_COLD Status check_step(const PathStep& step, const HeadsInMemory& x, const char* path,
                             const PathCall& call) noexcept {
-    const AnyView v = x.view(path);
+    const AnyView v = named(x, path);
     Status mistake;
     Stages::visit(step.kind, [&](auto stage) {
         if (const Status s = stage.check(step, v, call); !s.ok()) mistake = s;
@@ -70,7 +68,7 @@ ROPE_COLD Status check_path(const PathData& path, Index number, const HeadsInMem
                             const PathCall& call) noexcept {
     const HeadsInMemory& x = path.source;
     const char* const name = source_name(number);
-    const AnyView v = x.view(name);
+    const AnyView v = named(x, name);
     if (const Status s = check_extents(v); !s.ok()) return s;
     for (int axis = 0; axis < 2; ++axis)
         if (x.extents[axis] != first.extents[axis])
@@ -114,50 +112,12 @@ inline const HeadsInMemory* written_part(const PathData& p, int part) noexcept {
     return part == 0 ? &p.source : nullptr;
 }
 
-/// Checks that a view, which path i writes, shares nothing with what path k reads beside its source.
-ROPE_COLD Status check_apart_from_numbers(const AnyView& v, const PathData& other, Index k) noexcept {
-    for (int i = 0; i < other.count; ++i) {
-        const PathStep& step = other.steps[i];
-        for (const Numbers* n : {&step.numbers, &step.bias})
-            if (n->is_given && !is_disjoint(v, n->view("")))
-                return invalid(
-                    "{} and the numbers of {} in path {} may share elements; they must be shown to share none.",
-                    {v.name, step_name(step.kind), k + 1});
-    }
-    for (int part = 0; part < 3; ++part)
-        if (const HeadsInMemory* const m = written_part(other, part); m != nullptr && m->is_paged)
-            if (!is_disjoint(v, m->view_of_slots()))
-                return invalid("{} and the slots of path {} may share elements; they must be shown to share none.",
-                               {v.name, k + 1});
-    return Status();
-}
-
-/// Checks that what path i writes shares nothing with what path k reads or writes.
-ROPE_COLD Status check_apart(const PathData& one, Index i, const PathData& other, Index k) noexcept {
-    const AnyView read = other.source.view(source_name(k));
-    for (int part = 0; part < 3; ++part) {
-        const HeadsInMemory* const mine = written_part(one, part);
-        if (mine == nullptr) continue;
-        const AnyView v = mine->view(destination_name(i));
-        const bool is_own = i == k && part == 0 && !mine->is_paged && is_same_view(v, read);
-        if (const Status s = is_own ? Status() : check_shares_nothing(v, read); !s.ok()) return s;
-        if (const Status s = check_apart_from_numbers(v, other, k); !s.ok()) return s;
-        for (int there = i == k ? part + 1 : 0; there < 3; ++there)
-            if (const HeadsInMemory* const theirs = written_part(other, there))
-                if (const Status s = check_shares_nothing(v, theirs->view(destination_name(k))); !s.ok()) return s;
-    }
-    return Status();
-}
-
-/// Memory from the first byte of a view to behind its last, in the order of its beginning.
+/// The memory of all views of a pass, in the order of its beginning.
 class Extents {
  public:
     void add(const AnyView& v, bool is_written) noexcept {
         if (is_empty(v)) return;
-        const Span span = span_below(v, kMaxIndex);
-        const std::uint64_t data = reinterpret_cast<std::uintptr_t>(v.data);
-        const Extent extent = {data + static_cast<std::uint64_t>(span.begin),
-                               data + static_cast<std::uint64_t>(span.end), is_written};
+        const Used extent = {extent_of(v), is_written};
         is_complete_ = is_complete_ && count_ < kMost && extent.begin < extent.end;
         if (!is_complete_) return;
         int i = count_++;
@@ -168,7 +128,7 @@ class Extents {
     bool are_apart() const noexcept {
         std::uint64_t end = 0, end_of_written = 0;
         for (int i = 0; i < count_; ++i) {
-            const Extent& extent = extents_[i];
+            const Used& extent = extents_[i];
             if (extent.begin < (extent.is_written ? end : end_of_written)) return false;
             if (extent.end > end) end = extent.end;
             if (extent.is_written && extent.end > end_of_written) end_of_written = extent.end;
@@ -177,46 +137,67 @@ class Extents {
     }
 
  private:
-    struct Extent {
-        std::uint64_t begin, end;
+    struct Used : Extent {
         bool is_written;
     };
     static constexpr int kMost = 48;
-    Extent extents_[kMost];
+    Used extents_[kMost];
     int count_ = 0;
     bool is_complete_ = true;
 };
 
-inline void add_extents(Extents& extents, const PathData& path) noexcept {
-    const AnyView read = path.source.view("");
-    const HeadsInMemory* const first = written_part(path, 0);
-    const bool is_in_place = !first->is_paged && is_same_view(first->view(""), read);
-    if (!is_in_place) extents.add(read, false);
+/// Memory of a path.
+enum class PathMemory { source, written, slots, numbers };
+
+/// f(view, kind, step) for all memory of a path; `step` has the numbers. A source that is written in place comes once.
+template <class F>
+inline void for_each_memory(const PathData& path, const F& f) {
+    const HeadsInMemory& first = *written_part(path, 0);
+    if (first.is_paged || !is_same_view(first, path.source)) f(path.source, PathMemory::source, nullptr);
     for (int part = 0; part < 3; ++part)
         if (const HeadsInMemory* const m = written_part(path, part)) {
-            extents.add(m->view(""), true);
-            if (m->is_paged) extents.add(m->view_of_slots(), false);
+            f(*m, PathMemory::written, nullptr);
+            if (m->is_paged) f(m->view_of_slots(), PathMemory::slots, nullptr);
         }
     for (int i = 0; i < path.count; ++i)
         for (const Numbers* n : {&path.steps[i].numbers, &path.steps[i].bias})
-            if (n->is_given) extents.add(n->view(""), false);
+            if (n->is_given) f(*n, PathMemory::numbers, &path.steps[i]);
 }
 
-/// Checks that what is written shares nothing with anything else: first as a whole, which is usual and soon done, then
-/// each with each.
+/// Requires that a view, which is written, shares nothing with memory of path k.
+ROPE_COLD Status check_apart(const AnyView& written, const AnyView& v, PathMemory kind, const PathStep* step,
+                             Index k) noexcept {
+    if (is_disjoint(written, v)) return Status();
+    if (kind == PathMemory::numbers)
+        return invalid("{} and the numbers of {} in path {} may share elements; they must be shown to share none.",
+                       {written.name, step_name(step->kind), k + 1});
+    if (kind == PathMemory::slots)
+        return invalid("{} and the slots of path {} may share elements; they must be shown to share none.",
+                       {written.name, k + 1});
+    return check_shares_nothing(written, named(v, kind == PathMemory::source ? source_name(k) : destination_name(k)));
+}
+
+/// Requires that memory which is written shares nothing with any other: first all extents, in one order, which is usual
+/// and soon done; then, if some overlap, each view with each.
 ROPE_COLD Status check_all_apart(const PathData* const* paths, Index count, const Positions& positions) noexcept {
     Extents extents;
     extents.add(view_of(positions), false);
-    for (Index i = 0; i < count; ++i) add_extents(extents, *paths[i]);
-    if (extents.are_apart()) return Status();
     for (Index i = 0; i < count; ++i)
-        for (Index k = 0; k < count; ++k)
-            if (const Status s = check_apart(*paths[i], i, *paths[k], k); !s.ok()) return s;
-    for (Index i = 0; i < count; ++i)
-        for (int part = 0; part < 3; ++part)
-            if (const HeadsInMemory* const m = written_part(*paths[i], part))
-                if (const Status s = check_list_apart(positions, m->view(destination_name(i))); !s.ok()) return s;
-    return Status();
+        for_each_memory(*paths[i], [&](const AnyView& v, PathMemory kind, const PathStep*) {
+            extents.add(v, kind == PathMemory::written);
+        });
+    Status mistake;
+    for (Index i = 0; i < count && !extents.are_apart(); ++i)
+        for_each_memory(*paths[i], [&](const AnyView& one, PathMemory kind_of_one, const PathStep*) {
+            if (kind_of_one != PathMemory::written) return;
+            const AnyView written = named(one, destination_name(i));
+            for (Index k = 0; k < count; ++k)
+                for_each_memory(*paths[k], [&](const AnyView& other, PathMemory kind, const PathStep* step) {
+                    if (mistake.ok() && &other != &one) mistake = check_apart(written, other, kind, step, k);
+                });
+            if (mistake.ok()) mistake = check_list_apart(positions, written);
+        });
+    return mistake;
 }
 
 /// All checks of a pass.

@@ -7,6 +7,7 @@
 #include "../../destinations.hpp"
 #include "../../errors.hpp"
 #include "../../types.hpp"
+#include "../kernels/steps.hpp"
 #include "../views/view_checks.hpp"
 #include "places.hpp"
 #include "steps.hpp"
@@ -48,7 +49,7 @@ inline constexpr BufferNames kPagesHeadsFirstNames = {"cache", {"pages", "heads"
 /// One part of a destination (codes, scales or zeros) for `batch` and `seq`, with `heads` heads of `width` numbers.
 ROPE_COLD Status check_part(const char* name, const char* part, const HeadsInMemory& m, Index batch, Index seq,
                             Index heads, Index width) noexcept {
-    const AnyView v = m.view(name);
+    const AnyView v = named(m, name);
     const char* const* const axes = m.is_paged ? kPagesNames.extents : kAxisNames;
     if (const Status s = check_extents(v, axes); !s.ok()) return s;
     const bool fits = m.extents[2] == heads && m.extents[3] == width &&
@@ -156,12 +157,12 @@ inline const HeadsInMemory* part_of(const DestinationData& d, int part) noexcept
 ROPE_COLD bool is_disjoint_from(const DestinationData& d, const AnyView& v) noexcept {
     for (int part = 0; part < 3; ++part)
         if (const HeadsInMemory* const m = part_of(d, part); m != nullptr)
-            if (!is_disjoint(m->view(""), v) || (m->is_paged && !is_disjoint(m->view_of_slots(), v))) return false;
+            if (!is_disjoint(*m, v) || (m->is_paged && !is_disjoint(m->view_of_slots(), v))) return false;
     return true;
 }
 
 ROPE_COLD void read_destination(const DestinationData& from, const HeadsInMemory& to) noexcept {
-    if (is_empty(to.view(""))) return;  // beside an extent of 0 the others may be anything
+    if (is_empty(to)) return;  // beside an extent of 0 the others may be anything
     const HeadsInMemory& codes = from.codes;
     const Index head_dim = to.extents[3], seq = to.extents[1];
     for (Index b = 0; b < to.extents[0]; ++b)
@@ -283,7 +284,7 @@ ROPE_ABI inline Destination q4_0(const Destination& blocks) noexcept {
 ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>& to) {
     const detail::DestinationData& source = detail::PathAccess::data(from);
     const detail::HeadsInMemory into = detail::in_memory(to);
-    const detail::AnyView v = into.view("to");
+    const detail::AnyView v = detail::named(into, "to");
     Status s = detail::check_extents(v);
     if (s.ok()) s = detail::check_no_self_overlap(v);
     if (s.ok() && to.head_dim > kMaxPathHeadDim)

@@ -25,7 +25,7 @@ ROPE_NOINLINE Group<T> run_steps(const PathTask<T>& task, int count, Index b, In
         g.x = static_cast<const T*>(at);
     } else {
         for (Index h = 0; h < heads; ++h)
-            task.steps.load(static_cast<const char*>(at) + h * source.strides[2] * size_of(source.type), source.type,
+            task.steps.load(static_cast<const char*>(at) + h * source.strides[2] * source.element_size, source.type,
                             source.strides[3], to + h * to_stride, source.extents[3]);
         g.x = to;
         g.x_stride = to_stride;
@@ -57,7 +57,7 @@ ROPE_COLD void read_token(const PathTask<T>& task, Index b, Index s, OfToken& of
 template <class T>
 ROPE_INLINE void fetch_next(const PathTask<T>& task, const Group<T>& g, Index h) noexcept {
     const HeadsInMemory& source = task.path.source;
-    const Index size = size_of(source.type);
+    const Index size = source.element_size;
     const void* const x = source.at(source.offset_of(g.b, g.s, g.first + h));
     // Unsigned, as the address behind a view may be none.
     const std::uintptr_t group = static_cast<std::uintptr_t>(g.heads) * static_cast<std::uintptr_t>(source.strides[2]) *
@@ -97,7 +97,7 @@ void run_path(const PathTask<T>& task, Index begin, Index end) noexcept {
             else if (task.is_destination_plain)
                 continue;  // it is there
             else if (task.write == nullptr)
-                task.steps.store(x, static_cast<char*>(at) + k * out.strides[2] * size_of(out.type), out.type,
+                task.steps.store(x, static_cast<char*>(at) + k * out.strides[2] * out.element_size, out.type,
                                  out.strides[3], head_dim);
             else if constexpr (sizeof(T) == 4)
                 task.write(x, head_dim, format_row(task.path.destination, b, s, seq, h + k));

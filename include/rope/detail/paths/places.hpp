@@ -10,80 +10,32 @@
 #include "../../types.hpp"
 #include "../call/arguments.hpp"
 #include "../kernels/formats.hpp"
-#include "../kernels/steps.hpp"
 #include "../positions/position_numbers.hpp"
 #include "../views/any_view.hpp"
 
 ROPE_DETAIL_BEGIN
 
-template <class T>
-constexpr ElementType element_type() noexcept {
-    using Storage = typename ElementTraits<T>::storage;
-    return std::is_same_v<Storage, double>     ? ElementType::f64
-           : std::is_same_v<Storage, float>    ? ElementType::f32
-           : std::is_same_v<Storage, half>     ? ElementType::f16
-           : std::is_same_v<Storage, bfloat16> ? ElementType::bf16
-           : std::is_signed_v<T>               ? ElementType::i8
-                                               : ElementType::u8;
-}
 /// Codes of a cache format lie in bytes.
 template <class T>
 inline constexpr bool is_code = std::is_same_v<T, signed char> || std::is_same_v<T, unsigned char>;
 
-constexpr Index size_of(ElementType type) noexcept {
-    return type == ElementType::f64 ? 8 : type == ElementType::f32 ? 4 : type >= ElementType::i8 ? 1 : 2;
-}
-inline constexpr char kElementTags[6] = {};
-
-/// Numbers as [batch, seq, heads, head_dim]. Nothing is set by default: a path has sixteen of these, most of them unused.
-struct NumbersInMemory {
-    void* data;  // never written if the elements are const
-    ElementType type;
-    Index extents[4];
-    Index strides[4];
-
-    AnyView view(const char* name) const noexcept {
-        return {name,
-                data,
-                size_of(type),
-                kElementTags + static_cast<int>(type),
-                {extents[0], extents[1], extents[2], extents[3]},
-                {strides[0], strides[1], strides[2], strides[3]}};
-    }
-    Index offset_of(Index b, Index s, Index h) const noexcept {
-        return b * strides[0] + s * strides[1] + h * strides[2];
-    }
-    void* at(Index offset) const noexcept { return static_cast<char*>(data) + offset * size_of(type); }
-};
-
 /// Heads, or, where slots choose a page and a place in it for each token, [pages, page_size, heads, head_dim].
-struct HeadsInMemory : NumbersInMemory {
+struct HeadsInMemory : AnyView {
     bool is_const = false, is_paged = false;
     NumberList slot_list = {};
     Index slot_count = 0;
 
     AnyView view_of_slots() const noexcept {
-        return {"slots",
-                const_cast<void*>(slot_list.data()),
-                slot_list.element_size(),
-                nullptr,
-                {1, 1, 1, slot_count},
-                {0, 0, 0, slot_list.stride()}};
+        return view_of_list("slots", slot_list.data(), slot_list.element_size(), slot_count, slot_list.stride());
     }
 };
 
-/// The stride of an axis: 0 if it has one element, where a view may have any stride, which loops must not multiply.
-constexpr Index effective_stride(Index extent, Index stride) noexcept { return extent < 2 ? 0 : stride; }
-
+/// The stride of an axis of one element, which may be anything, becomes 0: loops of paths multiply it.
 template <class T>
 inline HeadsInMemory in_memory(const TensorView<T>& v) noexcept {
-    using Element = std::remove_const_t<T>;
-    return {{const_cast<Element*>(v.data),
-             element_type<Element>(),
-             {v.batch, v.seq, v.heads, v.head_dim},
-             {effective_stride(v.batch, v.batch_stride), effective_stride(v.seq, v.seq_stride),
-              effective_stride(v.heads, v.head_stride), effective_stride(v.head_dim, v.feature_stride)}},
-            std::is_const_v<T>};
+    HeadsInMemory m = {erased("", v), std::is_const_v<T>};
+    for (int axis = 0; axis < 4; ++axis) m.strides[axis] = stride_of(m, axis);
+    return m;
 }
 
 /// A tensor as heads. (A refused one is empty heads, so that the compiler says nothing else.) T is the table's type, or

@@ -274,7 +274,7 @@ ROPE_ABI inline void fill_temperatures(const ModelConfig& model, PositionsArgume
         using Compute = std::conditional_t<std::is_same_v<Storage, double>, double, float>;
         const Positions& given = positions;
         const detail::TableShape all = {0, -detail::kMaxPosition, 2 * detail::kMaxPosition + 1, "function"};
-        Status s = detail::check_extents(detail::in_memory(numbers).view("numbers"));
+        Status s = detail::check_extents(detail::named(detail::in_memory(numbers), "numbers"));
         if (s.ok() && (numbers.heads != 1 || numbers.head_dim != 1))
             s = detail::invalid(
                 "numbers has {} {head|heads} of {} {feature|features}; it must have one number per token: "

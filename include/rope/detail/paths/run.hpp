@@ -12,7 +12,7 @@
 #include "../base/executor.hpp"
 #include "../base/other_calls.hpp"
 #include "../call/arguments.hpp"
-#include "../call/even_job.hpp"
+#include "../call/job.hpp"
 #include "../call/run.hpp"
 #include "../views/view_arguments.hpp"
 #include "check.hpp"
@@ -25,12 +25,11 @@ ROPE_DETAIL_BEGIN
 
 template <class T>
 inline bool is_plain(const HeadsInMemory& m) noexcept {
-    return size_of(m.type) == static_cast<Index>(sizeof(T)) && (m.strides[3] == 1 || m.extents[3] < 2);
+    return m.element_size == static_cast<Index>(sizeof(T)) && (m.strides[3] == 1 || m.extents[3] < 2);
 }
 
 template <Layout layout, class T>
-inline EvenJob<PathTask<T>> path_job(const PathData& path, const CosSinRows<T>& rows,
-                                     const Positions& positions) noexcept {
+inline Job<PathTask<T>> path_job(const PathData& path, const CosSinRows<T>& rows, const Positions& positions) noexcept {
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     const HeadsInMemory& source = path.source;
     const DestinationData& d = path.destination;
@@ -47,18 +46,24 @@ inline EvenJob<PathTask<T>> path_job(const PathData& path, const CosSinRows<T>& 
         if (rotation.has_other_layout) to = pair_shape(rotation.other_layout, rows.pairs());
     }
     const bool stays = from.step == to.step;
-    const Index heads = count_heads(source.view("")), bytes = heads * source.extents[3] * size_of(source.type);
+    const Index heads = count_heads(source), bytes = heads * source.extents[3] * source.element_size;
     const bool is_destination_plain = d.format == CacheFormat::elements && is_plain<T>(out);
     const bool streams = bytes > kCachedBytes<true>;
-    const bool bypasses_caches = kCanStreamOut && streams && is_destination_plain && out.data != source.data &&
-                                 can_be_streamed_out(out.view(""));
-    return {{path, positions, step_kernels<T>(isa), write_format(isa, d.format),
-             rotation_of(rows, direction, rotate_kernels<layout, T, T, T>(isa, rows.pairs(), stays)), from, to,
-             is_plain<T>(source), is_destination_plain, streams, bypasses_caches, needs_tokens},
-            &run_path<T>,
-            heads,
-            bytes,
-            needs_tokens && heads > 0 ? source.extents[2] : Index(1)};
+    const bool bypasses_caches =
+        kCanStreamOut && streams && is_destination_plain && out.data != source.data && can_be_streamed_out(out);
+    const PathTask<T> task = {path,
+                              positions,
+                              step_kernels<T>(isa),
+                              write_format(isa, d.format),
+                              rotation_of(rows, direction, rotate_kernels<layout, T, T, T>(isa, rows.pairs(), stays)),
+                              from,
+                              to,
+                              is_plain<T>(source),
+                              is_destination_plain,
+                              streams,
+                              bypasses_caches,
+                              needs_tokens};
+    return even_job(task, &run_path<T>, heads, bytes, needs_tokens && heads > 0 ? source.extents[2] : Index(1));
 }
 
 template <Layout layout, class T>

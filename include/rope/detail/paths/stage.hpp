@@ -135,7 +135,7 @@ ROPE_INLINE const T* numbers_of(const PathTask<T>& task, const Numbers& n, bool 
                                 T* scratch) noexcept {
     const Index head_dim = task.path.source.extents[3];
     const void* const p = n.at(n.offset_of(b, s, h));
-    const bool is_plain = size_of(n.type) == static_cast<Index>(sizeof(T)) && n.strides[3] == 1 && !adds_one;
+    const bool is_plain = n.element_size == static_cast<Index>(sizeof(T)) && n.strides[3] == 1 && !adds_one;
     if (is_plain) return static_cast<const T*>(p);
     task.steps.load(p, n.type, n.strides[3], scratch, head_dim);
     if (adds_one) task.steps.add(scratch, scratch, T(1), nullptr, head_dim);

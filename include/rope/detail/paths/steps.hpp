@@ -30,7 +30,7 @@ using IfNumberContainer =
 
 /// Numbers of a step, by axis of the path's heads; `data` is null if there are none. A stride of 0 where one number serves
 /// all.
-struct Numbers : NumbersInMemory {
+struct Numbers : AnyView {
     bool is_given, is_list;  // a list has head_dim numbers, and one number does not serve all features
 };
 
@@ -64,7 +64,7 @@ struct GivenNumbers {
 /// A path as data.
 struct PathData {
     HeadsInMemory source = {};
-    DestinationData destination = {{{nullptr, kNoElements, {}, {}}}};  // in place
+    DestinationData destination = {{{nullptr, nullptr, kNoElements, 0, {}, {}}}};  // in place
     int count = 0;  // of steps, also of those beyond kMaxSteps, which a check refuses
     PathStep steps[kMaxSteps];
 };

@@ -90,12 +90,11 @@ class AdditiveTable {
             using Storage = StorageOf<decltype(v)>;
             const Index heads = count_heads(out);
             const Index bytes = bytes_of(out, heads);
-            const Job<AddTask<Storage, T>> job = {
-                {out, table_.get(), positions, choose_order(out, bytes > kCachedBytes<false>, kFeatureAxis)},
-                add_kernel<Storage, T>(chosen_isa.load(std::memory_order_relaxed)),
-                heads,
-                bytes};
-            execute(executor, job);
+            const LoopOrder order = choose_order(out, bytes > kCachedBytes<false>, kFeatureAxis);
+            const auto kernel = add_kernel<Storage, T>(chosen_isa.load(std::memory_order_relaxed));
+            execute(executor,
+                    Job<AddTask<Storage, T>>{
+                        {out, table_.get(), positions, order}, kernel, heads, bytes, heads_per_item(order, out), 1});
         }
         return ResultOf<Executor>();
     }

@@ -13,8 +13,8 @@
 #include "../../types.hpp"
 #include "../../wrapped_rows.hpp"
 #include "../base/other_calls.hpp"
-#include "../call/even_job.hpp"
 #include "../call/explain.hpp"
+#include "../call/job.hpp"
 #include "../call/loop.hpp"
 #include "../call/slab.hpp"
 #include "../kernels/rotate.hpp"
@@ -107,9 +107,8 @@ inline Status check_write_rows(const CosSinRows<T>& table, const Positions& posi
                                const AxisMap* map, Index seq, Index batch, const T* to) noexcept {
     if (const Status s = check_tokens(table.pairs(), seq, batch); !s.ok()) return s;
     const TableShape shape = shape_of(table);
-    if (shape.batch != 0 && shape.batch != batch)
-        return invalid("batch is {}; this {} was made for the tokens of {} {batch entry|batch entries}.",
-                       {batch, shape.name, shape.batch});
+    const AnyView written = {"to", nullptr, kNoElements, sizeof(T), {batch, seq, 1, shape.head_dim}, {}};
+    if (const Status s = check_table_fits(written, shape, 0); !s.ok()) return s;
     const Status s = of_axes != nullptr ? check_rows_of_axes(*of_axes, *map, table.pairs(), shape, seq, batch)
                                         : check_positions(positions, batch, seq, shape);
     if (!s.ok()) return s;
@@ -134,7 +133,7 @@ inline CosSinView<T> write_rows_of(const CosSinRows<T>& table, const Positions& 
     const RotateKernels<T, T, T>& kernels = rotate_kernels<Layout::half_split, T, T, T>(isa, pairs, true);
     const RowsTask<T> task = {kernels, RowsAccess::source(table), positions, of_axes, map, pairs, seq, to};
     execute(only_throwing(executor),
-            EvenJob<RowsTask<T>>{task, &write_tokens<T>, tokens, tokens * 2 * pairs * static_cast<Index>(sizeof(T))});
+            even_job(task, &write_tokens<T>, tokens, tokens * 2 * pairs * static_cast<Index>(sizeof(T))));
     return {to, tokens > 0 ? to + pairs : to, seq, pairs, batch, 2 * pairs};
 }
 

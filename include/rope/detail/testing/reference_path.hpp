@@ -50,7 +50,7 @@ class ReferencePath {
  public:
     ReferencePath(Layout layout, const CosSinRows<T>& rows, const Positions& positions, const PathData& path)
         : layout_(layout), rows_(rows), positions_(positions), path_(path), source_(path.source) {
-        if (is_empty(source_.view(""))) return;
+        if (is_empty(source_)) return;
         x_.resize(static_cast<std::size_t>(extent(0) * extent(1) * extent(2) * extent(3)));
         for_each([&](Index b, Index s, Index h, Index i) {
             x(b, s, h, i) =

@@ -2,6 +2,7 @@
 // A view without its element type: the data that checks and loops need.
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include "../../tensor_view.hpp"
@@ -14,12 +15,27 @@ enum Axis : unsigned char { kBatchAxis, kSeqAxis, kHeadAxis, kFeatureAxis };
 
 inline constexpr const char* kAxisNames[4] = {"batch", "seq", "heads", "head_dim"};
 
-/// A type-erased view. One is made per view of a call; checks and tasks refer to it.
+/// The type of elements as data. An `integer` is of any width: a number of a list of positions or slots.
+enum class ElementType : unsigned char { f32, f64, f16, bf16, i8, u8, integer };
+inline constexpr ElementType kNoElements = static_cast<ElementType>(255);
+
+template <class T>
+constexpr ElementType element_type() noexcept {
+    using Storage = typename ElementTraits<T>::storage;
+    return std::is_same_v<Storage, double>     ? ElementType::f64
+           : std::is_same_v<Storage, float>    ? ElementType::f32
+           : std::is_same_v<Storage, half>     ? ElementType::f16
+           : std::is_same_v<Storage, bfloat16> ? ElementType::bf16
+           : std::is_signed_v<T>               ? ElementType::i8
+                                               : ElementType::u8;
+}
+
+/// A type-erased view, which checks and tasks refer to. It has no default values: a path has sixteen, most of them unused.
 struct AnyView {
     const char* name;  // as the caller knows it: "x", "q", "k", "in", "out"
     void* data;        // never written if the view is of const data
-    Index element_size;
-    const void* type;  // identifies the storage type
+    ElementType type;
+    unsigned char element_size;
     Index extents[4];  // by Axis
     Index strides[4];
 
@@ -27,18 +43,19 @@ struct AnyView {
     ROPE_INLINE Storage* elements() const noexcept {
         return static_cast<Storage*>(data);
     }
+    ROPE_INLINE Index offset_of(Index b, Index s, Index h) const noexcept {
+        return b * strides[kBatchAxis] + s * strides[kSeqAxis] + h * strides[kHeadAxis];
+    }
+    ROPE_INLINE void* at(Index offset) const noexcept { return static_cast<char*>(data) + offset * element_size; }
 };
-
-template <class Storage>
-inline constexpr char kTypeTag = 0;
 
 template <class T>
 ROPE_INLINE AnyView erased(const char* name, const TensorView<T>& v) noexcept {
-    using Storage = typename ElementTraits<std::remove_const_t<T>>::storage;
+    using Element = std::remove_const_t<T>;
     return {name,
-            const_cast<std::remove_const_t<T>*>(v.data),
-            static_cast<Index>(sizeof(T)),
-            &kTypeTag<Storage>,
+            const_cast<Element*>(v.data),
+            element_type<Element>(),
+            static_cast<unsigned char>(sizeof(T)),
             {hide_from_optimizer(v.batch), hide_from_optimizer(v.seq), hide_from_optimizer(v.heads),
              hide_from_optimizer(v.head_dim)},
             {hide_from_optimizer(v.batch_stride), hide_from_optimizer(v.seq_stride), hide_from_optimizer(v.head_stride),
@@ -58,6 +75,29 @@ ROPE_INLINE Index count_heads(const AnyView& v) noexcept {
 }
 ROPE_INLINE Index bytes_of(const AnyView& v, Index heads) noexcept {
     return heads == 0 ? 0 : heads * v.extents[kFeatureAxis] * v.element_size;
+}
+
+/// Addresses of memory from the first byte to behind the last.
+struct Extent {
+    std::uint64_t begin, end;
+};
+ROPE_INLINE bool are_apart(const Extent& a, const Extent& b) noexcept { return a.end <= b.begin || b.end <= a.begin; }
+
+ROPE_INLINE AnyView named(const AnyView& v, const char* name) noexcept {
+    AnyView result = v;
+    result.name = name;
+    return result;
+}
+
+/// A list of integers, which are read one by one, as a view.
+inline AnyView view_of_list(const char* name, const void* data, Index element_size, Index count,
+                            Index stride) noexcept {
+    return {name,
+            const_cast<void*>(data),
+            ElementType::integer,
+            static_cast<unsigned char>(element_size),
+            {1, 1, 1, count},
+            {0, 0, 0, stride}};
 }
 
 ROPE_DETAIL_END

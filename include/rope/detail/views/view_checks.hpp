@@ -25,6 +25,12 @@ inline Span span_below(const AnyView& v, Index limit) noexcept {
     return span;
 }
 
+inline Extent extent_of(const AnyView& v) noexcept {
+    const Span span = span_below(v, kMaxIndex);
+    const std::uint64_t data = reinterpret_cast<std::uintptr_t>(v.data);
+    return {data + static_cast<std::uint64_t>(span.begin), data + static_cast<std::uint64_t>(span.end)};
+}
+
 /// Refuses negative extents, and extents or strides whose product or span exceeds memory.
 ROPE_COLD Status check_extents(const AnyView& v, const char* const* axes = kAxisNames) noexcept {
     constexpr Index most = kMemoryBytes;
@@ -80,7 +86,7 @@ ROPE_COLD Status check_no_self_overlap(const AnyView& v, const char* const* axes
 }
 
 inline bool is_same_view(const AnyView& a, const AnyView& b) noexcept {
-    if (a.data != b.data || a.type != b.type || a.element_size != b.element_size) return false;
+    if (a.data != b.data || a.type != b.type) return false;
     for (int axis = 0; axis < 4; ++axis)
         if (a.extents[axis] != b.extents[axis] || (a.extents[axis] > 1 && a.strides[axis] != b.strides[axis]))
             return false;
@@ -153,6 +159,15 @@ ROPE_COLD Status check_shares_nothing(const AnyView& out, const AnyView& other) 
     if (is_disjoint(out, other)) return Status();
     return invalid("{} and {} may share elements; they must be shown to share none by their strides.",
                    {out.name, other.name});
+}
+
+/// Requires two views that are one, or share no element.
+ROPE_COLD Status check_is_same_or_disjoint(const AnyView& a, const AnyView& b) noexcept {
+    if (is_same_view(a, b) || is_disjoint(a, b)) return Status();
+    return invalid(
+        "{} and {} are different views that may share elements; they must be the same view (pointer, type, extents and "
+        "strides) or be shown to share none by their strides.",
+        {a.name, b.name});
 }
 
 /// Requires equal extents along the first `axes` axes.

@@ -63,18 +63,11 @@ struct RotateStage : Stage {
         const RotateStep rotation = options_of<RotateStep>(step);
         if (rotation.has_other_layout)
             if (const Status s = check_layout(rotation.other_layout); !s.ok()) return s;
-        if (const Status s = check_capabilities(x, call.table, rotation.is_back ? call.back : call.forward); !s.ok())
+        if (const Status s = check_table_fits(x, call.table, rotation.is_back ? call.back : call.forward); !s.ok())
             return s;
         if (rotation.rounding > RotateRounding::all)
             return invalid("rounding of a rotation is number {} of RotateRounding; there are 3.",
                            {static_cast<int>(rotation.rounding)});
-        if (x.extents[3] != call.table.head_dim)
-            return invalid("head_dim of a path that rotates is {}; its {} was made for a head_dim of {}.",
-                           {x.extents[3], call.table.name, call.table.head_dim});
-        if (call.table.batch != 0 && call.table.batch != x.extents[0])
-            return invalid(
-                "batch of a path that rotates is {}; its {} was made for the tokens of {} {batch entry|batch entries}.",
-                {x.extents[0], call.table.name, call.table.batch});
         return Status();
     }
 
