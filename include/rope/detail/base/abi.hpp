@@ -48,7 +48,7 @@
     template <class... Args>                                                                                \
     ROPE_ABI inline decltype(auto) name(Layout layout, Args&&... args) {                                    \
         using Result = decltype(rope::name<Layout::interleaved>(std::forward<Args>(args)...));              \
-        if (const Status s = detail::check_layout(layout); !s.ok()) return detail::refused<Result>(s);      \
+        if (const Status s = detail::check_layout(layout); !s.ok()) return detail::finished<Result>(s);     \
         return layout == Layout::interleaved ? rope::name<Layout::interleaved>(std::forward<Args>(args)...) \
                                              : rope::name<Layout::half_split>(std::forward<Args>(args)...); \
     }

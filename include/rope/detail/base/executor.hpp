@@ -2,6 +2,7 @@
 // The default executor, the requirements on the caller's, and the size from which a call goes to it.
 #pragma once
 
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -63,12 +64,6 @@ constexpr void expect_executor() noexcept {
         "would narrow 64 bits. For threads that all make the same call: rope::part(thread, threads).");
 }
 
-/// Hands `count` work items to an executor. (One that the compiler has refused is not called.)
-template <class Executor, class F>
-inline void hand_over(Executor& executor, Index count, const F& f) {
-    if constexpr (is_executor<Executor>) executor(count, WorkItems(f));
-}
-
 /// Smaller calls end before another thread has begun.
 inline constexpr Index kSplitBytes = Index(1) << 20;
 inline constexpr Index kItemBytes = 16384;  // in each work item of larger calls, at least
@@ -84,5 +79,30 @@ template <class Executor, class = void>
 inline constexpr Cutting cutting_of = Cutting::if_large;
 template <>
 inline constexpr Cutting cutting_of<CallingThread> = Cutting::never;
+
+/// A reference to an executor of any type, which the functions behind the interface take: they are compiled once.
+struct AnyExecutor {
+    void* executor;
+    void (*hand_over)(void* executor, Index count, const WorkItems& work);
+    Cutting cutting;
+
+    template <class F>
+    void operator()(Index count, const F& f) const {
+        hand_over(executor, count, WorkItems(f));
+    }
+};
+/// (An executor that the compiler has refused is not called.)
+template <class Executor>
+inline AnyExecutor any_executor(Executor& executor) noexcept {
+    expect_executor<Executor>();
+    constexpr bool is_function = std::is_function_v<Executor>;
+    using Pointer = std::conditional_t<is_function, Executor*, const void*>;
+    const auto pointer = static_cast<Pointer>(std::addressof(executor));
+    return {const_cast<void*>(reinterpret_cast<const void*>(pointer)),
+            [](void* given, Index count, const WorkItems& work) {
+                if constexpr (is_executor<Executor>) (*reinterpret_cast<Executor*>(given))(count, work);
+            },
+            cutting_of<std::remove_const_t<Executor>>};
+}
 
 ROPE_DETAIL_END

@@ -102,6 +102,11 @@ inline constexpr bool may_throw<CallingThread> = false;
 template <class Executor>
 inline constexpr bool throws_nothing = returns_status<Plain<Executor>> && !may_throw<Plain<InnerOf<Executor>>>;
 
+/// The executor of a call.
+template <class Given>
+inline AnyExecutor executor_of(Given& given) noexcept {
+    return any_executor(NoThrowAccess::inner(given));
+}
 /// The executor of a function that cannot return a Status.
 template <class Executor>
 auto& only_throwing(Executor& executor) noexcept {
@@ -111,11 +116,11 @@ auto& only_throwing(Executor& executor) noexcept {
     return NoThrowAccess::inner(executor);
 }
 
-/// The end of a refused call.
+/// The end of a call.
 template <class Result>
-inline Result refused(const Status& status) {
+inline Result finished(const Status& status) {
     if constexpr (std::is_void_v<Result>)
-        refuse(status);
+        ok_or_raise(status);
     else
         return status;
 }

@@ -65,28 +65,20 @@ ROPE_NOINLINE Index run_range(const Job& job, Index begin, Index end, Index firs
     return last;
 }
 
-/// Hands all jobs as one range to the executor, cut into work items or, if it is fine, into the smallest pieces.
-template <bool is_fine, class Executor, class... Jobs>
-ROPE_NOINLINE void execute_cut(Executor& executor, const Jobs&... jobs) {
-    const auto size = [](const auto& job) { return is_fine ? job.per_unit : job.per_item; };
-    hand_over(executor, (count_items(jobs.pieces, size(jobs)) + ...), [&](Index begin, Index end) {
+/// Hands all jobs as one range to the executor, cut into work items or into the smallest pieces, as it wants them; on the
+/// calling thread if there is no executor, or if the work ends before another thread has begun.
+template <class... Jobs>
+ROPE_NOINLINE void execute(const AnyExecutor& executor, const Jobs&... jobs) {
+    const Cutting cutting = executor.cutting;
+    if (cutting == Cutting::never || (cutting == Cutting::if_large && (jobs.bytes + ...) < kSplitBytes)) {
+        (jobs.kernel(jobs.task, 0, jobs.pieces), ...);
+        return;
+    }
+    const auto size = [cutting](const auto& job) { return cutting == Cutting::by_heads ? job.per_unit : job.per_item; };
+    executor((count_items(jobs.pieces, size(jobs)) + ...), [&](Index begin, Index end) {
         Index first = 0;
         ((first = run_range(jobs, begin, end, first, size(jobs))), ...);
     });
-}
-
-/// As the executor wants it; on the calling thread if there is none, or if the work ends before another thread has begun.
-template <class Given, class... Jobs>
-ROPE_INLINE void execute(Given& given, const Jobs&... jobs) {
-    auto& executor = NoThrowAccess::inner(given);
-    constexpr Cutting cutting = cutting_of<std::remove_const_t<InnerOf<Given>>>;
-    if constexpr (cutting == Cutting::by_heads || cutting == Cutting::always) {
-        execute_cut<cutting == Cutting::by_heads>(executor, jobs...);
-    } else {
-        if constexpr (cutting == Cutting::if_large)
-            if ((jobs.bytes + ...) >= kSplitBytes) return execute_cut<false>(executor, jobs...);
-        (jobs.kernel(jobs.task, 0, jobs.pieces), ...);
-    }
 }
 
 ROPE_DETAIL_END

@@ -110,16 +110,14 @@ ROPE_INLINE CheckedTensor checked(const A& argument, const Erased& views) noexce
 }
 
 /// Checks everything, then hands the tensors, one or two, to the executor.
-template <Layout layout, class Executor, class... A>
-ROPE_NOINLINE ResultOf<Executor> check_and_rotate(Direction direction, const Positions& positions, Executor& executor,
-                                                  const A&... arguments) {
+template <Layout layout, class... A>
+ROPE_NOINLINE Status check_and_rotate(Direction direction, const Positions& positions, const AnyExecutor& executor,
+                                      const A&... arguments) {
     const auto rotate = [&](const auto&... views) {
-        if (const Status s = explain(positions, capabilities_of<layout>(direction), {checked(arguments, views)...});
-            !s.ok())
-            return refused<ResultOf<Executor>>(s);
+        const Status s = explain(positions, capabilities_of<layout>(direction), {checked(arguments, views)...});
         const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-        execute(executor, rotate_job<layout>(direction, positions, isa, arguments, views)...);
-        return ResultOf<Executor>();
+        if (s.ok()) execute(executor, rotate_job<layout>(direction, positions, isa, arguments, views)...);
+        return s;
     };
     return rotate(erased(arguments)...);
 }
@@ -142,42 +140,38 @@ template <class Executor, bool is_out_of_place = false>
 inline constexpr Index kMaxAcceptedBytes =
     std::is_same_v<InnerOf<Executor>, CallingThread> ? kCachedBytes<is_out_of_place> : kSplitBytes - 1;
 
-/// Whether calls of every size go to the executor.
-template <class Executor>
-inline constexpr bool is_cut = cutting_of<std::remove_const_t<InnerOf<Executor>>> > Cutting::if_large;
-
 /// A call on one tensor, and a call on two.
 template <Layout layout, class Executor, class A>
-ROPE_INLINE ResultOf<Executor> run(Direction direction, const Positions& positions, Executor& executor, const A& x) {
-    expect_executor<Executor>();
+ROPE_INLINE ResultOf<Executor> run(Direction direction, const Positions& positions, Executor& given, const A& x) {
+    const AnyExecutor executor = executor_of(given);
     if constexpr (!is_refused<A>) {
         const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
         Accepted<typename A::In, typename A::Out> call;
         constexpr Index most = kMaxAcceptedBytes<Executor, A::kIsOutOfPlace>;
-        if (isa == 0 || is_cut<Executor> || !accept<most>(x, layout, direction, positions, call))
-            return check_and_rotate<layout>(direction, positions, executor, x);
+        if (isa == 0 || executor.cutting > Cutting::if_large || !accept<most>(x, layout, direction, positions, call))
+            return finished<ResultOf<Executor>>(check_and_rotate<layout>(direction, positions, executor, x));
         rotate_accepted<layout, A::kIsOutOfPlace>(isa, direction, x.rows, call.slab);
     }
     return ResultOf<Executor>();
 }
 template <Layout layout, class Executor, class Q, class K>
-ROPE_INLINE ResultOf<Executor> run(Direction direction, const Positions& positions, Executor& executor, const Q& q,
+ROPE_INLINE ResultOf<Executor> run(Direction direction, const Positions& positions, Executor& given, const Q& q,
                                    const K& k) {
-    expect_executor<Executor>();
+    const AnyExecutor executor = executor_of(given);
     if constexpr (!is_refused<Q> && !is_refused<K>) {
         constexpr Index most = kMaxAcceptedBytes<Executor>;
         const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
         Accepted<typename Q::In, typename Q::Out> of_q;
         Accepted<typename K::In, typename K::Out> of_k;
-        if (isa == 0 || is_cut<Executor>) return check_and_rotate<layout>(direction, positions, executor, q, k);
-        if (&q.rows == &k.rows && accept_as_one<most>(q, k, layout, direction, positions, of_q)) {
+        const bool may_accept = isa != 0 && executor.cutting <= Cutting::if_large;
+        if (may_accept && &q.rows == &k.rows && accept_as_one<most>(q, k, layout, direction, positions, of_q)) {
             rotate_accepted<layout, false>(isa, direction, q.rows, of_q.slab);
             return ResultOf<Executor>();
         }
-        if (!accept<most>(q, layout, direction, positions, of_q) ||
+        if (!may_accept || !accept<most>(q, layout, direction, positions, of_q) ||
             !accept<most>(k, layout, direction, positions, of_k) || !are_accepted_together<most>(of_q, of_k) ||
             q.x.seq != k.x.seq)
-            return check_and_rotate<layout>(direction, positions, executor, q, k);
+            return finished<ResultOf<Executor>>(check_and_rotate<layout>(direction, positions, executor, q, k));
         rotate_accepted<layout, false>(isa, direction, q.rows, of_q.slab);
         rotate_accepted<layout, false>(isa, direction, k.rows, of_k.slab);
     }

@@ -125,18 +125,16 @@ inline Status check_angle_call(const AngleCall& call, const CosSinRows<T>& rows)
     return check_angle_call(call, shape_of(rows), rows.pairs(), capabilities_of<layout>(Direction::forward));
 }
 
-template <Layout layout, class T, class Executor>
-inline ResultOf<Executor> run_angles(Executor& executor, const AngleCall& call, const CosSinRows<T>& rows) {
-    expect_executor<Executor>();
-    if (const Status s = check_angle_call<layout>(call, rows); !s.ok()) return refused<ResultOf<Executor>>(s);
-    const AnyView y = named(call.y, "y");
-    if (is_empty(y)) return ResultOf<Executor>();
+template <Layout layout, class T>
+inline Status run_angles(const AnyExecutor& executor, const AngleCall& call, const CosSinRows<T>& rows) {
+    const AnyView& y = call.y;
+    if (const Status s = check_angle_call<layout>(call, rows); !s.ok() || is_empty(y)) return s;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     const AngleTask<T> task = {call,   step_kernels<T>(isa), gradient_kernels<T>(isa),
                                layout, rows.pairs(),         rows.rotary_offset()};
     const Index groups = y.extents[0] * y.extents[1] * call.angles.extents[2];
     execute(executor, even_job(task, &add_angles<T>, groups, 2 * bytes_of(y, count_heads(y))));
-    return ResultOf<Executor>();
+    return Status();
 }
 
 ROPE_DETAIL_END

@@ -174,22 +174,18 @@ void back_through_norm(const BackwardTask<T>& task, Index begin, Index end) noex
         }
 }
 
-template <Layout layout, class T, class Executor>
-inline ResultOf<Executor> run_backward(Executor& executor, const CosSinRows<T>& rows, const Positions& positions,
-                                       const PathData& path, const BackwardCall& call) {
-    expect_executor<Executor>();
-    if (const Status s = check_backward(path, positions, call, call_of<layout>(rows)); !s.ok())
-        return refused<ResultOf<Executor>>(s);
+template <Layout layout, class T>
+inline Status run_backward(const AnyExecutor& executor, const CosSinRows<T>& rows, const Positions& positions,
+                           const PathData& path, const BackwardCall& call) {
+    const AnyView& x = path.source;
+    if (const Status s = check_backward(path, positions, call, call_of<layout>(rows)); !s.ok() || is_empty(x)) return s;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     PathTask<T> task = path_job<layout>(path, rows, positions).task;
     task.rotation.sin_scale = T(-1);  // as rotation_of makes it for apply_transpose
     const BackwardTask<T> back = {call, task, gradient_kernels<T>(isa)};
-    const AnyView x = named(path.source, "x");
-    const Index heads = count_heads(x);
-    if (heads == 0) return ResultOf<Executor>();
     execute(executor, even_job(back, &back_through_norm<T>, count_items(x.extents[0] * x.extents[1], kTokensOfRow),
-                               2 * bytes_of(x, heads)));
-    return ResultOf<Executor>();
+                               2 * bytes_of(x, count_heads(x))));
+    return Status();
 }
 
 ROPE_DETAIL_END

@@ -49,7 +49,8 @@ ROPE_ABI inline detail::ResultOf<Executor> add_angle_gradients(
     Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const detail::AngleCall call = {detail::tensor_of<false, T>(y), detail::tensor_of<false, T>(g),
                                     detail::doubles_of("angles", angles), detail::doubles_of("magnitudes", magnitudes)};
-    return detail::run_angles<layout>(executor, call, rows);
+    return detail::finished<detail::ResultOf<Executor>>(
+        detail::run_angles<layout>(detail::executor_of(executor), call, rows));
 }
 
 ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, add_angle_gradients, refuse_angle_gradients)
@@ -72,9 +73,9 @@ ROPE_ABI inline detail::ResultOf<Executor> add_frequency_gradients(
     Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const Positions& given = positions;
     const detail::AnyView rows = detail::doubles_of("angles", angles), to = detail::doubles_of("out", out);
-    if (const Status s = detail::check_frequency_call(rows, given, AxisMap(), to); !s.ok())
-        return detail::refused<detail::ResultOf<Executor>>(s);
-    return detail::run_token_sums(executor, rows, given, AxisMap(), to);
+    const Status s = detail::check_frequency_call(rows, given, AxisMap(), to);
+    if (s.ok()) detail::run_token_sums(detail::executor_of(executor), rows, given, AxisMap(), to);
+    return detail::finished<detail::ResultOf<Executor>>(s);
 }
 
 template <class Executor>
@@ -82,9 +83,9 @@ ROPE_ABI inline detail::ResultOf<Executor> add_frequency_gradients(
     const TensorView<const double>& angles, const AxisPositions& positions, const AxisMap& map,
     const TensorView<double>& out, Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const detail::AnyView rows = detail::doubles_of("angles", angles), to = detail::doubles_of("out", out);
-    if (const Status s = detail::check_frequency_call(rows, positions, map, to); !s.ok())
-        return detail::refused<detail::ResultOf<Executor>>(s);
-    return detail::run_token_sums(executor, rows, positions, map, to);
+    const Status s = detail::check_frequency_call(rows, positions, map, to);
+    if (s.ok()) detail::run_token_sums(detail::executor_of(executor), rows, positions, map, to);
+    return detail::finished<detail::ResultOf<Executor>>(s);
 }
 
 ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
@@ -105,9 +106,9 @@ ROPE_ABI inline detail::ResultOf<Executor> add_position_gradients(
     const TensorView<const double>& angles, const Frequencies& frequencies, const AxisMap& map,
     const TensorView<double>& out, Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const detail::AnyView rows = detail::doubles_of("angles", angles), to = detail::doubles_of("out", out);
-    if (const Status s = detail::check_position_call(rows, frequencies, map, to); !s.ok())
-        return detail::refused<detail::ResultOf<Executor>>(s);
-    return detail::run_positions(executor, rows, frequencies, map, to);
+    const Status s = detail::check_position_call(rows, frequencies, map, to);
+    if (s.ok()) detail::run_positions(detail::executor_of(executor), rows, frequencies, map, to);
+    return detail::finished<detail::ResultOf<Executor>>(s);
 }
 
 template <class Executor>
@@ -136,10 +137,7 @@ ROPE_ABI inline Index weight_gradient_rows(Index batch, Index seq) noexcept {
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path, G&& g,
                                    Dx&& dx, const TensorView<double>& dw) {
-    detail::CallingThread here;
-    detail::run_backward<layout>(
-        here, rows, positions, detail::PathAccess::data(path),
-        {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::doubles_of("dw", dw)});
+    rope::pass_backward<layout>(detail::CallingThread(), rows, std::move(positions), path, g, dx, dw);
 }
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline void pass_backward(const CosSinRows<T>& rows, const Path& path, G&& g, Dx&& dx,
@@ -151,9 +149,9 @@ template <Layout layout, class Executor, class T, class G, class Dx>
 ROPE_ABI inline detail::ResultOf<Executor> pass_backward(
     Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path, G&& g, Dx&& dx,
     const TensorView<double>& dw) noexcept(detail::throws_nothing<Executor>) {
-    return detail::run_backward<layout>(
-        executor, rows, positions, detail::PathAccess::data(path),
-        {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::doubles_of("dw", dw)});
+    return detail::finished<detail::ResultOf<Executor>>(detail::run_backward<layout>(
+        detail::executor_of(executor), rows, positions, detail::PathAccess::data(path),
+        {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::doubles_of("dw", dw)}));
 }
 template <Layout layout, class Executor, class T, class G, class Dx>
 ROPE_ABI inline detail::ResultOf<Executor> pass_backward(
@@ -187,9 +185,9 @@ ROPE_ABI inline detail::ResultOf<Executor> add_row_sums(
     const TensorView<const double>& rows, const TensorView<double>& out,
     Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const detail::AnyView from = detail::doubles_of("rows", rows), to = detail::doubles_of("out", out);
-    if (const Status s = detail::check_row_sums(from, to); !s.ok())
-        return detail::refused<detail::ResultOf<Executor>>(s);
-    return detail::run_token_sums(executor, from, detail::NoPositions(), AxisMap(), to);
+    const Status s = detail::check_row_sums(from, to);
+    if (s.ok()) detail::run_token_sums(detail::executor_of(executor), from, detail::NoPositions(), AxisMap(), to);
+    return detail::finished<detail::ResultOf<Executor>>(s);
 }
 
 ROPE_ABI inline Status check_row_sums(const TensorView<const double>& rows, const TensorView<double>& out) noexcept {

@@ -86,15 +86,13 @@ void add_token_sums(const TokenSumTask<Given>& task, Index begin, Index end) noe
     }
 }
 
-template <class Given, class Executor>
-inline ResultOf<Executor> run_token_sums(Executor& executor, const AnyView& rows, const Given& positions,
-                                         const AxisMap& map, const AnyView& out) {
-    expect_executor<Executor>();
-    if (is_empty(rows) || is_empty(out)) return ResultOf<Executor>();
+template <class Given>
+inline void run_token_sums(const AnyExecutor& executor, const AnyView& rows, const Given& positions, const AxisMap& map,
+                           const AnyView& out) {
+    if (is_empty(rows) || is_empty(out)) return;
     const TokenSumTask<Given> task = {rows, out, positions, map};
     execute(executor,
             even_job(task, &add_token_sums<Given>, out.extents[2] * out.extents[3], bytes_of(rows, count_heads(rows))));
-    return ResultOf<Executor>();
 }
 
 /// Requires rows, and one row of outputs that shares nothing with them.
@@ -173,15 +171,12 @@ ROPE_COLD Status check_position_call(const AnyView& angles, const Frequencies& f
     return check_shares_nothing(out, angles);
 }
 
-template <class Executor>
-inline ResultOf<Executor> run_positions(Executor& executor, const AnyView& angles, const Frequencies& f,
-                                        const AxisMap& map, const AnyView& out) {
-    expect_executor<Executor>();
-    if (is_empty(angles)) return ResultOf<Executor>();
+inline void run_positions(const AnyExecutor& executor, const AnyView& angles, const Frequencies& f, const AxisMap& map,
+                          const AnyView& out) {
+    if (is_empty(angles)) return;
     const PositionTask task = {angles, out, f.inv_freq.data(), map};
     execute(executor, even_job(task, &add_positions, angles.extents[0] * angles.extents[1],
                                bytes_of(angles, count_heads(angles))));
-    return ResultOf<Executor>();
 }
 
 // ---- The attention factor ----

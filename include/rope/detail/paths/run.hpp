@@ -100,14 +100,13 @@ inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& position
 template <Layout layout, class Executor, class T, class... Paths>
 inline ResultOf<Executor> run_pass(Executor& executor, const CosSinRows<T>& rows, const Positions& positions,
                                    const Paths&... paths) {
-    expect_executor<Executor>();
     static_assert(are_paths<Paths...>,
                   "rope::pass takes rows, positions or none, and one or more paths, rope::heads(x) with steps and "
                   "to(...); an executor stands before the rows.");
     if constexpr (are_paths<Paths...>) {
-        if (const Status s = check_pass_of<layout>(rows, positions, paths...); !s.ok())
-            return refused<ResultOf<Executor>>(s);
-        execute(executor, path_job<layout>(PathAccess::data(paths), rows, positions)...);
+        const Status s = check_pass_of<layout>(rows, positions, paths...);
+        if (s.ok()) execute(executor_of(executor), path_job<layout>(PathAccess::data(paths), rows, positions)...);
+        return finished<ResultOf<Executor>>(s);
     }
     return ResultOf<Executor>();
 }

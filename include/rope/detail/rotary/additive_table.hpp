@@ -86,7 +86,7 @@ class AdditiveTable {
         if constexpr (!is_refused<decltype(v)>) {
             const AnyView out = erased("x", v);
             expect_executor<Executor>();
-            if (const Status s = check_view(out, positions); !s.ok()) return refused<ResultOf<Executor>>(s);
+            if (const Status s = check_view(out, positions); !s.ok()) return finished<ResultOf<Executor>>(s);
             using Storage = StorageOf<decltype(v)>;
             const Index heads = count_heads(out);
             const Index bytes = bytes_of(out, heads);
