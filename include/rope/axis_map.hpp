@@ -42,8 +42,7 @@ struct AxisMap {
     bool is_mixed = false;
 };
 
-// The functions below throw std::invalid_argument for arguments outside the stated ranges. (Without exceptions they
-// return a map of 0 axes, which nothing accepts.)
+// The functions below throw std::invalid_argument for arguments outside the stated ranges.
 
 /// Axis 0 for the first sections[0] pairs, axis 1 for the next sections[1], and so on. From 1 to 8 sections, not
 /// negative, of 1 to 2^19 pairs together. Source: Qwen2-VL, arXiv:2409.12191.

@@ -34,7 +34,7 @@ class AxisPositions {
     }
 
     /// All numbers of a list, which holds as many for each axis, such as the results of position_builders.hpp. Throws
-    /// std::invalid_argument when axes does not divide the list (and is one of 0 tokens where a handler returns).
+    /// std::invalid_argument when axes does not divide the list.
     template <class List, std::enable_if_t<detail::is_container<List> && !detail::is_span<List>, int> = 0>
     ROPE_ABI AxisPositions(const List& list ROPE_LIFETIMEBOUND, Index axes)
         : AxisPositions(detail::NumberList(list.data(), 1), axes, detail::tokens_per_axis(list, axes)) {}

@@ -73,7 +73,7 @@ class CompactCosSinCache : public detail::CompactTable<T> {
     /// table does not hold the position.
     ROPE_ABI void row(Index position, T* cos, T* sin) const { this->combine(position, cos, sin); }
 
-    /// The number of positions that the table holds. 0 is left by a refused constructor whose handler returned.
+    /// The number of positions that the table holds.
     ROPE_ABI Index max_positions() const noexcept { return this->count_; }
     /// The first of them; negative ones are allowed.
     ROPE_ABI Index first_position() const noexcept { return this->source_.first; }

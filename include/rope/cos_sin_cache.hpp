@@ -100,7 +100,7 @@ class CosSinCache : public detail::PositionTable<T> {
     /// The whole table: max_positions() rows of pairs() cosines and pairs() sines, the row of first_position() first.
     ROPE_ABI const T* data() const noexcept ROPE_LIFETIMEBOUND { return this->table_.get(); }
 
-    /// The number of positions that the table holds. 0 is left by a refused constructor whose handler returned.
+    /// The number of positions that the table holds.
     ROPE_ABI Index max_positions() const noexcept { return this->count_; }
     /// The first of them; negative ones are allowed.
     ROPE_ABI Index first_position() const noexcept { return this->source_.first; }

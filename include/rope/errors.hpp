@@ -105,9 +105,8 @@ ROPE_ABI inline NoThrow<Executor> no_throw(Executor&& executor = {}) noexcept(
 
 #if !ROPE_EXCEPTIONS
 /// Without exceptions (-fno-exceptions) a refused call hands its Status to this handler. The default prints the
-/// sentence to stderr and aborts. A handler of your own may return: the refused call then does nothing and returns,
-/// and an object under construction stays empty (a CosSinCache of zero positions). Not synchronised: set it before
-/// other threads use the library.
+/// sentence to stderr. A refused call does not come back: when the handler returns, std::abort is called. A program that
+/// must go on asks check(...) first, or passes no_throw(). Not synchronised: set it before other threads use the library.
 using ErrorHandler = void (*)(const Status&);
 
 /// Sets the handler (null: the default) and returns the one before (null: the default).

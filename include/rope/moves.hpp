@@ -84,18 +84,15 @@ class Moves : public detail::MoveRows<T> {
         : Base(detail::table_source(old_frequencies, slice), detail::table_source(new_frequencies, slice),
                std::move(map)) {}
 
-    // The functions below check everything before they write anything, and return whether they have built. With
-    // exceptions that is always true; without, a refused call returns false when its handler returns, and the old rows
-    // stay.
+    // The functions below check everything before they write anything: after a refusal the old rows are there.
 
     /// One move for all tokens of all calls: by delta positions, on every axis. Throws std::out_of_range for a delta
     /// outside -2^53 .. 2^53 and when the magnitude of xPos would change by more than e^64, and std::invalid_argument
     /// with two schedules, between which a move depends on where a token stands.
-    ROPE_ABI bool build(Index delta) { return this->build_by(delta); }
+    ROPE_ABI void build(Index delta) { this->build_by(delta); }
     template <class Number, std::enable_if_t<detail::is_no_delta<Number>, int> = 0>
-    ROPE_ABI bool build(Number) {
+    ROPE_ABI void build(Number) {
         detail::refuse_delta<Number>();
-        return false;
     }
 
     /// A move of its own for each token: deltas[k] positions, on every axis, for token k of batch * seq, or of seq if all
@@ -103,8 +100,8 @@ class Moves : public detail::MoveRows<T> {
     /// unsigned one is a large positive number. Throws std::invalid_argument for a wrong number of deltas, for counts
     /// outside 0 .. 2^40 and with two schedules; std::out_of_range as above; std::bad_alloc when there is no memory.
     template <class Count, std::enable_if_t<std::is_integral_v<Count>, int> = 0, class Executor = detail::CallingThread>
-    ROPE_ABI bool build(PositionsArgument&& deltas, Count seq, Index batch = 1, Executor&& executor = {}) {
-        return this->build_by(deltas, static_cast<Index>(seq), batch, detail::only_throwing(executor));
+    ROPE_ABI void build(PositionsArgument&& deltas, Count seq, Index batch = 1, Executor&& executor = {}) {
+        this->build_by(deltas, static_cast<Index>(seq), batch, detail::only_throwing(executor));
     }
 
     /// Rows for batch * seq tokens, entry after entry; positions are given as for apply, in any order, repeats allowed.
@@ -116,22 +113,22 @@ class Moves : public detail::MoveRows<T> {
     ///
     /// For the executor see apply.hpp and Rows.
     template <class Executor = detail::CallingThread>
-    ROPE_ABI bool build(PositionsArgument&& old_given, PositionsArgument&& new_given, Index seq, Index batch = 1,
+    ROPE_ABI void build(PositionsArgument&& old_given, PositionsArgument&& new_given, Index seq, Index batch = 1,
                         Executor&& executor = {}) {
-        return this->build_between(old_given, new_given, seq, batch, detail::only_throwing(executor));
+        this->build_between(old_given, new_given, seq, batch, detail::only_throwing(executor));
     }
 
     /// The same with positions of shape [axes, batch * seq], whole numbers or fractions.
     template <class Executor = detail::CallingThread>
-    ROPE_ABI bool build(const AxisPositions& old_positions, const AxisPositions& new_positions, Index seq,
+    ROPE_ABI void build(const AxisPositions& old_positions, const AxisPositions& new_positions, Index seq,
                         Index batch = 1, Executor&& executor = {}) {
-        return this->build_between(old_positions, new_positions, seq, batch, detail::only_throwing(executor));
+        this->build_between(old_positions, new_positions, seq, batch, detail::only_throwing(executor));
     }
 
     /// Refuses every other call when it is compiled: a list without the number of tokens, for one.
     template <bool never = false>
-    ROPE_ABI bool build(ROPE_ANY_ARGUMENTS) {
-        return detail::refuse_build<never>(), false;
+    ROPE_ABI void build(ROPE_ANY_ARGUMENTS) {
+        detail::refuse_build<never>();
     }
 
     /// The rows that are built, as Rows has them; build(delta) makes one.

@@ -77,7 +77,7 @@ struct RecipeOptions {
 // the layer; for a weight, a bias or temperatures that the layer needs and `weights` lacks, or that have another shape;
 // for a weight or a bias that the layer does not have; for a norm over all heads of a token when the path has only some
 // of them; and as the functions say. A path with more than kMaxSteps steps, which no published model needs, is refused by
-// the pass. Without exceptions a refused recipe returns a path of no heads.
+// the pass.
 
 /// Queries.
 ROPE_ABI inline Path query_path(const ModelConfig& model, Index layer, const Path& q, const HeadWeights& weights = {},

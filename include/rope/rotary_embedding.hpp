@@ -67,7 +67,7 @@ class RotaryEmbedding {
     /// when neither the options nor the model say how many positions there are; when the tables would take more than
     /// max_bytes; and as CosSinCache does, also when it refuses only the position max_positions - 1.
     ROPE_ABI explicit RotaryEmbedding(ModelConfig model, TableOptions options = {}) {
-        if (!state_->build(std::move(model), options)) state_ = std::make_shared<State>();
+        state_->build(std::move(model), options);
     }
 
     // As for CosSinCache: there is no moving, so that none is ever left empty.
@@ -156,9 +156,9 @@ class RotaryStep {
     ROPE_ABI ~RotaryStep() = default;
 
     /// Makes the rows of a step. Takes the arguments of Rows::build, and throws as it does; some tables may then have
-    /// new rows and others old ones, so build again before applying. True if all are built, as for Rows::build.
+    /// new rows and others old ones, so build again before applying.
     template <class Positions, class Executor = detail::CallingThread>
-    ROPE_ABI bool build(Positions&& positions, Index seq, Index batch = 1, Executor&& executor = {});
+    ROPE_ABI void build(Positions&& positions, Index seq, Index batch = 1, Executor&& executor = {});
     /// Rotates q and k of a layer, as RotaryEmbedding::apply does, token s by the row of token s, of which there may be
     /// more than tokens. Throws as rope::apply does: before a build there are no rows, and so no positions.
     template <class Q, class K, class Executor = detail::CallingThread>
@@ -173,7 +173,7 @@ class RotaryStep {
     /// Makes the moves of cached keys, by a delta, by a list of deltas, or from old positions to new ones. Takes the
     /// arguments of Moves::build, and throws as it does.
     template <class... Args>
-    ROPE_ABI bool build_moves(Args&&... args);
+    ROPE_ABI void build_moves(Args&&... args);
     /// Moves the keys of a layer in place, as rope::reposition does; does nothing in a layer without RoPE. Throws
     /// std::invalid_argument if build_moves was not called before.
     template <class K, class Executor = detail::CallingThread>

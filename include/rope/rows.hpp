@@ -70,12 +70,10 @@ class Rows : public detail::TokenRows<T> {
     /// Other frequencies for the same pairs, map and slice, as a step of training changes them. They are not divided by
     /// anything. The rows are discarded: build them again. Takes as long as making an object, and allocates nothing (but
     /// once, if inv_freq_low was empty and is not). Throws std::invalid_argument when check(frequencies) is not ok, and
-    /// for another number of entries; then, and where a handler returns (false), nothing has changed.
-    ROPE_ABI bool use_frequencies(const Frequencies& frequencies) { return this->replace_frequencies(frequencies); }
+    /// for another number of entries; then nothing has changed.
+    ROPE_ABI void use_frequencies(const Frequencies& frequencies) { this->replace_frequencies(frequencies); }
 
-    // The functions below check everything before they write anything, and return whether they have built. With
-    // exceptions that is always true; without, a refused call returns false when its handler returns, and the old rows
-    // stay.
+    // The functions below check everything before they write anything: after a refusal the old rows are there.
 
     /// Rows for batch * seq tokens, entry after entry, whose positions are given as for apply. With several axes a
     /// token stands at the same position on all. Throws std::invalid_argument for a wrong number of positions and for
@@ -88,21 +86,21 @@ class Rows : public detail::TokenRows<T> {
     ///
     /// The executor (see apply.hpp) gets work that fills at least 1 MiB; where every entry is slow, 4 KiB.
     template <class Executor = detail::CallingThread>
-    ROPE_ABI bool build(PositionsArgument&& given, Index seq, Index batch = 1, Executor&& executor = {}) {
-        return this->build_at(given, seq, batch, detail::only_throwing(executor));
+    ROPE_ABI void build(PositionsArgument&& given, Index seq, Index batch = 1, Executor&& executor = {}) {
+        this->build_at(given, seq, batch, detail::only_throwing(executor));
     }
 
     /// Rows for batch * seq tokens at positions of shape [axes, batch * seq], as many axes as the map has. Throws as
     /// above, also for a position that is not a number.
     template <class Executor = detail::CallingThread>
-    ROPE_ABI bool build(const AxisPositions& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
-        return this->build_at(positions, seq, batch, detail::only_throwing(executor));
+    ROPE_ABI void build(const AxisPositions& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
+        this->build_at(positions, seq, batch, detail::only_throwing(executor));
     }
 
     /// Refuses every other call when it is compiled: a list without the number of tokens, for one.
     template <bool never = false>
-    ROPE_ABI bool build(ROPE_ANY_ARGUMENTS) {
-        return detail::refuse_build<never>(), false;
+    ROPE_ABI void build(ROPE_ANY_ARGUMENTS) {
+        detail::refuse_build<never>();
     }
 
     /// use_memory(T* memory, Index rows): builds from now on into the caller's memory of `rows` rows of rotary_dim

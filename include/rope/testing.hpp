@@ -136,10 +136,10 @@ struct Report {
     std::string diagnosis;
     /// The rotated data: layout, element type, shape, slice, m, positions.
     std::string subject;
-    /// False when the arguments were refused and nothing was measured.
+    /// False in a Report that no measurement has returned.
     bool complete = false;
 
-    /// Whether nothing was refused, and everything that was measured is within its bound.
+    /// Whether the Report is complete, and everything that was measured is within its bound.
     ROPE_ABI bool ok() const noexcept;
 };
 
@@ -152,8 +152,7 @@ ROPE_ABI inline Status check(const Model& model, const Options& options) noexcep
 /// token at a time and with min(seq, 16) tokens, always with options.heads heads. T is the element type: float, double,
 /// half, bfloat16, or one with ElementTraits. x has the alignment that operator new gives.
 ///
-/// Throws std::invalid_argument when check(model, options) is not ok; exceptions of the rotation pass through. Without
-/// exceptions, a refused call gives a Report that is not complete, and so not ok.
+/// Throws std::invalid_argument when check(model, options) is not ok; exceptions of the rotation pass through.
 template <class T = float, class Rotate>
 ROPE_ABI inline Report measure(Rotate&& rotate, Layout layout, const Model& model, const Options& options = {});
 

@@ -212,18 +212,18 @@ TEMPLATE_TEST_CASE("deltas move each token by a number of its own", "", float, d
             for (const TestType x : table_row<TestType>(rope::frequencies(config_of(16)), delta)) all.push_back(x);
         return all;
     };
-    CHECK(moves.build(std::vector<int>{-3, 0, 7}, 3, 2));
+    moves.build(std::vector<int>{-3, 0, 7}, 3, 2);
     CHECK(same_bits(all_rows(moves), wanted({-3, 0, 7, -3, 0, 7})));
-    CHECK(moves.build(std::vector<std::int8_t>{-128, 127}, 2));
+    moves.build(std::vector<std::int8_t>{-128, 127}, 2);
     CHECK(same_bits(all_rows(moves), wanted({-128, 127})));
-    CHECK(moves.build(std::vector<std::uint16_t>{1, 65535}, std::size_t(2)));
+    moves.build(std::vector<std::uint16_t>{1, 65535}, std::size_t(2));
     CHECK(same_bits(all_rows(moves), wanted({1, 65535})));
-    CHECK(moves.build({5, -5}, 2));
+    moves.build({5, -5}, 2);
     CHECK(same_bits(all_rows(moves), wanted({5, -5})));
     const short list[] = {9, -9};
-    CHECK(moves.build(rope::ids(list, 2), 2));
+    moves.build(rope::ids(list, 2), 2);
     CHECK(same_bits(all_rows(moves), wanted({9, -9})));
-    CHECK(moves.build(std::vector<int>(), 0));
+    moves.build(std::vector<int>(), 0);
     CHECK(moves.rows() == 0);
     // The same delta for all is one move of all.
     const std::vector<TestType> keys = support::normal<TestType>(4 * 16, 3);

@@ -121,7 +121,8 @@ ROPE_ABI inline Status check(const Frequencies& f) noexcept { return detail::che
 ROPE_ABI inline Frequencies frequencies(const Config& config, Index seq_len) {
     Frequencies result;
     const Status s = detail::make_frequencies(config, seq_len, result);
-    return result.lacks_log_scale || detail::ok_or_raise(s) ? result : Frequencies();
+    if (!result.lacks_log_scale) detail::ok_or_raise(s);
+    return result;
 }
 
 ROPE_END

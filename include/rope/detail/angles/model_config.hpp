@@ -47,10 +47,7 @@ ROPE_ABI inline double AttentionTemperature::at(Index position) const noexcept {
 }
 
 ROPE_ABI inline const Config* ModelConfig::layer(Index i) const {
-    if (i < 0 || i >= layers()) {
-        detail::ok_or_raise(detail::no_layer(i, layers()));
-        return nullptr;
-    }
+    if (i < 0 || i >= layers()) detail::refuse(detail::no_layer(i, layers()));
     const Index c = config_of_layer[static_cast<std::size_t>(i)];
     return c < 0 ? nullptr : &configs[static_cast<std::size_t>(c)];
 }

@@ -28,13 +28,11 @@ ROPE_BEGIN
 
 ROPE_ABI inline Part part(Index number, Index count) {
     if (count < 1 || count > Index(1) << 20)
-        detail::ok_or_raise(detail::invalid("count of part is {}; it must be from 1 to 2^20.", {count}));
-    else if (number < 0 || number >= count)
-        detail::ok_or_raise(detail::invalid("number of part is {}; of {} {part|parts} it must be from 0 to {}.",
-                                            {number, count, count - 1}));
-    else
-        return {number, count};
-    return {0, 0};
+        detail::refuse(detail::invalid("count of part is {}; it must be from 1 to 2^20.", {count}));
+    if (number < 0 || number >= count)
+        detail::refuse(detail::invalid("number of part is {}; of {} {part|parts} it must be from 0 to {}.",
+                                       {number, count, count - 1}));
+    return {number, count};
 }
 
 template <class Executor>

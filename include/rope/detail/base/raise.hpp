@@ -24,7 +24,7 @@ ROPE_BEGIN
 namespace detail {
 
 #if !ROPE_EXCEPTIONS
-/// Shared by all translation units; null: refuse prints the sentence and aborts.
+/// Shared by all translation units; null: refuse prints the sentence.
 inline ErrorHandler error_handler = nullptr;
 #endif
 
@@ -43,26 +43,28 @@ class OutOfMemory : public std::bad_alloc {
 #endif
 
 /// Throws std::invalid_argument, std::out_of_range or std::bad_alloc, or, without exceptions, calls the handler and
-/// returns false.
-ROPE_COLD bool refuse(const Status& status) {
+/// aborts.
+[[noreturn]] ROPE_COLD void refuse(const Status& status) {
 #if ROPE_EXCEPTIONS
     if (status.code() == StatusCode::out_of_range) throw std::out_of_range(status.message());
     if (status.code() == StatusCode::out_of_memory) throw OutOfMemory(status);
     throw std::invalid_argument(status.message());
 #else
-    if (error_handler == nullptr) {
+    if (error_handler != nullptr) {
+        error_handler(status);
+    } else {
         std::fputs("rope: ", stderr);
         std::fputs(status.message(), stderr);
         std::fputs("\n", stderr);
-        std::abort();
     }
-    error_handler(status);
-    return false;
+    std::abort();
 #endif
 }
 
-/// True when the call may go on. Otherwise refuses it.
-inline bool ok_or_raise(const Status& status) { return status.ok() || refuse(status); }
+/// Refuses the call, unless the status is ok.
+inline void ok_or_raise(const Status& status) {
+    if (!status.ok()) refuse(status);
+}
 
 // ---- The end of a call, which its executor decides: a void function raises a refusal; with NoThrow it is returned. ----
 

@@ -126,7 +126,7 @@ ROPE_ABI inline Status check_position_gradients(const TensorView<const double>& 
 
 ROPE_ABI inline double attention_factor_gradient(const TensorView<const double>& magnitudes, double attention_factor) {
     const detail::AnyView all = detail::doubles_of("magnitudes", magnitudes);
-    if (!detail::ok_or_raise(detail::check_factor_call(all, attention_factor))) return 0.0;
+    detail::ok_or_raise(detail::check_factor_call(all, attention_factor));
     return detail::sum_of_all(all) / attention_factor;
 }
 

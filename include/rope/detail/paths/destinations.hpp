@@ -294,7 +294,8 @@ ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>
     if (s.ok()) s = detail::check_destination("from", source, to.batch, to.seq, to.heads, to.head_dim);
     if (s.ok() && !detail::is_disjoint_from(source, v))
         s = detail::invalid("from and to may share elements; they must be shown to share none by their strides.");
-    if (detail::ok_or_raise(s)) detail::read_destination(source, into);
+    detail::ok_or_raise(s);
+    detail::read_destination(source, into);
 }
 
 ROPE_END

@@ -221,7 +221,7 @@ inline Path path_of(HeadKind kind, const ModelConfig& model, Index layer, const 
     Path path = heads;
     Status s = check_steps(model, layer);
     if (s.ok()) s = Recipe(model, layer, kind, options, path).add_steps(weights);
-    if (!ok_or_raise(s)) path = PathAccess::make<Path>(HeadsInMemory());
+    ok_or_raise(s);
     return path;
 }
 
@@ -245,16 +245,14 @@ ROPE_ABI inline Path output_path(const ModelConfig& model, Index layer, const Pa
     Path path = output;
     RecipeOptions options;
     options.rounding = rounding;
-    if (detail::ok_or_raise(detail::check_steps(model, layer)))
-        detail::Recipe(model, layer, detail::HeadKind::q, options, path).add_rotation_back();
-    else
-        path = detail::PathAccess::make<Path>(detail::HeadsInMemory());
+    detail::ok_or_raise(detail::check_steps(model, layer));
+    detail::Recipe(model, layer, detail::HeadKind::q, options, path).add_rotation_back();
     return path;
 }
 
 ROPE_ABI inline bool makes_keys(const ModelConfig& model, Index layer) {
-    return detail::ok_or_raise(detail::check_steps(model, layer)) &&
-           model.steps[static_cast<std::size_t>(layer)].keys_of_layer == layer;
+    detail::ok_or_raise(detail::check_steps(model, layer));
+    return model.steps[static_cast<std::size_t>(layer)].keys_of_layer == layer;
 }
 ROPE_ABI inline bool makes_values(const ModelConfig& model, Index layer) {
     return makes_keys(model, layer) && !model.steps[static_cast<std::size_t>(layer)].keys_are_values;
@@ -282,7 +280,7 @@ ROPE_ABI inline void fill_temperatures(const ModelConfig& model, PositionsArgume
                 "1, 1).",
                 {numbers.heads, numbers.head_dim});
         if (s.ok()) s = detail::check_positions(given, numbers.batch, numbers.seq, all);
-        if (!detail::ok_or_raise(s)) return;
+        detail::ok_or_raise(s);
         for (Index b = 0; b < numbers.batch; ++b)
             for (Index t = 0; t < numbers.seq; ++t)
                 detail::Element<Compute, Storage>::store(

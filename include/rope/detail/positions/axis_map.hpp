@@ -92,8 +92,7 @@ ROPE_DETAIL_END
 ROPE_BEGIN
 
 ROPE_ABI inline AxisMap mrope_sections(const List<Index>& sections) {
-    if (!detail::ok_or_raise(detail::check_sections(sections, 1, static_cast<std::size_t>(detail::kMaxAxes))))
-        return {0};
+    detail::ok_or_raise(detail::check_sections(sections, 1, static_cast<std::size_t>(detail::kMaxAxes)));
     AxisMap map = {static_cast<Index>(sections.size())};
     for (std::size_t axis = 0; axis < sections.size(); ++axis)
         map.axis_of.insert(map.axis_of.end(), static_cast<std::size_t>(sections[axis]),
@@ -102,7 +101,7 @@ ROPE_ABI inline AxisMap mrope_sections(const List<Index>& sections) {
 }
 
 ROPE_ABI inline AxisMap mrope_interleaved(const List<Index>& sections, LeftOver left_over) {
-    if (!detail::ok_or_raise(detail::check_sections(sections, 3, 3))) return {0};
+    detail::ok_or_raise(detail::check_sections(sections, 3, 3));
     const Index other = left_over == LeftOver::fourth_axis ? 3 : 0;
     AxisMap map = {other == 3 ? 4 : 3};
     const Index pairs = sections[0] + sections[1] + sections[2];
@@ -115,12 +114,10 @@ ROPE_ABI inline AxisMap mrope_interleaved(const List<Index>& sections, LeftOver 
 }
 
 ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections) {
-    if (!detail::ok_or_raise(detail::check_sections(sections, 3, 3))) return {0};
-    if (sections[0] != sections[1]) {
-        detail::ok_or_raise(detail::invalid("sections[1] is {}; h and w alternate, so it must be sections[0] ({}).",
-                                            {sections[1], sections[0]}));
-        return {0};
-    }
+    detail::ok_or_raise(detail::check_sections(sections, 3, 3));
+    if (sections[0] != sections[1])
+        detail::refuse(detail::invalid("sections[1] is {}; h and w alternate, so it must be sections[0] ({}).",
+                                       {sections[1], sections[0]}));
     AxisMap map = {3};
     for (Index i = 0; i < 2 * sections[0]; ++i) map.axis_of.push_back(static_cast<unsigned char>(i % 2 == 0 ? 1 : 2));
     map.axis_of.insert(map.axis_of.end(), static_cast<std::size_t>(sections[2]), 0);
@@ -128,12 +125,10 @@ ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections) {
 }
 
 ROPE_ABI inline AxisMap mrope_apportioned(const List<Index>& sections) {
-    if (!detail::ok_or_raise(detail::check_sections(sections, 3, 3))) return {0};
-    if (sections[0] < 1) {
-        detail::ok_or_raise(
+    detail::ok_or_raise(detail::check_sections(sections, 3, 3));
+    if (sections[0] < 1)
+        detail::refuse(
             detail::invalid("sections[0] is {}; the last pair follows time, so it must be at least 1.", {sections[0]}));
-        return {0};
-    }
     const Index due[3] = {sections[0] - 1, sections[1], sections[2]};
     Index placed[3] = {};
     AxisMap map = {3};
@@ -153,7 +148,7 @@ ROPE_ABI inline AxisMap mrope_apportioned(const List<Index>& sections) {
 }
 
 ROPE_ABI inline AxisMap mixed_axes(Index axes) {
-    if (!detail::ok_or_raise(detail::check_axis_count(axes))) return {0};
+    detail::ok_or_raise(detail::check_axis_count(axes));
     return {axes, {}, true};
 }
 
@@ -165,7 +160,7 @@ ROPE_ABI inline Frequencies mixed_frequencies(Index pairs, double base, double a
         s = detail::invalid("base is {}; it must be finite and above 0.", {base});
     else if (!detail::is_finite(angle) || std::fabs(angle) > detail::kMaxFactor)
         s = detail::invalid("angle is {}; it must be from -2^32 to 2^32.", {angle});
-    if (!detail::ok_or_raise(s)) return Frequencies();
+    detail::ok_or_raise(s);
     Frequencies f;
     const double of_x[2] = {std::cos(angle), -std::sin(angle)}, of_y[2] = {std::sin(angle), std::cos(angle)};
     for (const double* const direction : {of_x, of_y})
@@ -173,7 +168,8 @@ ROPE_ABI inline Frequencies mixed_frequencies(Index pairs, double base, double a
             const double j = static_cast<double>(i % (pairs / 2)), count = static_cast<double>(pairs);
             f.inv_freq.push_back(std::pow(base, -2.0 * j / count) * direction[i / (pairs / 2)]);
         }
-    return detail::ok_or_raise(check(f)) ? f : Frequencies();
+    detail::ok_or_raise(check(f));
+    return f;
 }
 
 ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept {
@@ -201,8 +197,8 @@ ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept {
 }
 
 ROPE_ABI inline Frequencies dealt_out(const Frequencies& frequencies, Index axes) {
-    if (!detail::ok_or_raise(check(frequencies)) || !detail::ok_or_raise(detail::check_axis_count(axes)))
-        return Frequencies();
+    detail::ok_or_raise(check(frequencies));
+    detail::ok_or_raise(detail::check_axis_count(axes));
     detail::AxisOrder order;
     for (Index axis = 0; axis < axes; ++axis)
         for (Index i = axis; i < static_cast<Index>(frequencies.inv_freq.size()); i += axes) order.pair_at.push_back(i);

@@ -168,13 +168,13 @@ ROPE_DETAIL_END
 ROPE_BEGIN
 
 ROPE_ABI inline std::vector<Index> image_grid(Index height, Index width, const GridOrder& order, Index first) {
-    if (!detail::ok_or_raise(detail::check_grid(height, width, order))) return {};
-    if (!detail::ok_or_raise(detail::check_first("first", first, std::max(height, width)))) return {};
+    detail::ok_or_raise(detail::check_grid(height, width, order));
+    detail::ok_or_raise(detail::check_first("first", first, std::max(height, width)));
     return detail::fill_grid<Index>(height, width, order, [first](Index i, Index) { return first + i; });
 }
 
 ROPE_ABI inline std::vector<double> image_grid_centred(Index height, Index width, const GridOrder& order) {
-    if (!detail::ok_or_raise(detail::check_grid(height, width, order))) return {};
+    detail::ok_or_raise(detail::check_grid(height, width, order));
     // 2(i + 0.5)/n - 1 as one quotient, rounded once; `opaque` keeps -ffast-math from taking a reciprocal.
     return detail::fill_grid<double>(height, width, order, [](Index i, Index n) {
         return static_cast<double>(2 * i + 1 - n) / detail::hide_from_optimizer(static_cast<double>(n));
@@ -187,14 +187,12 @@ ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index 
     constexpr const char* extent_names[3] = {"frames", "height", "width"};
     constexpr const char* first_names[3] = {"first_frame", "first_row", "first_column"};
     for (int axis = 0; axis < 3; ++axis) {
-        if (!detail::ok_or_raise(detail::check_extent(extent_names[axis], extents[axis]))) return {};
-        if (!detail::ok_or_raise(detail::check_first(first_names[axis], first[axis], extents[axis]))) return {};
+        detail::ok_or_raise(detail::check_extent(extent_names[axis], extents[axis]));
+        detail::ok_or_raise(detail::check_first(first_names[axis], first[axis], extents[axis]));
     }
-    if (height > detail::kMaxTokens / frames || width > detail::kMaxTokens / frames / height) {
-        detail::ok_or_raise(detail::invalid("The grid has {} * {} * {} patches; there are at most {} in all.",
-                                            {frames, height, width, detail::kMaxTokensText}));
-        return {};
-    }
+    if (height > detail::kMaxTokens / frames || width > detail::kMaxTokens / frames / height)
+        detail::refuse(detail::invalid("The grid has {} * {} * {} patches; there are at most {} in all.",
+                                       {frames, height, width, detail::kMaxTokensText}));
     const Index tokens = frames * height * width;
     std::vector<Index> positions(static_cast<std::size_t>(3 * tokens));
     Index* to = positions.data();
@@ -209,28 +207,28 @@ ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index 
 }
 
 ROPE_ABI inline std::vector<Index> packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts) {
-    if (!detail::ok_or_raise(detail::check_packed(cu_seqlens, starts))) return {};
+    detail::ok_or_raise(detail::check_packed(cu_seqlens, starts));
     std::vector<Index> result(static_cast<std::size_t>(detail::tokens_of(cu_seqlens, 1)));
     detail::write_packed(cu_seqlens, starts, result.data());
     return result;
 }
 ROPE_ABI inline void packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts, Index* to,
                                       Index tokens) {
-    if (!detail::ok_or_raise(detail::check_packed(cu_seqlens, starts))) return;
-    if (!detail::ok_or_raise(detail::check_memory(to, tokens, detail::tokens_of(cu_seqlens, 1)))) return;
+    detail::ok_or_raise(detail::check_packed(cu_seqlens, starts));
+    detail::ok_or_raise(detail::check_memory(to, tokens, detail::tokens_of(cu_seqlens, 1)));
     detail::write_packed(cu_seqlens, starts, to);
 }
 
 ROPE_ABI inline std::vector<Index> context_parallel_positions(Index rank, Index ranks, PositionsArgument&& cu_seqlens,
                                                               PositionsArgument&& starts) {
-    if (!detail::ok_or_raise(detail::check_shard(rank, ranks, cu_seqlens, starts))) return {};
+    detail::ok_or_raise(detail::check_shard(rank, ranks, cu_seqlens, starts));
     std::vector<Index> result(static_cast<std::size_t>(detail::tokens_of(cu_seqlens, ranks)));
     detail::write_shard(rank, ranks, cu_seqlens, starts, result.data());
     return result;
 }
 ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, PositionsArgument&& cu_seqlens) {
     const Positions& all = cu_seqlens;
-    if (!detail::ok_or_raise(detail::check_ranks(ranks, all))) return {};
+    detail::ok_or_raise(detail::check_ranks(ranks, all));
     std::vector<Index> result(static_cast<std::size_t>(all.count()));
     for (std::size_t i = 0; i < result.size(); ++i) result[i] = all[static_cast<Index>(i)] / ranks;
     return result;

@@ -18,10 +18,9 @@
 
 ROPE_DETAIL_BEGIN
 
-/// Requires rows with frequencies, and at most 2^40 tokens.
-inline Status check_tokens(Index pairs, Index seq, Index batch) noexcept {
+/// Requires at most 2^40 tokens.
+inline Status check_tokens(Index seq, Index batch) noexcept {
     constexpr Index most = Index(1) << 40;
-    if (pairs == 0) return invalid("frequencies have 0 entries; they were refused when these rows were made.");
     if (seq < 0 || seq > most) return invalid("seq is {}; it must be from 0 to 2^40.", {seq});
     if (batch < 0 || batch > most / std::max<Index>(seq, 1))
         return invalid("batch is {}; it must not be negative, and batch * seq at most 2^40.", {batch});

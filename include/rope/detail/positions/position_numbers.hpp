@@ -203,7 +203,7 @@ class NumberList {
     Type type_ = Type::i64;
 };
 
-/// The tokens of a list that holds as many numbers for each axis; 0 if it is refused and the handler returned.
+/// The tokens of a list that holds as many numbers for each axis.
 template <class List>
 inline Index tokens_per_axis(const List& list, Index axes) {
     static_assert(is_number_list<List>,
@@ -211,11 +211,10 @@ inline Index tokens_per_axis(const List& list, Index axes) {
                   "integers of up to 64 bits (not bool or characters), float or double.");
     const Index count = static_cast<Index>(list.size());
     if (axes > 0 && count % axes == 0) return count / axes;
-    ok_or_raise(
+    refuse(
         invalid("The list has {} {position|positions}; there must be as many for each of {} {axis|axes}, of which "
                 "there is at least one.",
                 {count, axes}));
-    return 0;
 }
 
 ROPE_DETAIL_END

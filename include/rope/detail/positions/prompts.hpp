@@ -169,7 +169,7 @@ ROPE_ABI inline BasicPromptPositions<Number> mrope_prompt(const List<PromptSpan>
     const Number start = detail::start_as<Number>(given);
     Index tokens = 0;
     Number largest = 0;
-    if (!detail::ok_or_raise(detail::measure_prompt(spans, start, options.next_span, tokens, largest))) return {};
+    detail::ok_or_raise(detail::measure_prompt(spans, start, options.next_span, tokens, largest));
     BasicPromptPositions<Number> result = {std::vector<Number>(static_cast<std::size_t>(3 * tokens)), tokens,
                                            largest + 1 - static_cast<Number>(tokens)};
     Number* to = result.positions.data();

@@ -92,10 +92,10 @@ ROPE_COLD std::string in_words_of_the_file(const CheckResult& status, const std:
     return key + (status.message() + status.argument().size());
 }
 
-/// Validates a model and gives it its warnings. After an error, the error is raised and the model is empty.
+/// Validates a model and gives it its warnings. Raises the error, if there is one.
 ROPE_COLD ModelConfig finished(ModelConfig model, Diagnostics diagnostics) {
     if (diagnostics.ok()) diagnostics.status = validate(model);
-    if (!ok_or_raise(diagnostics.status)) return {};
+    ok_or_raise(diagnostics.status);
     model.warnings = std::move(diagnostics.warnings);
     return model;
 }

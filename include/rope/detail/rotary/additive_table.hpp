@@ -52,12 +52,10 @@ class AdditiveTable {
  protected:
     T* table() const noexcept { return table_.get(); }
 
-    /// The entries of a position; null when refused and the handler returned.
+    /// The entries of a position.
     const T* find(Index position) const {
         if (position >= 0 && position < max_positions_) return table_.get() + position * d_model_;
-        ok_or_raise(
-            out_of_range("position is {}; this embedding holds positions 0 to {}.", {position, max_positions_ - 1}));
-        return nullptr;
+        refuse(out_of_range("position is {}; this embedding holds positions 0 to {}.", {position, max_positions_ - 1}));
     }
 
     /// A tensor as a view, or Refused: the functions of the interface call this, so that the compiler's sentence comes
@@ -107,43 +105,31 @@ class AdditiveTable {
             return check_view(erased("x", v), positions);
     }
 
-    /// Checks the shape and gets the memory, uninitialised; false when refused and the handler returned.
-    bool allocate(Index max_positions, Index d_model) {
+    /// Checks the shape and gets the memory, uninitialised.
+    void allocate(Index max_positions, Index d_model) {
         if (d_model < 1 || d_model > kMaxHeadDim)
-            return ok_or_raise(invalid("d_model is {}; it must be from 1 to {}.", {d_model, kMaxHeadDim}));
-        if (max_positions < 1)
-            return ok_or_raise(invalid("max_positions is {}; it must be at least 1.", {max_positions}));
-        if (!ok_or_raise(check_table_size("max_positions", max_positions, max_positions, d_model, sizeof(T))))
-            return false;
+            refuse(invalid("d_model is {}; it must be from 1 to {}.", {d_model, kMaxHeadDim}));
+        if (max_positions < 1) refuse(invalid("max_positions is {}; it must be at least 1.", {max_positions}));
+        ok_or_raise(check_table_size("max_positions", max_positions, max_positions, d_model, sizeof(T)));
         table_ = table_memory<T>(max_positions, d_model);
-        if (table_ == nullptr) return refuse_memory(max_positions, d_model);
+        if (table_ == nullptr) refuse(no_memory(max_positions, d_model, sizeof(T)));
         max_positions_ = max_positions;
         d_model_ = d_model;
-        return true;
-    }
-
-    bool refuse_memory(Index max_positions, Index d_model) {
-        *this = AdditiveTable();
-        return ok_or_raise(no_memory(max_positions, d_model, sizeof(T)));
     }
 
     /// Gets the memory and fills it with sines and cosines.
     void fill_sinusoidal(Index d_model, Index max_positions, bool interleaved, double base) {
-        if (d_model < 2 || d_model % 2 != 0 || d_model > kMaxHeadDim) {
-            ok_or_raise(invalid("d_model is {}; it must be even and from 2 to {}.", {d_model, kMaxHeadDim}));
-            return;
-        }
+        if (d_model < 2 || d_model % 2 != 0 || d_model > kMaxHeadDim)
+            refuse(invalid("d_model is {}; it must be even and from 2 to {}.", {d_model, kMaxHeadDim}));
         Config config;
         config.head_dim = d_model;
         config.base = base;
         const Frequencies f = frequencies(config);
-        if (f.inv_freq.empty() || !allocate(max_positions, d_model)) return;
+        allocate(max_positions, d_model);
         const std::size_t row_size = static_cast<std::size_t>(d_model);
         const std::unique_ptr<T[]> cos_sin(new (std::nothrow) T[row_size]);
-        if (!cos_sin || !fill_cos_sin_table(f, 0, max_positions, table())) {
-            refuse_memory(max_positions, d_model);
-            return;
-        }
+        if (!cos_sin || !fill_cos_sin_table(f, 0, max_positions, table()))
+            refuse(no_memory(max_positions, d_model, sizeof(T)));
         const Index pairs = d_model / 2;
         for (Index p = 0; p < max_positions; ++p) {
             T* const row = table() + p * d_model;
@@ -158,19 +144,18 @@ class AdditiveTable {
     /// Gets the memory and copies the weights there.
     void copy_weights(const T* weights, Index max_positions, Index d_model) {
         if (weights == nullptr)
-            ok_or_raise(
-                invalid("weights is a null pointer; it must point to max_positions * d_model ({} * {}) numbers.",
-                        {max_positions, d_model}));
-        else if (allocate(max_positions, d_model))
-            std::memcpy(table(), weights,
-                        static_cast<std::size_t>(max_positions) * static_cast<std::size_t>(d_model) * sizeof(T));
+            refuse(invalid("weights is a null pointer; it must point to max_positions * d_model ({} * {}) numbers.",
+                           {max_positions, d_model}));
+        allocate(max_positions, d_model);
+        std::memcpy(table(), weights,
+                    static_cast<std::size_t>(max_positions) * static_cast<std::size_t>(d_model) * sizeof(T));
     }
 
-    /// Copies the weights of another table, which is empty if an error handler has returned.
+    /// Copies the weights of another table.
     void copy_table(const AdditiveTable& other) {
         if (this == &other) return;
         AdditiveTable copy;
-        if (other.table() != nullptr) copy.copy_weights(other.table(), other.max_positions_, other.d_model_);
+        copy.copy_weights(other.table(), other.max_positions_, other.d_model_);
         *this = copy;
     }
 

@@ -47,8 +47,8 @@ inline void move_keys_between(K& k, Moves<T>&& moves, PositionsArgument&& old_po
                               PositionsArgument&& new_positions, Executor& executor) {
     auto& with = only_throwing(executor);
     const auto v = as_view(k);
-    if (moves.pairs() > 0 && moves.build(std::move(old_positions), std::move(new_positions), v.seq, v.batch, with))
-        rope::reposition<layout>(k, moves, with);
+    moves.build(std::move(old_positions), std::move(new_positions), v.seq, v.batch, with);
+    rope::reposition<layout>(k, moves, with);
 }
 
 ROPE_DETAIL_END
@@ -69,7 +69,8 @@ template <Layout layout, class K, class Executor>
 ROPE_ABI inline void reposition(K&& k, const Config& config, Index delta, Executor&& executor) {
     auto& with = detail::only_throwing(executor);
     detail::MovesOf<K> moves(config);
-    if (moves.pairs() > 0 && moves.build(delta)) rope::reposition<layout>(k, moves, with);
+    moves.build(delta);
+    rope::reposition<layout>(k, moves, with);
 }
 
 template <Layout layout, class K, class Number, std::enable_if_t<detail::is_no_delta<Number>, int>>

@@ -96,34 +96,31 @@ struct RotaryEmbedding<T>::State {
     List<std::size_t> table_of_config;
     List<detail::BothSources> sources;  // of each table
     List<std::size_t> in_order;         // numbers of tables, in the order of their sources
-    Tables tables = std::make_shared<const List<Table>>();
+    Tables tables;
     Index positions = 0;
     mutable detail::Mutex reading;  // of the two above; held for as long as it takes to copy a pointer
     detail::Mutex growing;
 
-    /// False when refused and the handler returned; likewise below.
-    ROPE_ABI bool build(ModelConfig&& given, TableOptions options) {
-        if (!detail::ok_or_raise(check(given))) return false;
+    ROPE_ABI void build(ModelConfig&& given, TableOptions options) {
+        detail::ok_or_raise(check(given));
         if (options.max_positions == 0) options.max_positions = scaled_length(given);
         if (options.max_positions == 0 && given.configs.empty()) options.max_positions = 1;  // there is nothing to hold
         if (options.positions == 0) options.positions = std::min<Index>(options.max_positions, 4096);
-        if (!detail::ok_or_raise(detail::check_options(options))) return false;
+        detail::ok_or_raise(detail::check_options(options));
         max_positions = options.max_positions;
         positions = options.positions;
         seq_len = options.seq_len != 0 ? options.seq_len : options.max_positions;
         max_bytes = options.max_bytes;
         model = std::move(given);
         List<Table> made;
-        for (const Config& config : model.configs)
-            if (!add(config, made)) return false;
+        for (const Config& config : model.configs) add(config, made);
         tables = std::make_shared<const List<Table>>(std::move(made));
-        return true;
     }
 
     /// Finds the table of a rotary embedding among those that are made, or makes one.
-    ROPE_ABI bool add(const Config& config, List<Table>& made) {
+    ROPE_ABI void add(const Config& config, List<Table>& made) {
         if (!config.layout)
-            return detail::ok_or_raise(
+            detail::refuse(
                 detail::invalid("layout of configs[{}] of the model is left open; it must be set to the one that the "
                                 "weights are stored for, which not every file says.",
                                 {table_of_config.size()}));
@@ -132,11 +129,11 @@ struct RotaryEmbedding<T>::State {
         // What does not fit alone is no table that is there, and its frequencies are not computed.
         const bool is_xpos = std::holds_alternative<schedule::Xpos>(config.schedule);
         const Index own_bytes = detail::rotary_dim(config) * static_cast<Index>(sizeof(T)) * (is_xpos ? 2 : 1);
-        if (!check_bytes(positions, own_bytes).ok())
-            return detail::ok_or_raise(check_bytes(positions, row_bytes + own_bytes));
+        if (!check_bytes(positions, own_bytes).ok()) detail::refuse(check_bytes(positions, row_bytes + own_bytes));
         detail::BothSources both = {detail::table_source(q, seq_len), {}};
         both.k = is_xpos ? detail::table_source(k, seq_len) : both.q;
-        if (!detail::ok_or_raise(both.q.status) || !detail::ok_or_raise(both.k.status)) return false;
+        detail::ok_or_raise(both.q.status);
+        detail::ok_or_raise(both.k.status);
         const auto is_before = [this](std::size_t table, const detail::BothSources& b) { return sources[table] < b; };
         const auto place = std::lower_bound(in_order.begin(), in_order.end(), both, is_before);
         const bool is_there = place != in_order.end() && !(both < sources[*place]);
@@ -144,19 +141,16 @@ struct RotaryEmbedding<T>::State {
         if (!is_there) {
             in_order.insert(place, i);
             row_bytes += own_bytes;
-            if (!detail::ok_or_raise(check_bytes(positions, row_bytes))) return false;
+            detail::ok_or_raise(check_bytes(positions, row_bytes));
         }
         // A table that would be refused when it grows is refused now: its last row is made, and dropped.
         const CosSinCache<T> last(q, 1, max_positions - 1, seq_len);
-        if (last.max_positions() == 0) return false;
         table_of_config.push_back(i);
-        if (is_there) return true;
+        if (is_there) return;
 
         const CosSinCache<T> q_table(q, positions, 0, seq_len);
-        if (q_table.max_positions() == 0) return false;
         made.push_back({q_table, both.is_one() ? q_table : CosSinCache<T>(k, positions, 0, seq_len)});
         sources.push_back(std::move(both));
-        return made.back().k.max_positions() > 0;
     }
 
     /// Requires tables of so many positions, with so many bytes for each, to fit into max_bytes.
@@ -172,15 +166,13 @@ struct RotaryEmbedding<T>::State {
     }
 
     ROPE_ABI void reserve(Index count) {
-        if (count < 0 || count > max_positions) {
-            detail::ok_or_raise(detail::out_of_range("positions is {}; it must be from 0 to {} (max_positions).",
-                                                     {count, max_positions}));
-            return;
-        }
+        if (count < 0 || count > max_positions)
+            detail::refuse(detail::out_of_range("positions is {}; it must be from 0 to {} (max_positions).",
+                                                {count, max_positions}));
         if (count <= positions_now()) return;
         const std::lock_guard<detail::Mutex> lock_growing(growing);
         if (count <= positions_now()) return;  // another thread was faster
-        if (!detail::ok_or_raise(check_bytes(count, row_bytes))) return;
+        detail::ok_or_raise(check_bytes(count, row_bytes));
         const Index most = std::min(max_positions, max_bytes / std::max<Index>(row_bytes, 1));
         const Index wanted = std::max(count, std::min(2 * positions_now(), most));
         List<Table> longer;
@@ -188,7 +180,6 @@ struct RotaryEmbedding<T>::State {
             const Table& t = (*tables)[i];  // written below only, by one thread at a time
             const CosSinCache<T> q = t.q.extended(sources[i].q.f, wanted);
             longer.push_back({q, is_one(t) ? q : t.k.extended(sources[i].k.f, wanted)});
-            if (std::min(q.max_positions(), longer.back().k.max_positions()) < wanted) return;  // no memory
         }
         Tables made = std::make_shared<const List<Table>>(std::move(longer));
         const std::lock_guard<detail::Mutex> lock(reading);
@@ -239,14 +230,12 @@ struct RotaryEmbedding<T>::State {
         const Config* const config = model.layer(layer);
         if (config == nullptr) return;
         Moves<T> moves(detail::config_of(*config, schedule::Xpos::Side::key), model.axis_map, seq_len);
-        if (moves.pairs() == 0) return;
         const auto v = detail::as_view(k);
-        bool is_built = false;
         if constexpr (sizeof...(Args) == 1 && (std::is_convertible_v<Args, Index> && ...))
-            is_built = moves.build(std::forward<Args>(args)...);
+            moves.build(std::forward<Args>(args)...);
         else
-            is_built = moves.build(std::forward<Args>(args)..., v.seq, v.batch);
-        if (is_built) rope::reposition(*config->layout, std::forward<K>(k), moves);
+            moves.build(std::forward<Args>(args)..., v.seq, v.batch);
+        rope::reposition(*config->layout, std::forward<K>(k), moves);
     }
 };
 
@@ -268,12 +257,11 @@ ROPE_ABI RotaryStep<T>::RotaryStep(const RotaryEmbedding<T>& rotary)
 
 template <class T>
 template <class Positions, class Executor>
-ROPE_ABI bool RotaryStep<T>::build(Positions&& positions, Index seq, Index batch, Executor&& executor) {
-    for (Table& t : tables_)
-        if (!t.q_rows->build(std::forward<Positions>(positions), seq, batch, executor) ||
-            (t.k_rows && !t.k_rows->build(std::forward<Positions>(positions), seq, batch, executor)))
-            return false;
-    return true;
+ROPE_ABI void RotaryStep<T>::build(Positions&& positions, Index seq, Index batch, Executor&& executor) {
+    for (Table& t : tables_) {
+        t.q_rows->build(std::forward<Positions>(positions), seq, batch, executor);
+        if (t.k_rows) t.k_rows->build(std::forward<Positions>(positions), seq, batch, executor);
+    }
 }
 
 template <class T>
@@ -298,14 +286,13 @@ ROPE_ABI std::optional<typename RotaryStep<T>::LayerRows> RotaryStep<T>::rows(In
 
 template <class T>
 template <class... Args>
-ROPE_ABI bool RotaryStep<T>::build_moves(Args&&... args) {
+ROPE_ABI void RotaryStep<T>::build_moves(Args&&... args) {
     for (Table& t : tables_) {
         if (!t.moves)
             t.moves = std::make_unique<Moves<T>>(detail::config_of(*t.config, schedule::Xpos::Side::key),
                                                  whole_->model.axis_map, whole_->seq_len);
-        if (!t.moves->build(std::forward<Args>(args)...)) return false;
+        t.moves->build(std::forward<Args>(args)...);
     }
-    return true;
 }
 
 template <class T>

@@ -105,7 +105,7 @@ inline Status check_rows_of_axes(const AxisPositions& p, const AxisMap& map, Ind
 template <class T>
 inline Status check_write_rows(const CosSinRows<T>& table, const Positions& positions, const AxisPositions* of_axes,
                                const AxisMap* map, Index seq, Index batch, const T* to) noexcept {
-    if (const Status s = check_tokens(table.pairs(), seq, batch); !s.ok()) return s;
+    if (const Status s = check_tokens(seq, batch); !s.ok()) return s;
     const TableShape shape = shape_of(table);
     const AnyView written = {"to", nullptr, kNoElements, sizeof(T), {batch, seq, 1, shape.head_dim}, {}};
     if (const Status s = check_table_fits(written, shape, 0); !s.ok()) return s;
@@ -126,7 +126,7 @@ template <class T, class Executor>
 inline CosSinView<T> write_rows_of(const CosSinRows<T>& table, const Positions& positions, const AxisPositions* of_axes,
                                    const AxisMap* map, Index seq, Index batch, T* to, Executor& executor) {
     expect_executor<Executor>();
-    if (!ok_or_raise(check_write_rows(table, positions, of_axes, map, seq, batch, to))) return {};
+    ok_or_raise(check_write_rows(table, positions, of_axes, map, seq, batch, to));
     const Index pairs = table.pairs(), tokens = batch * seq;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     // Both layouts have the same kernel for rows.

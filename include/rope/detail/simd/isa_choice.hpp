@@ -103,7 +103,7 @@ inline bool active_isa_has_fma() noexcept {
 ROPE_ABI inline IsaNames available_isas() noexcept { return detail::find_available_isas(); }
 
 ROPE_ABI inline const char* active_isa() {
-    if (!detail::isa_is_chosen() && !detail::ok_or_raise(detail::choose_isa())) return "";
+    if (!detail::isa_is_chosen()) detail::ok_or_raise(detail::choose_isa());
     const detail::IsaId isa = detail::chosen_isa.load(std::memory_order_relaxed);
 #define ROPE_ISA_ENTRY(name, ...) \
     if (isa == detail::name::kIsaId) return #name;
@@ -114,8 +114,10 @@ ROPE_ABI inline const char* active_isa() {
 ROPE_ABI inline void force_isa(const char* name) {
     if (name == nullptr) {
         detail::IsaId isa = 0;
-        if (detail::ok_or_raise(detail::find_choice(isa))) detail::chosen_isa.store(isa, std::memory_order_relaxed);
-    } else if (detail::ok_or_raise(detail::check_isa("name, the argument of force_isa,", name))) {
+        detail::ok_or_raise(detail::find_choice(isa));
+        detail::chosen_isa.store(isa, std::memory_order_relaxed);
+    } else {
+        detail::ok_or_raise(detail::check_isa("name, the argument of force_isa,", name));
         detail::chosen_isa.store(detail::isa_id(name), std::memory_order_relaxed);
     }
 }

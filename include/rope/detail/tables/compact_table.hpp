@@ -23,34 +23,31 @@ ROPE_DETAIL_BEGIN
 template <class T>
 class CompactTable : public SourcedRows<T> {
  protected:
-    /// Changes nothing when it is refused and the handler returns.
     void build(const TableSource& s, Index max_positions, Index first_position) {
         const Index pairs = static_cast<Index>(s.f.inv_freq.size()), row_size = 2 * pairs;
         HeadSlice slice = s.slice;
-        if (!ok_or_raise(s.status) || !ok_or_raise(check_last_position(s, max_positions, first_position)) ||
-            !ok_or_raise(check_slice(slice, pairs)) || !ok_or_raise(check_can_combine(s.f)) ||
-            !ok_or_raise(check_max_positions(max_positions)) ||
-            !ok_or_raise(check_first_position(max_positions, first_position)))
-            return;
+        ok_or_raise(s.status);
+        ok_or_raise(check_last_position(s, max_positions, first_position));
+        ok_or_raise(check_slice(slice, pairs));
+        ok_or_raise(check_can_combine(s.f));
+        ok_or_raise(check_max_positions(max_positions));
+        ok_or_raise(check_first_position(max_positions, first_position));
         int bits = 0;
         while (max_positions >> bits >> bits > 3) ++bits;
         const Index fine = Index(1) << bits;
         const Index coarse = ((max_positions - 1) >> bits) + 1;
-        if (!ok_or_raise(check_table_size("max_positions", max_positions, fine + coarse, row_size, sizeof(T)))) return;
+        ok_or_raise(check_table_size("max_positions", max_positions, fine + coarse, row_size, sizeof(T)));
         // A position is a multiple of 2^bits and a rest. Coarse rows are for the multiples, and contain m; fine rows
         // are for the rest and for first_position.
         Frequencies of_fine = s.f, of_coarse = s.f;
         of_fine.attention_factor = 1.0;
         for (double& w : of_coarse.inv_freq) w = std::ldexp(w, bits);
         for (double& w : of_coarse.inv_freq_low) w = std::ldexp(w, bits);
-        std::shared_ptr<T[]> memory = table_memory<T>(fine + coarse, row_size);
-        T* const to = memory.get();
-        if (memory == nullptr || !fill_cos_sin_table(of_fine, first_position, fine, to) ||
-            !fill_cos_sin_table(of_coarse, 0, coarse, to + fine * row_size)) {
-            ok_or_raise(no_memory(fine + coarse, row_size, sizeof(T)));
-            return;
-        }
-        table_ = std::move(memory);
+        table_ = table_memory<T>(fine + coarse, row_size);
+        T* const to = table_.get();
+        if (to == nullptr || !fill_cos_sin_table(of_fine, first_position, fine, to) ||
+            !fill_cos_sin_table(of_coarse, 0, coarse, to + fine * row_size))
+            refuse(no_memory(fine + coarse, row_size, sizeof(T)));
         rows_ = fine + coarse;
         this->describe(s, slice, pairs);
         const T* const first_coarse = to + fine * row_size;
@@ -61,7 +58,7 @@ class CompactTable : public SourcedRows<T> {
     /// Writes the row of a position, as kernels with fma do.
     void combine(Index position, T* cos, T* sin) const {
         const RowSource<T>& rows = this->source_;
-        if (!ok_or_raise(check_position(position, rows.first, this->count_))) return;
+        ok_or_raise(check_position(position, rows.first, this->count_));
         const Index block = (position - rows.first) >> rows.fine_bits;
         const Index within = (position - rows.first) - (block << rows.fine_bits);
         const T* const cos1 = rows.cos + block * rows.stride;

@@ -83,7 +83,8 @@ class MoveRows : public TokenRows<T> {
  protected:
     /// Within one schedule a move is the row of position q - p, whose magnitude begins at 1.
     MoveRows(TableSource&& source, AxisMap&& map) : TokenRows<T>("table of moves", false) {
-        if (!ok_or_raise(source.status) || !ok_or_raise(check_map(source, map, source.f.log_growth.size()))) return;
+        ok_or_raise(source.status);
+        ok_or_raise(check_map(source, map, source.f.log_growth.size()));
         source.f.attention_factor = 1.0;
         source.f.centre = 0.0;
         this->make({}, source, std::move(map));
@@ -91,9 +92,9 @@ class MoveRows : public TokenRows<T> {
     /// Between two it is the product of the new row of position q and the old one of -p, whose magnitude is the
     /// reciprocal of the magnitude at p.
     MoveRows(TableSource&& of_old, TableSource&& of_new, AxisMap&& map) : TokenRows<T>("table of moves", true) {
-        if (!ok_or_raise(of_old.status) || !ok_or_raise(of_new.status) ||
-            !ok_or_raise(check_moves(of_old, of_new, map)))
-            return;
+        ok_or_raise(of_old.status);
+        ok_or_raise(of_new.status);
+        ok_or_raise(check_moves(of_old, of_new, map));
         Frequencies& from = of_old.f;
         of_new.f.attention_factor = (exact(of_new.f.attention_factor) / exact(from.attention_factor)).hi;
         from.attention_factor = 1.0;
@@ -102,38 +103,34 @@ class MoveRows : public TokenRows<T> {
         this->make(of_old, of_new, std::move(map));
     }
 
-    /// Builds one row, which serves every token; false after an error, as below.
-    bool build_by(Index delta) {
-        if (!ok_or_raise(check_tokens(this->pairs_, 1, 1)) || !ok_or_raise(check_delta(delta, this->has_two_)))
-            return false;
+    /// Builds one row, which serves every token.
+    void build_by(Index delta) {
+        ok_or_raise(check_delta(delta, this->has_two_));
         CallingThread here;
         const auto move = [delta](Index, Index) { return Move{{0, 0.0}, {delta, 0.0}}; };
-        if (!this->build_rows(1, 1, false, here, move)) return false;
+        this->build_rows(1, 1, false, here, move);
         this->source_.stride = 0;
         this->count_ = kEveryToken;
-        return true;
     }
     /// Builds the rows of moves by one delta for each token.
     template <class Executor>
-    bool build_by(const Positions& deltas, Index seq, Index batch, Executor& executor) {
-        if (!ok_or_raise(check_tokens(this->pairs_, seq, batch)) ||
-            !ok_or_raise(check_deltas(deltas, seq, batch, this->has_two_)))
-            return false;
-        return this->build_rows(seq, batch, this->map_.is_mixed, executor, [&](Index, Index token) {
+    void build_by(const Positions& deltas, Index seq, Index batch, Executor& executor) {
+        ok_or_raise(check_tokens(seq, batch));
+        ok_or_raise(check_deltas(deltas, seq, batch, this->has_two_));
+        this->build_rows(seq, batch, this->map_.is_mixed, executor, [&](Index, Index token) {
             return Move{{0, 0.0}, place_of(deltas, 0, token, seq)};
         });
     }
     /// Builds the rows of moves between positions, given as Positions or AxisPositions.
     template <class Given, class Executor>
-    bool build_between(const Given& from, const Given& to, Index seq, Index batch, Executor& executor) {
+    void build_between(const Given& from, const Given& to, Index seq, Index batch, Executor& executor) {
         expect_executor<Executor>();
         const Index axes = this->map_.axes;
-        if (!ok_or_raise(check_tokens(this->pairs_, seq, batch)) ||
-            !ok_or_raise(check_positions("old_", from, axes, seq, batch, this->old_.last)) ||
-            !ok_or_raise(check_positions("new_", to, axes, seq, batch, this->new_.last)))
-            return false;
+        ok_or_raise(check_tokens(seq, batch));
+        ok_or_raise(check_positions("old_", from, axes, seq, batch, this->old_.last));
+        ok_or_raise(check_positions("new_", to, axes, seq, batch, this->new_.last));
         const bool is_slow = this->map_.is_mixed || is_fractional(from) || is_fractional(to);
-        return this->build_rows(seq, batch, is_slow, executor, [&](Index axis, Index token) {
+        this->build_rows(seq, batch, is_slow, executor, [&](Index axis, Index token) {
             return Move{place_of(from, axis, token, seq), place_of(to, axis, token, seq)};
         });
     }

@@ -40,37 +40,40 @@ inline Status check_position(Index position, Index first, Index count) noexcept 
     return out_of_range("position is {}; this cache holds positions {} to {}.", {position, first, last});
 }
 
-/// The base of CosSinCache. A function that is refused, and whose handler returns, changes nothing.
+/// The base of CosSinCache.
 template <class T>
 class PositionTable : public SourcedRows<T> {
  protected:
     void build(const TableSource& s, Index count, Index first) {
         const Index pairs = static_cast<Index>(s.f.inv_freq.size());
         HeadSlice slice = s.slice;
-        if (!ok_or_raise(s.status) || !ok_or_raise(check_last_position(s, count, first)) ||
-            !ok_or_raise(check_growth(s.f, count, first)) || !ok_or_raise(check_slice(slice, pairs)))
-            return;
-        PositionTable made;
-        made.describe(s, slice, pairs);
-        made.longest_ = s.longest;
-        made.is_chain_ = s.is_float32_chain;
-        if (made.allocate(count, first) && made.fill(s.f, 0)) *this = made;
+        ok_or_raise(s.status);
+        ok_or_raise(check_last_position(s, count, first));
+        ok_or_raise(check_growth(s.f, count, first));
+        ok_or_raise(check_slice(slice, pairs));
+        this->describe(s, slice, pairs);
+        longest_ = s.longest;
+        is_chain_ = s.is_float32_chain;
+        allocate(count, first);
+        fill(s.f, 0);
     }
 
     /// Adds rows up to `count` of them.
     void extend(const Frequencies& f, Index count) {
-        if (count <= this->count_ || !ok_or_raise(check(f)) || !ok_or_raise(check_extension(count)) ||
-            !ok_or_raise(check_rows_of(f, count)) || !ok_or_raise(check_growth(f, count, this->source_.first)))
-            return;
-        PositionTable longer = *this;
-        if (!longer.allocate(count, this->source_.first)) return;
-        std::memcpy(longer.table_.get(), table_.get(), static_cast<std::size_t>(this->count_) * row_bytes());
-        if (longer.fill(f, this->count_)) *this = longer;
+        if (count <= this->count_) return;
+        ok_or_raise(check(f));
+        ok_or_raise(check_extension(count));
+        ok_or_raise(check_rows_of(f, count));
+        ok_or_raise(check_growth(f, count, this->source_.first));
+        const PositionTable before = *this;
+        allocate(count, this->source_.first);
+        std::memcpy(table_.get(), before.table_.get(), static_cast<std::size_t>(before.count_) * row_bytes());
+        fill(f, before.count_);
     }
 
-    /// Entry i of a position's row; null after an error.
+    /// Entry i of a position's row.
     const T* find(Index position, Index i) const {
-        if (!ok_or_raise(check_position(position, this->source_.first, this->count_))) return nullptr;
+        ok_or_raise(check_position(position, this->source_.first, this->count_));
         return row(position - this->source_.first) + i;
     }
 
@@ -80,30 +83,25 @@ class PositionTable : public SourcedRows<T> {
     T* row(Index i) const noexcept { return table_.get() + i * 2 * this->pairs_; }
     std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(2 * this->pairs_) * sizeof(T); }
 
-    /// Gets the memory of `count` rows; false after an error.
-    bool allocate(Index count, Index first) {
+    /// Gets the memory of `count` rows.
+    void allocate(Index count, Index first) {
         const Index row_size = 2 * this->pairs_;
-        if (!ok_or_raise(check_max_positions(count)) ||
-            !ok_or_raise(check_table_size("max_positions", count, count, row_size, sizeof(T))) ||
-            !ok_or_raise(check_first_position(count, first)))
-            return false;
+        ok_or_raise(check_max_positions(count));
+        ok_or_raise(check_table_size("max_positions", count, count, row_size, sizeof(T)));
+        ok_or_raise(check_first_position(count, first));
         table_ = table_memory<T>(count, row_size);
-        if (table_ == nullptr) return ok_or_raise(no_memory(count, row_size, sizeof(T)));
+        if (table_ == nullptr) refuse(no_memory(count, row_size, sizeof(T)));
         this->source_ = {table_.get(), table_.get() + this->pairs_, row_size, first, 0, nullptr, 0};
         this->count_ = count;
-        return true;
     }
 
-    /// Computes rows `begin` and after; false after an error.
-    bool fill(const Frequencies& f, Index begin) {
+    /// Computes rows `begin` and after.
+    void fill(const Frequencies& f, Index begin) {
         const Index first = this->source_.first + begin, count = this->count_ - begin;
         if constexpr (std::is_same_v<T, float>)
-            if (is_chain_) {
-                fill_float32_chain(f, first, count, row(begin));
-                return true;
-            }
-        return fill_cos_sin_table(f, first, count, row(begin)) ||
-               ok_or_raise(no_memory(this->count_, 2 * this->pairs_, sizeof(T)));
+            if (is_chain_) return fill_float32_chain(f, first, count, row(begin));
+        if (!fill_cos_sin_table(f, first, count, row(begin)))
+            refuse(no_memory(this->count_, 2 * this->pairs_, sizeof(T)));
     }
 
     Status check_extension(Index count) const noexcept {

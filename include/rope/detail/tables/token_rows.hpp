@@ -64,8 +64,9 @@ class TokenRows : public SourcedRows<T> {
 
     /// Rows of one schedule.
     TokenRows(const char* name, const TableSource& source, AxisMap&& map) : TokenRows(name, false) {
-        if (ok_or_raise(source.status) && ok_or_raise(check_map(source, map, source.f.log_growth.size())))
-            make({}, source, std::move(map));
+        ok_or_raise(source.status);
+        ok_or_raise(check_map(source, map, source.f.log_growth.size()));
+        make({}, source, std::move(map));
     }
 
     /// Prepares the coarse and fine rows of sources that have passed their checks; with one schedule, of the new one.
@@ -73,57 +74,53 @@ class TokenRows : public SourcedRows<T> {
         const Index entries = static_cast<Index>(of_new.f.inv_freq.size());
         const Index pairs = map.is_mixed ? entries / map.axes : entries;
         HeadSlice slice = of_new.slice;
-        if (!ok_or_raise(check_slice(slice, pairs))) return;
+        ok_or_raise(check_slice(slice, pairs));
         if (!map.is_mixed) order_ = axis_order(map, pairs);
         if (!new_.prepare(of_new.f, last_position(of_new), order_, map.is_mixed) ||
-            (has_two_ && !old_.prepare(of_old.f, last_position(of_old), order_, map.is_mixed))) {
-            ok_or_raise(
+            (has_two_ && !old_.prepare(of_old.f, last_position(of_old), order_, map.is_mixed)))
+            refuse(
                 out_of_memory("There is no memory for what rows of {} {entry|entries} are built from.", {2 * pairs}));
-            return;
-        }
         if (!has_two_) old_.last = new_.last;
         map_ = std::move(map);
         this->describe(of_new, slice, pairs);
         this->grows_ = this->grows_ || !old_.f.log_growth.empty();
     }
 
-    /// Other frequencies for the same pairs, in the same memory; the rows of the old ones are discarded. False after an
-    /// error. For rows of one schedule.
-    bool replace_frequencies(const Frequencies& f) {
-        if (!ok_or_raise(check(f)) || !ok_or_raise(check_replacement(f))) return false;
+    /// Other frequencies for the same pairs, in the same memory; the rows of the old ones are discarded. For rows of
+    /// one schedule.
+    void replace_frequencies(const Frequencies& f) {
+        ok_or_raise(check(f));
+        ok_or_raise(check_replacement(f));
         forget();
         new_.prepare(f, kMaxPosition, order_, map_.is_mixed);  // there is memory
         old_.last = new_.last;
         this->attention_factor_ = f.attention_factor;
-        return true;
     }
 
-    /// Builds the rows of positions, given as Positions or AxisPositions; false after an error.
+    /// Builds the rows of positions, given as Positions or AxisPositions.
     template <class Given, class Executor>
-    bool build_at(const Given& given, Index seq, Index batch, Executor& executor) {
+    void build_at(const Given& given, Index seq, Index batch, Executor& executor) {
         expect_executor<Executor>();
-        if (!ok_or_raise(check_tokens(this->pairs_, seq, batch)) ||
-            !ok_or_raise(check_positions("", given, map_.axes, seq, batch, new_.last)))
-            return false;
+        ok_or_raise(check_tokens(seq, batch));
+        ok_or_raise(check_positions("", given, map_.axes, seq, batch, new_.last));
         const auto position = [&](Index axis, Index token) {
             const Place place = place_of(given, axis, token, seq);
             return static_cast<double>(place.whole) + place.part;  // exact: it was one number
         };
-        if (has_rows_of(seq, batch, position)) return true;
-        const bool is_built =
-            build_rows(seq, batch, map_.is_mixed || is_fractional(given), executor, [&](Index axis, Index token) {
-                return Move{{0, 0.0}, place_of(given, axis, token, seq)};
-            });
-        if (is_built) remember(position);
-        return is_built;
+        if (has_rows_of(seq, batch, position)) return;
+        build_rows(seq, batch, map_.is_mixed || is_fractional(given), executor, [&](Index axis, Index token) {
+            return Move{{0, 0.0}, place_of(given, axis, token, seq)};
+        });
+        remember(position);
     }
 
-    /// Builds the rows of move_of(axis, token), whose positions have passed their checks; false after an error.
+    /// Builds the rows of move_of(axis, token), whose positions have passed their checks.
     /// is_slow: most entries are computed one by one.
     template <class Executor, class MoveOf>
-    bool build_rows(Index seq, Index batch, bool is_slow, Executor& executor, const MoveOf& move_of) {
+    void build_rows(Index seq, Index batch, bool is_slow, Executor& executor, const MoveOf& move_of) {
         const Index tokens = batch * seq;
-        if (!ok_or_raise(check_growth_of(tokens, move_of)) || !make_room(tokens)) return false;
+        ok_or_raise(check_growth_of(tokens, move_of));
+        make_room(tokens);
         T* const to = memory_ != nullptr ? memory_ : own_.get();
         forget();
         release();
@@ -143,7 +140,6 @@ class TokenRows : public SourcedRows<T> {
         this->count_ = batch > 0 ? seq : 0;
         this->batch_ = batch > 1 ? batch : 0;
         rows_ = tokens;
-        return true;
     }
 
     // A token that moves from p to q has the angle q * w_new - p * w_old, and the magnitude of new_ at q times the
@@ -195,8 +191,7 @@ class TokenRows : public SourcedRows<T> {
 
     const T* find(Index row, Index i) const {
         if (row >= 0 && row < rows_) return this->source_.cos + row * this->source_.stride + i;
-        ok_or_raise(out_of_range("row is {}; it must be at least 0 and below the number of rows ({}).", {row, rows_}));
-        return nullptr;
+        refuse(out_of_range("row is {}; it must be at least 0 and below the number of rows ({}).", {row, rows_}));
     }
 
     /// Requires growing magnitudes (xPos) to stay within kMaxGrowth.
@@ -222,13 +217,12 @@ class TokenRows : public SourcedRows<T> {
         return Status();
     }
 
-    /// Ensures memory for so many rows; false after an error.
-    bool make_room(Index rows) {
-        if (rows <= room_) return true;
+    /// Ensures memory for so many rows.
+    void make_room(Index rows) {
+        if (rows <= room_) return;
         if (memory_ != nullptr)
-            return ok_or_raise(
-                invalid("batch * seq is {}; the memory given to use_memory holds {} {row|rows}.", {rows, room_}));
-        if (!ok_or_raise(check_table_size("batch * seq", rows, rows, 2 * this->pairs_, sizeof(T)))) return false;
+            refuse(invalid("batch * seq is {}; the memory given to use_memory holds {} {row|rows}.", {rows, room_}));
+        ok_or_raise(check_table_size("batch * seq", rows, rows, 2 * this->pairs_, sizeof(T)));
         std::shared_ptr<T[]> memory;
         std::unique_ptr<double[]> positions;
         const auto allocate = [&](Index room) {
@@ -239,12 +233,11 @@ class TokenRows : public SourcedRows<T> {
         Index room = 2 * room_;  // so that rows that grow token by token are seldom moved
         if (room <= rows || !table_can_be(room, 2 * this->pairs_, sizeof(T)) || !allocate(room)) {
             room = rows;
-            if (!allocate(room)) return ok_or_raise(no_memory(rows, 2 * this->pairs_, sizeof(T)));
+            if (!allocate(room)) refuse(no_memory(rows, 2 * this->pairs_, sizeof(T)));
         }
         room_ = room;
         own_ = std::move(memory);
         positions_ = std::move(positions);
-        return true;
     }
 
     /// Whether angle addition of coarse and fine rows gives the row of a move. (With one schedule, a fraction that both

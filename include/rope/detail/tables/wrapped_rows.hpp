@@ -159,7 +159,7 @@ ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
 
 template <class T>
 ROPE_ABI WrappedRows<T>::WrappedRows(const CosSinView<T>& view, HeadSlice slice, double attention_factor) {
-    if (!detail::ok_or_raise(detail::check_wrapped(view, slice, attention_factor))) return;
+    detail::ok_or_raise(detail::check_wrapped(view, slice, attention_factor));
     const bool is_shared = view.batch == 1;
     this->source_ = {view.cos, view.sin, detail::row_stride(view), 0, is_shared ? 0 : view.rows, nullptr, 0};
     this->count_ = view.rows;
@@ -179,7 +179,7 @@ ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to
         !std::is_void_v<Storage>,
         "Numbers must be float, double, rope::half or rope::bfloat16, or a type for which rope::ElementTraits "
         "names one of these.");
-    if (!detail::ok_or_raise(detail::check_copy(from, to))) return {};
+    detail::ok_or_raise(detail::check_copy(from, to));
     const Index count = from.batch * from.rows, stride = detail::row_stride(from), pairs = from.pairs;
     const Storage* const cos = reinterpret_cast<const Storage*>(from.cos);
     const Storage* const sin = reinterpret_cast<const Storage*>(from.sin);

@@ -253,7 +253,7 @@ template <class T, class Rotate, class Inverse>
 ROPE_ABI inline Report measure_all(Rotate& rotate, Inverse& inverse, Layout layout, const Model& model,
                                    const Options& options) {
     Report report;
-    if (!rope::detail::ok_or_raise(check(model, options))) return report;
+    rope::detail::ok_or_raise(check(model, options));
     const Format& type = kFormat<typename ElementTraits<T>::storage>;
     const double m = model.frequencies.attention_factor;
     const Limits limits = {type, options.tolerance * type.u, options.angle_epsilon, m};

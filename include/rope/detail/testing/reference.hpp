@@ -62,9 +62,9 @@ ROPE_ABI constexpr Eigen::Index eigen_index(T i) noexcept {
 }  // namespace detail_reference
 
 ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Frequencies& f, Index position, HeadSlice slice) {
-    if (!detail::ok_or_raise(check(f))) return {};
+    detail::ok_or_raise(check(f));
     const Index pairs = static_cast<Index>(f.inv_freq.size());
-    if (!detail::ok_or_raise(detail::check_slice(slice, pairs))) return {};
+    detail::ok_or_raise(detail::check_slice(slice, pairs));
 
     using detail_reference::eigen_index;
     Eigen::MatrixXd r = Eigen::MatrixXd::Identity(eigen_index(slice.head_dim), eigen_index(slice.head_dim));
@@ -82,27 +82,24 @@ ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Frequencies
 
 ROPE_ABI inline Eigen::MatrixXd rotation_matrix(Layout layout, const Config& config, Index position, Index seq_len) {
     const Frequencies f = frequencies(config, seq_len);
-    if (f.inv_freq.empty()) return {};
     return rotation_matrix(layout, f, position, {config.head_dim, config.rotary_offset});
 }
 
 namespace detail_reference {
 
-/// One head must have head_dim features. True when it has.
-ROPE_ABI inline bool has_head_dim(const Eigen::VectorXd& x, const Config& config) {
-    return rope::detail::ok_or_raise(check(config)) &&
-           rope::detail::ok_or_raise(
-               x.size() == config.head_dim
-                   ? Status()
-                   : rope::detail::invalid("x has {} {feature|features}; it must have head_dim ({}) of them.",
-                                           {x.size(), config.head_dim}));
+/// Requires a head of head_dim features.
+ROPE_ABI inline void expect_head_dim(const Eigen::VectorXd& x, const Config& config) {
+    rope::detail::ok_or_raise(check(config));
+    if (x.size() != config.head_dim)
+        rope::detail::refuse(rope::detail::invalid("x has {} {feature|features}; it must have head_dim ({}) of them.",
+                                                   {x.size(), config.head_dim}));
 }
 
 }  // namespace detail_reference
 
 template <Layout layout>
 ROPE_ABI inline Eigen::VectorXd rotate_complex(const Eigen::VectorXd& x, const Config& config, Index position) {
-    if (!detail_reference::has_head_dim(x, config)) return x;
+    detail_reference::expect_head_dim(x, config);
     const Frequencies f = frequencies(config);
     const Index pairs = static_cast<Index>(f.inv_freq.size());
     Eigen::VectorXd y = x;
@@ -121,7 +118,7 @@ ROPE_ABI inline Eigen::VectorXd rotate_complex(const Eigen::VectorXd& x, const C
 
 template <Layout layout>
 ROPE_ABI inline Eigen::VectorXd rotate_cos_sin(const Eigen::VectorXd& x, const Config& config, Index position) {
-    if (!detail_reference::has_head_dim(x, config)) return x;
+    detail_reference::expect_head_dim(x, config);
     const Frequencies f = frequencies(config);
     const Index pairs = static_cast<Index>(f.inv_freq.size());
     Eigen::VectorXd rotated = Eigen::VectorXd::Zero(x.size());

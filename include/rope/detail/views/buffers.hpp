@@ -69,8 +69,7 @@ inline auto elements_of(C& container, const BufferNames& names, Index a, Index b
     const Index size = static_cast<Index>(container.size());
     const bool is_negative = a < 0 || b < 0 || c < 0 || d < 0;
     if (!is_negative && size == clamped_product(a, clamped_product(b, clamped_product(c, d)))) return container.data();
-    ok_or_raise(wrong_size(names, size, {a, b, c, d}));
-    return decltype(container.data())(nullptr);
+    refuse(wrong_size(names, size, {a, b, c, d}));
 }
 
 /// The same for a span. A container that only a temporary owns is refused by the compiler.
@@ -85,23 +84,18 @@ inline auto elements_of_span(C& container, const BufferNames& names, Index a, In
 template <class View>
 inline View slice(const View& v, const char* name, Index View::*extent, Index stride, Index first, Index count) {
     const Index size = v.*extent;
-    View result = v;
-    result.*extent = 0;
-    if (first < 0 || count < 0 || first > size || count > size - first) {
-        ok_or_raise(
+    if (first < 0 || count < 0 || first > size || count > size - first)
+        refuse(
             invalid("The slice of {} has first {} and count {}; neither must be negative, and they must lie within the "
                     "view, which has {}.",
                     {name, first, count, size}));
-        return result;
-    }
+    View result = v;
     if (count > 0 && first > 0) {
         const Index room = kMemoryBytes / static_cast<Index>(sizeof(*v.data)) / first;
-        if (stride > room || stride < -room) {
-            ok_or_raise(invalid(
+        if (stride > room || stride < -room)
+            refuse(invalid(
                 "The slice begins {} {step|steps} of {} {element|elements} into the view, beyond what memory can hold.",
                 {first, stride}));
-            return result;
-        }
         if (result.data != nullptr) result.data += first * stride;
     }
     result.*extent = count;

@@ -46,13 +46,11 @@ ROPE_ABI inline auto view(Derived&& matrix, Index heads) {
     static_assert(lasts, "rope::view does not own data: this matrix is a temporary and would be gone. Give it a name.");
     if constexpr (is_in_memory && lasts) {
         using Element = std::remove_reference_t<decltype(*matrix.data())>;
-        TensorView<Element> v;
-        if (heads < 1 || matrix.cols() % heads != 0) {
-            detail::ok_or_raise(
+        if (heads < 1 || matrix.cols() % heads != 0)
+            detail::refuse(
                 detail::invalid("heads is {}; it must be at least 1 and divide the {} {column|columns} of the matrix.",
                                 {heads, matrix.cols()}));
-            return v;
-        }
+        TensorView<Element> v;
         v.data = matrix.data();
         v.batch = 1;
         v.seq = matrix.rows();

@@ -85,7 +85,8 @@ ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRow
 }
 
 ROPE_ABI inline void permute_rows(void* data, const HeadRows& rows, Layout from, Layout to) {
-    if (!detail::ok_or_raise(check_rows(data, data, rows, from, to)) || from == to) return;
+    detail::ok_or_raise(check_rows(data, data, rows, from, to));
+    if (from == to) return;
     const Index d = detail::rotary_dim(rows), stride = detail::stride_of(rows);
     std::vector<std::pair<Index, Index>> swaps;  // in this order, they walk every cycle of the permutation
     std::vector<bool> done(static_cast<std::size_t>(d), false);
@@ -105,7 +106,7 @@ ROPE_ABI inline void permute_rows(void* data, const HeadRows& rows, Layout from,
 
 ROPE_ABI inline void permute_rows_copy(const void* in, void* out, const HeadRows& rows, Layout from, Layout to) {
     if (in == out) return permute_rows(out, rows, from, to);
-    if (!detail::ok_or_raise(check_rows(in, out, rows, from, to))) return;
+    detail::ok_or_raise(check_rows(in, out, rows, from, to));
     const Index d = detail::rotary_dim(rows), stride = detail::stride_of(rows);
     for (Index h = 0; h < rows.heads; ++h)
         for (Index f = 0; f < rows.head_dim; ++f) {
