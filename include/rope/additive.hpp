@@ -60,7 +60,8 @@ class AdditiveEmbedding : protected detail::AdditiveTable<T> {
     template <class X, class Executor = detail::CallingThread>
     ROPE_ABI detail::ResultOf<Executor> add(X&& x, PositionsArgument&& positions = {}, Executor&& executor = {}) const
         noexcept(detail::throws_nothing<Executor>) {
-        return this->add_rows(this->embedding(x), positions, executor);
+        return detail::finished<detail::ResultOf<Executor>>(
+            this->add_rows(this->embedding(x), positions, detail::executor_of(executor)));
     }
 
     /// Whether add would accept these arguments. Never throws; see Status.

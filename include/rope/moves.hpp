@@ -101,7 +101,7 @@ class Moves : public detail::MoveRows<T> {
     /// outside 0 .. 2^40 and with two schedules; std::out_of_range as above; std::bad_alloc when there is no memory.
     template <class Count, std::enable_if_t<std::is_integral_v<Count>, int> = 0, class Executor = detail::CallingThread>
     ROPE_ABI void build(PositionsArgument&& deltas, Count seq, Index batch = 1, Executor&& executor = {}) {
-        this->build_by(deltas, static_cast<Index>(seq), batch, detail::only_throwing(executor));
+        this->build_by(deltas, static_cast<Index>(seq), batch, detail::any_executor(detail::only_throwing(executor)));
     }
 
     /// Rows for batch * seq tokens, entry after entry; positions are given as for apply, in any order, repeats allowed.
@@ -115,14 +115,15 @@ class Moves : public detail::MoveRows<T> {
     template <class Executor = detail::CallingThread>
     ROPE_ABI void build(PositionsArgument&& old_given, PositionsArgument&& new_given, Index seq, Index batch = 1,
                         Executor&& executor = {}) {
-        this->build_between(old_given, new_given, seq, batch, detail::only_throwing(executor));
+        this->build_between(old_given, new_given, seq, batch, detail::any_executor(detail::only_throwing(executor)));
     }
 
     /// The same with positions of shape [axes, batch * seq], whole numbers or fractions.
     template <class Executor = detail::CallingThread>
     ROPE_ABI void build(const AxisPositions& old_positions, const AxisPositions& new_positions, Index seq,
                         Index batch = 1, Executor&& executor = {}) {
-        this->build_between(old_positions, new_positions, seq, batch, detail::only_throwing(executor));
+        this->build_between(old_positions, new_positions, seq, batch,
+                            detail::any_executor(detail::only_throwing(executor)));
     }
 
     /// Refuses every other call when it is compiled: a list without the number of tokens, for one.

@@ -87,14 +87,14 @@ class Rows : public detail::TokenRows<T> {
     /// The executor (see apply.hpp) gets work that fills at least 1 MiB; where every entry is slow, 4 KiB.
     template <class Executor = detail::CallingThread>
     ROPE_ABI void build(PositionsArgument&& given, Index seq, Index batch = 1, Executor&& executor = {}) {
-        this->build_at(given, seq, batch, detail::only_throwing(executor));
+        this->build_at(given, seq, batch, detail::any_executor(detail::only_throwing(executor)));
     }
 
     /// Rows for batch * seq tokens at positions of shape [axes, batch * seq], as many axes as the map has. Throws as
     /// above, also for a position that is not a number.
     template <class Executor = detail::CallingThread>
     ROPE_ABI void build(const AxisPositions& positions, Index seq, Index batch = 1, Executor&& executor = {}) {
-        this->build_at(positions, seq, batch, detail::only_throwing(executor));
+        this->build_at(positions, seq, batch, detail::any_executor(detail::only_throwing(executor)));
     }
 
     /// Refuses every other call when it is compiled: a list without the number of tokens, for one.

@@ -91,6 +91,7 @@ struct AnyExecutor {
         hand_over(executor, count, WorkItems(f));
     }
 };
+inline constexpr AnyExecutor kCallingThread = {nullptr, nullptr, Cutting::never};
 /// (An executor that the compiler has refused is not called.)
 template <class Executor>
 inline AnyExecutor any_executor(Executor& executor) noexcept {

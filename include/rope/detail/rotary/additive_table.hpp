@@ -79,12 +79,11 @@ class AdditiveTable {
     }
 
     /// Adds to a view that embedding() has returned.
-    template <class View, class Executor>
-    ResultOf<Executor> add_rows(const View& v, const Positions& positions, Executor& executor) const {
+    template <class View>
+    Status add_rows(const View& v, const Positions& positions, const AnyExecutor& executor) const {
         if constexpr (!is_refused<decltype(v)>) {
             const AnyView out = erased("x", v);
-            expect_executor<Executor>();
-            if (const Status s = check_view(out, positions); !s.ok()) return finished<ResultOf<Executor>>(s);
+            if (const Status s = check_view(out, positions); !s.ok()) return s;
             using Storage = StorageOf<decltype(v)>;
             const Index heads = count_heads(out);
             const Index bytes = bytes_of(out, heads);
@@ -94,7 +93,7 @@ class AdditiveTable {
                     Job<AddTask<Storage, T>>{
                         {out, table_.get(), positions, order}, kernel, heads, bytes, heads_per_item(order, out), 1});
         }
-        return ResultOf<Executor>();
+        return Status();
     }
 
     template <class View>

@@ -122,18 +122,16 @@ inline Status check_write_rows(const CosSinRows<T>& table, const Positions& posi
     return isa_is_chosen() ? Status() : choose_isa();
 }
 
-template <class T, class Executor>
+template <class T>
 inline CosSinView<T> write_rows_of(const CosSinRows<T>& table, const Positions& positions, const AxisPositions* of_axes,
-                                   const AxisMap* map, Index seq, Index batch, T* to, Executor& executor) {
-    expect_executor<Executor>();
+                                   const AxisMap* map, Index seq, Index batch, T* to, const AnyExecutor& executor) {
     ok_or_raise(check_write_rows(table, positions, of_axes, map, seq, batch, to));
     const Index pairs = table.pairs(), tokens = batch * seq;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     // Both layouts have the same kernel for rows.
     const RotateKernels<T, T, T>& kernels = rotate_kernels<Layout::half_split, T, T, T>(isa, pairs, true);
     const RowsTask<T> task = {kernels, RowsAccess::source(table), positions, of_axes, map, pairs, seq, to};
-    execute(only_throwing(executor),
-            even_job(task, &write_tokens<T>, tokens, tokens * 2 * pairs * static_cast<Index>(sizeof(T))));
+    execute(executor, even_job(task, &write_tokens<T>, tokens, tokens * 2 * pairs * static_cast<Index>(sizeof(T))));
     return {to, tokens > 0 ? to + pairs : to, seq, pairs, batch, 2 * pairs};
 }
 
@@ -153,12 +151,14 @@ ROPE_BEGIN
 template <class T, class Executor>
 ROPE_ABI inline CosSinView<T> write_rows(const CosSinRows<T>& table, PositionsArgument&& positions, Index seq,
                                          Index batch, T* to, Executor&& executor) {
-    return detail::write_rows_of(table, positions, nullptr, nullptr, seq, batch, to, executor);
+    return detail::write_rows_of(table, positions, nullptr, nullptr, seq, batch, to,
+                                 detail::any_executor(detail::only_throwing(executor)));
 }
 template <class T, class Executor>
 ROPE_ABI inline CosSinView<T> write_rows(const CosSinRows<T>& table, const AxisPositions& positions, const AxisMap& map,
                                          Index seq, Index batch, T* to, Executor&& executor) {
-    return detail::write_rows_of(table, Positions(), &positions, &map, seq, batch, to, executor);
+    return detail::write_rows_of(table, Positions(), &positions, &map, seq, batch, to,
+                                 detail::any_executor(detail::only_throwing(executor)));
 }
 
 ROPE_REFUSE_OTHER_CALLS(CosSinView<float>, write_rows, refuse_write_rows)

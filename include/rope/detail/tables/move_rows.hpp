@@ -106,15 +106,13 @@ class MoveRows : public TokenRows<T> {
     /// Builds one row, which serves every token.
     void build_by(Index delta) {
         ok_or_raise(check_delta(delta, this->has_two_));
-        CallingThread here;
         const auto move = [delta](Index, Index) { return Move{{0, 0.0}, {delta, 0.0}}; };
-        this->build_rows(1, 1, false, here, move);
+        this->build_rows(1, 1, false, kCallingThread, move);
         this->source_.stride = 0;
         this->count_ = kEveryToken;
     }
     /// Builds the rows of moves by one delta for each token.
-    template <class Executor>
-    void build_by(const Positions& deltas, Index seq, Index batch, Executor& executor) {
+    void build_by(const Positions& deltas, Index seq, Index batch, const AnyExecutor& executor) {
         ok_or_raise(check_tokens(seq, batch));
         ok_or_raise(check_deltas(deltas, seq, batch, this->has_two_));
         this->build_rows(seq, batch, this->map_.is_mixed, executor, [&](Index, Index token) {
@@ -122,9 +120,8 @@ class MoveRows : public TokenRows<T> {
         });
     }
     /// Builds the rows of moves between positions, given as Positions or AxisPositions.
-    template <class Given, class Executor>
-    void build_between(const Given& from, const Given& to, Index seq, Index batch, Executor& executor) {
-        expect_executor<Executor>();
+    template <class Given>
+    void build_between(const Given& from, const Given& to, Index seq, Index batch, const AnyExecutor& executor) {
         const Index axes = this->map_.axes;
         ok_or_raise(check_tokens(seq, batch));
         ok_or_raise(check_positions("old_", from, axes, seq, batch, this->old_.last));

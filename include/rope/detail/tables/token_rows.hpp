@@ -98,9 +98,8 @@ class TokenRows : public SourcedRows<T> {
     }
 
     /// Builds the rows of positions, given as Positions or AxisPositions.
-    template <class Given, class Executor>
-    void build_at(const Given& given, Index seq, Index batch, Executor& executor) {
-        expect_executor<Executor>();
+    template <class Given>
+    void build_at(const Given& given, Index seq, Index batch, const AnyExecutor& executor) {
         ok_or_raise(check_tokens(seq, batch));
         ok_or_raise(check_positions("", given, map_.axes, seq, batch, new_.last));
         const auto position = [&](Index axis, Index token) {
@@ -116,8 +115,8 @@ class TokenRows : public SourcedRows<T> {
 
     /// Builds the rows of move_of(axis, token), whose positions have passed their checks.
     /// is_slow: most entries are computed one by one.
-    template <class Executor, class MoveOf>
-    void build_rows(Index seq, Index batch, bool is_slow, Executor& executor, const MoveOf& move_of) {
+    template <class MoveOf>
+    void build_rows(Index seq, Index batch, bool is_slow, const AnyExecutor& executor, const MoveOf& move_of) {
         const Index tokens = batch * seq;
         ok_or_raise(check_growth_of(tokens, move_of));
         make_room(tokens);
@@ -264,8 +263,9 @@ class TokenRows : public SourcedRows<T> {
 
     /// Writes rows begin .. end - 1. The executor gets large calls, cut into pieces of about kItemBytes. False if it has
     /// left some out.
-    template <class Executor, class MoveOf>
-    bool write_rows(T* to, Index begin, Index end, bool is_slow, Executor& executor, const MoveOf& move_of) const {
+    template <class MoveOf>
+    bool write_rows(T* to, Index begin, Index end, bool is_slow, const AnyExecutor& executor,
+                    const MoveOf& move_of) const {
         constexpr Index slow = 256;  // an entry takes so many times as long
         const Index weight = 2 * this->pairs_ * static_cast<Index>(sizeof(T)) * (is_slow ? slow : 1);
         const Index item = kItemBytes / weight + 1;
@@ -280,11 +280,11 @@ class TokenRows : public SourcedRows<T> {
                 write_token(to + t * 2 * this->pairs_, t, move_of);
         };
         // With rope::part every thread has rows of its own, and makes all of them.
-        constexpr Cutting cutting = cutting_of<std::remove_const_t<Executor>>;
-        if (cutting == Cutting::by_heads || (cutting != Cutting::always && (end - begin) * weight < kSplitBytes))
-            write(0, items);
+        const Cutting cutting = executor.cutting;
+        if (cutting == Cutting::if_large ? (end - begin) * weight >= kSplitBytes : cutting == Cutting::always)
+            executor(items, write);
         else
-            hand_over(executor, items, write);
+            write(0, items);
         return done.load(std::memory_order_relaxed) == items;
     }
 
