@@ -63,10 +63,12 @@ struct HeadSlice {
 };
 
 /// Whether a Config can be used. The functions that take one call this first and throw its message.
-ROPE_ABI inline Status check(const Config& config) noexcept;
+ROPE_API Status check(const Config& config) noexcept;
 
 ROPE_END
 
-#include "detail/angles/config_checks.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/angles/config_checks.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

@@ -110,7 +110,7 @@ ROPE_ABI inline NoThrow<Executor> no_throw(Executor&& executor = {}) noexcept(
 using ErrorHandler = void (*)(const Status&);
 
 /// Sets the handler (null: the default) and returns the one before (null: the default).
-ROPE_ABI inline ErrorHandler set_error_handler(ErrorHandler handler) noexcept;
+ROPE_API ErrorHandler set_error_handler(ErrorHandler handler) noexcept;
 #endif
 
 ROPE_END

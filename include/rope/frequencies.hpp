@@ -40,7 +40,7 @@ struct Frequencies {
 };
 
 /// Whether frequencies can be used. The functions that take frequencies call this first and throw its message.
-ROPE_ABI inline Status check(const Frequencies& f) noexcept;
+ROPE_API Status check(const Frequencies& f) noexcept;
 
 /// The frequencies of a Config: w_i of its schedule, / interpolation_factor, * e^log_scale, negative if is_reversed.
 ///
@@ -54,10 +54,12 @@ ROPE_ABI inline Status check(const Frequencies& f) noexcept;
 /// beyond, an error is relative to the larger term.
 /// Throws std::invalid_argument when check(config) is not ok, when seq_len is negative or above 2^40, or when a
 /// frequency exceeds 2^32 radians per position (a base near zero) or a magnitude leaves 2^-32 .. 2^32.
-ROPE_ABI inline Frequencies frequencies(const Config& config, Index seq_len = 0);
+ROPE_API Frequencies frequencies(const Config& config, Index seq_len = 0);
 
 ROPE_END
 
-#include "detail/angles/frequencies.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/angles/frequencies.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

@@ -57,19 +57,21 @@ class IsaNames {
 
 /// The instruction sets that this translation unit has and this machine runs, best first; "portable" is always among
 /// them.
-ROPE_ABI inline IsaNames available_isas() noexcept;
+ROPE_API IsaNames available_isas() noexcept;
 
 /// The instruction set that calls from this translation unit use. Throws std::invalid_argument when the choice has not
 /// been made yet and ROPE_ISA names none that is available.
-ROPE_ABI inline const char* active_isa();
+ROPE_API const char* active_isa();
 
 /// For tests and benchmarks: from now on all calls of the process use this instruction set; nullptr: back to the choice
 /// made by ROPE_ISA and the machine. Throws std::invalid_argument when it is not available. Calls that run meanwhile in
 /// other threads finish with the instruction set they began with.
-ROPE_ABI inline void force_isa(const char* name);
+ROPE_API void force_isa(const char* name);
 
 ROPE_END
 
-#include "detail/simd/isa_choice.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/simd/isa_choice.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

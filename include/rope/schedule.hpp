@@ -194,10 +194,12 @@ class Schedule : public std::variant<schedule::Default, schedule::Ntk, schedule:
 };
 
 /// A short name for people: "default", "yarn", ...; the name of rope_type where it has one.
-ROPE_ABI inline const char* schedule_name(const Schedule& s) noexcept;
+ROPE_API const char* schedule_name(const Schedule& s) noexcept;
 
 ROPE_END
 
-#include "detail/angles/schedules.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/angles/schedules.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

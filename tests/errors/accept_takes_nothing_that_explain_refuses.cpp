@@ -123,14 +123,14 @@ TEST_CASE("accept takes nothing that explain refuses, and a slab is its view and
         const auto in_x = rope::detail::in_place("x", x, table), in_y = rope::detail::in_place("y", y, table);
         const auto copy = rope::detail::out_of_place(x, y, table);
         Call call, call_2, call_on_both, call_copy;
-        const bool one = accept<kMostBytes>(in_x, layout, direction, positions, call);
-        const bool both = one && accept<kMostBytes>(in_y, layout, direction, positions, call_2) &&
-                          are_accepted_together<kMostBytes>(call, call_2) && x.seq == y.seq;
+        const bool one = accept(in_x, layout, direction, positions, kMostBytes, call);
+        const bool both = one && accept(in_y, layout, direction, positions, kMostBytes, call_2) &&
+                          are_accepted_together(call, call_2, kMostBytes) && x.seq == y.seq;
         rope::TensorView<float> view_of_both;
         const bool one_view =
-            are_one_view(x, y, view_of_both) && accept<kMostBytes>(rope::detail::in_place("x", view_of_both, table),
-                                                                   layout, direction, positions, call_on_both);
-        const bool copied = accept<kMostBytes>(copy, layout, direction, positions, call_copy);
+            are_one_view(x, y, view_of_both) && accept(rope::detail::in_place("x", view_of_both, table), layout,
+                                                       direction, positions, kMostBytes, call_on_both);
+        const bool copied = accept(copy, layout, direction, positions, kMostBytes, call_copy);
         const auto views_x = erased(in_x), views_y = erased(in_y);
         const auto views_copy = erased(copy);
         const auto x_checked = checked(in_x, views_x), y_checked = checked(in_y, views_y);
@@ -194,11 +194,11 @@ TEST_CASE("decoding and short prompts are accepted") {
     const auto is_accepted = [&](const rope::TensorView<float>& v, const Positions& positions,
                                  Direction direction = Direction::forward) {
         Call call;
-        return accept<kMostBytes>(rope::detail::in_place("x", v, cache), kHalf, direction, positions, call);
+        return accept(rope::detail::in_place("x", v, cache), kHalf, direction, positions, kMostBytes, call);
     };
     const auto is_accepted_copy = [&](const rope::TensorView<float>& in, const rope::TensorView<float>& out) {
         Call call;
-        return accept<kMostBytes>(rope::detail::out_of_place(in, out, cache), kHalf, Direction::forward, start, call);
+        return accept(rope::detail::out_of_place(in, out, cache), kHalf, Direction::forward, start, kMostBytes, call);
     };
     for (const Index seq : {1, 5})
         for (const Index heads : {1, 4}) {
@@ -249,15 +249,15 @@ TEST_CASE("decoding and short prompts are accepted") {
     CHECK(is_accepted(rope::view(memory.data(), 63, 512, 8), rope::start_at(4)));
     Call q, k;
     const auto half = rope::view(memory.data(), 32, 512, 8);
-    REQUIRE(accept<kMostBytes>(rope::detail::in_place("x", half, cache), kHalf, Direction::forward, start, q));
+    REQUIRE(accept(rope::detail::in_place("x", half, cache), kHalf, Direction::forward, start, kMostBytes, q));
     k = q;
     k.memory.begin += 1 << 20;
     k.memory.end += 1 << 20;
-    CHECK_FALSE(are_accepted_together<kMostBytes>(q, k));
+    CHECK_FALSE(are_accepted_together(q, k, kMostBytes));
     k.bytes -= 1;
-    CHECK(are_accepted_together<kMostBytes>(q, k));
-    CHECK(are_accepted_together<kMostBytes>(k, q));
-    CHECK_FALSE(are_accepted_together<kMostBytes>(k, k));
+    CHECK(are_accepted_together(q, k, kMostBytes));
+    CHECK(are_accepted_together(k, q, kMostBytes));
+    CHECK_FALSE(are_accepted_together(k, k, kMostBytes));
 }
 
 TEST_CASE("queries and keys of one buffer are one view, and others are not") {

@@ -64,18 +64,12 @@ inline Status check_attention_factor(double m) noexcept {
     return invalid("attention_factor is {}; it must be from 2^-32 to 2^32.", {m});
 }
 
-/// A layout read from a file may be neither.
-inline Status check_layout(Layout layout) noexcept {
-    if (layout == Layout::interleaved || layout == Layout::half_split) return Status();
-    return invalid("layout is {}; it must be Layout::interleaved (0) or Layout::half_split (1).",
-                   {static_cast<int>(layout)});
-}
-
 ROPE_DETAIL_END
 
+#if ROPE_HAS_DEFINITIONS
 ROPE_BEGIN
 
-ROPE_ABI inline Status check(const Config& config) noexcept {
+ROPE_API Status check(const Config& config) noexcept {
     const Status slice = detail::check_slice(config.head_dim, config.rotary_dim, config.rotary_offset);
     if (!slice.ok()) return slice;
     if (!detail::is_positive(config.base))
@@ -90,3 +84,4 @@ ROPE_ABI inline Status check(const Config& config) noexcept {
 }
 
 ROPE_END
+#endif

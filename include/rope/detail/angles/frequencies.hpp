@@ -114,11 +114,12 @@ inline Status make_frequencies(const Config& config, Index seq_len, Frequencies&
 
 ROPE_DETAIL_END
 
+#if ROPE_HAS_DEFINITIONS
 ROPE_BEGIN
 
-ROPE_ABI inline Status check(const Frequencies& f) noexcept { return detail::check_from(f, 0); }
+ROPE_API Status check(const Frequencies& f) noexcept { return detail::check_from(f, 0); }
 
-ROPE_ABI inline Frequencies frequencies(const Config& config, Index seq_len) {
+ROPE_API Frequencies frequencies(const Config& config, Index seq_len) {
     Frequencies result;
     const Status s = detail::make_frequencies(config, seq_len, result);
     if (!result.lacks_log_scale) detail::ok_or_raise(s);
@@ -126,3 +127,4 @@ ROPE_ABI inline Frequencies frequencies(const Config& config, Index seq_len) {
 }
 
 ROPE_END
+#endif

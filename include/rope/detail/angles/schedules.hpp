@@ -320,11 +320,13 @@ ROPE_COLD Index longest_sequence(const Schedule& s, Index seq_len) noexcept {
 
 ROPE_DETAIL_END
 
+#if ROPE_HAS_DEFINITIONS
 ROPE_BEGIN
 
-ROPE_ABI inline const char* schedule_name(const Schedule& s) noexcept {
+ROPE_API const char* schedule_name(const Schedule& s) noexcept {
     const char* const name = detail::with_schedule<const char*>([](const auto& it) { return detail::name_of(it); }, s);
     return name != nullptr ? name : "";
 }
 
 ROPE_END
+#endif

@@ -42,6 +42,34 @@
     }                   \
     ROPE_END
 
+// Separate compilation. By default every translation unit compiles what it uses. Where ROPE_SEPARATE_COMPILATION is defined,
+// in all translation units of a program, the functions with ROPE_API are only declared, and one source file defines them by
+// including <rope/src.hpp>. Their names, and the namespace of what they take, have no machine in them: all translation units
+// share that one body. Instead they say whether they were compiled with exceptions, so that a source file with others does
+// not link. ROPE_HAS_DEFINITIONS stands around the definitions.
+#if defined(ROPE_SEPARATE_COMPILATION)
+#    if ROPE_EXCEPTIONS
+#        define ROPE_SOURCE_NAMESPACE rope_src_hpp_with_exceptions
+#    else
+#        define ROPE_SOURCE_NAMESPACE rope_src_hpp_without_exceptions
+#    endif
+#    define ROPE_API ROPE_VISIBLE ROPE_TAG(ROPE_SOURCE_NAMESPACE)
+#    if defined(ROPE_SOURCE)
+#        define ROPE_HAS_DEFINITIONS 1
+#    else
+#        define ROPE_HAS_DEFINITIONS 0
+#    endif
+#else
+#    define ROPE_SOURCE_NAMESPACE ROPE_DETAIL_NAMESPACE
+#    define ROPE_API ROPE_ABI inline
+#    define ROPE_HAS_DEFINITIONS 1
+#endif
+#define ROPE_SOURCE_BEGIN \
+    ROPE_BEGIN            \
+    namespace detail {    \
+    inline namespace ROPE_SOURCE_NAMESPACE {
+#define ROPE_SOURCE_END ROPE_DETAIL_END
+
 // name(layout, ...) for a function name<layout>(...), where the layout is known only at run time. Files
 // that use it include <utility> and, by other headers, detail/angles/config_checks.hpp.
 #define ROPE_WITH_RUN_TIME_LAYOUT(name)                                                                     \
@@ -77,10 +105,12 @@
         ROPE_CROSSES(Class)
 #endif
 #if defined(__GNUC__)
+#    define ROPE_TAG(name) [[gnu::abi_tag(ROPE_STRING(name))]]
 #    define ROPE_ABI [[gnu::abi_tag(ROPE_STRING(ROPE_MACHINE) ROPE_ABI_ERRORS)]]
 #    define ROPE_VISIBLE [[gnu::visibility("default")]]
 #    define ROPE_INLINE [[gnu::always_inline]] inline
 #    define ROPE_NOINLINE [[gnu::noinline]] inline
+#    define ROPE_IS_COLD [[gnu::cold]]
 #    define ROPE_COLD [[gnu::noinline]] [[gnu::cold]] inline
 #    if defined(__clang__) && __has_attribute(force_align_arg_pointer)
 #        define ROPE_KERNEL [[gnu::aligned(64)]] [[gnu::force_align_arg_pointer]]
@@ -88,10 +118,12 @@
 #        define ROPE_KERNEL [[gnu::aligned(64)]]
 #    endif
 #else
+#    define ROPE_TAG(name)
 #    define ROPE_ABI
 #    define ROPE_VISIBLE
 #    define ROPE_INLINE inline
 #    define ROPE_NOINLINE inline
+#    define ROPE_IS_COLD
 #    define ROPE_COLD inline
 #    define ROPE_KERNEL
 #endif

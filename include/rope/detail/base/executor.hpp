@@ -2,7 +2,6 @@
 // The default executor, the requirements on the caller's, and the size from which a call goes to it.
 #pragma once
 
-#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -96,13 +95,10 @@ inline constexpr AnyExecutor kCallingThread = {nullptr, nullptr, Cutting::never}
 template <class Executor>
 inline AnyExecutor any_executor(Executor& executor) noexcept {
     expect_executor<Executor>();
-    constexpr bool is_function = std::is_function_v<Executor>;
-    using Pointer = std::conditional_t<is_function, Executor*, const void*>;
-    const auto pointer = static_cast<Pointer>(std::addressof(executor));
-    return {const_cast<void*>(reinterpret_cast<const void*>(pointer)),
-            [](void* given, Index count, const WorkItems& work) {
-                if constexpr (is_executor<Executor>) (*reinterpret_cast<Executor*>(given))(count, work);
-            },
+    const auto run = [](void* given, Index count, const WorkItems& work) {
+        if constexpr (is_executor<Executor>) (*reinterpret_cast<Executor*>(given))(count, work);
+    };
+    return {const_cast<void*>(reinterpret_cast<const volatile void*>(&executor)), run,
             cutting_of<std::remove_const_t<Executor>>};
 }
 

@@ -11,7 +11,8 @@
 #include "executor.hpp"
 #include "message.hpp"
 
-#if ROPE_EXCEPTIONS
+#if !ROPE_HAS_DEFINITIONS
+#elif ROPE_EXCEPTIONS
 #    include <new>
 #    include <stdexcept>
 #else
@@ -28,38 +29,13 @@ namespace detail {
 inline ErrorHandler error_handler = nullptr;
 #endif
 
-inline namespace ROPE_DETAIL_NAMESPACE {
-
-#if ROPE_EXCEPTIONS
-/// A std::bad_alloc whose text names the object and size that memory cannot hold.
-class OutOfMemory : public std::bad_alloc {
- public:
-    explicit OutOfMemory(const Status& status) noexcept : status_(status) {}
-    const char* what() const noexcept override { return status_.message(); }
-
- private:
-    Status status_;
-};
-#endif
-
+inline namespace ROPE_SOURCE_NAMESPACE {
 /// Throws std::invalid_argument, std::out_of_range or std::bad_alloc, or, without exceptions, calls the handler and
 /// aborts.
-[[noreturn]] ROPE_COLD void refuse(const Status& status) {
-#if ROPE_EXCEPTIONS
-    if (status.code() == StatusCode::out_of_range) throw std::out_of_range(status.message());
-    if (status.code() == StatusCode::out_of_memory) throw OutOfMemory(status);
-    throw std::invalid_argument(status.message());
-#else
-    if (error_handler != nullptr) {
-        error_handler(status);
-    } else {
-        std::fputs("rope: ", stderr);
-        std::fputs(status.message(), stderr);
-        std::fputs("\n", stderr);
-    }
-    std::abort();
-#endif
-}
+[[noreturn]] ROPE_IS_COLD ROPE_API void refuse(const Status& status);
+}  // namespace ROPE_SOURCE_NAMESPACE
+
+inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// Refuses the call, unless the status is ok.
 inline void ok_or_raise(const Status& status) {
@@ -138,15 +114,59 @@ ROPE_INLINE Status out_of_memory(const char* sentence, Pieces pieces = {}) noexc
     return Status(StatusCode::out_of_memory, sentence, pieces);
 }
 
+/// A layout read from a file may be neither.
+inline Status check_layout(Layout layout) noexcept {
+    if (layout == Layout::interleaved || layout == Layout::half_split) return Status();
+    return invalid("layout is {}; it must be Layout::interleaved (0) or Layout::half_split (1).",
+                   {static_cast<int>(layout)});
+}
+
 }  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
-#if !ROPE_EXCEPTIONS
-ROPE_ABI inline ErrorHandler set_error_handler(ErrorHandler handler) noexcept {
+#if ROPE_HAS_DEFINITIONS
+namespace detail {
+inline namespace ROPE_SOURCE_NAMESPACE {
+
+#    if ROPE_EXCEPTIONS
+/// A std::bad_alloc whose text names the object and size that memory cannot hold.
+class OutOfMemory : public std::bad_alloc {
+ public:
+    explicit OutOfMemory(const Status& status) noexcept : status_(status) {}
+    const char* what() const noexcept override { return status_.message(); }
+
+ private:
+    Status status_;
+};
+#    endif
+
+ROPE_API void refuse(const Status& status) {
+#    if ROPE_EXCEPTIONS
+    if (status.code() == StatusCode::out_of_range) throw std::out_of_range(status.message());
+    if (status.code() == StatusCode::out_of_memory) throw OutOfMemory(status);
+    throw std::invalid_argument(status.message());
+#    else
+    if (error_handler != nullptr) {
+        error_handler(status);
+    } else {
+        std::fputs("rope: ", stderr);
+        std::fputs(status.message(), stderr);
+        std::fputs("\n", stderr);
+    }
+    std::abort();
+#    endif
+}
+
+}  // namespace ROPE_SOURCE_NAMESPACE
+}  // namespace detail
+
+#    if !ROPE_EXCEPTIONS
+ROPE_API ErrorHandler set_error_handler(ErrorHandler handler) noexcept {
     const ErrorHandler before = detail::error_handler;
     detail::error_handler = handler;
     return before;
 }
+#    endif
 #endif
 
 ROPE_END

@@ -96,8 +96,9 @@ ROPE_INLINE bool fits_table(const TensorView<Element>& v, Layout layout, Directi
 }
 
 /// Fills `call` with the memory that is written; false for more than `most` bytes.
-template <Index most, class Element, class In, class Out>
-ROPE_INLINE bool accept_memory(const TensorView<Element>& v, const TokensView& view, Accepted<In, Out>& call) noexcept {
+template <class Element, class In, class Out>
+ROPE_INLINE bool accept_memory(const TensorView<Element>& v, const TokensView& view, Index most,
+                               Accepted<In, Out>& call) noexcept {
     const Index span = view.span();
     if (span == 0) return false;
     call.bytes = view.tokens * view.heads * view.head_dim * static_cast<Index>(sizeof(Out));
@@ -128,11 +129,11 @@ ROPE_INLINE Index head_stride_of(const TokensView& v) noexcept { return v.heads 
 
 /// Fills `call` if a call is usual: contiguous features, the tokens of a sequence or of a batch of single tokens, each
 /// position in the table, and at most `most` bytes. False for all other calls, and for all that explain refuses.
-template <Index most, class Element, class Storage, class T>
+template <class Element, class Storage, class T>
 ROPE_NOINLINE bool accept(const TensorView<Element>& v, const CosSinRows<T>& table, Layout layout, Direction direction,
-                          const Positions& positions, Accepted<Storage, Storage>& call) noexcept {
+                          const Positions& positions, Index most, Accepted<Storage, Storage>& call) noexcept {
     const TokensView view = tokens_of(v);
-    if (!fits_table(v, layout, direction, table) || !accept_memory<most>(v, view, call) ||
+    if (!fits_table(v, layout, direction, table) || !accept_memory(v, view, most, call) ||
         !accept_positions(positions, view, table, call.slab.rows) || !is_apart(call))
         return false;
     Storage* const x = reinterpret_cast<Storage*>(v.data) + table.rotary_offset();
@@ -145,22 +146,23 @@ ROPE_NOINLINE bool accept(const TensorView<Element>& v, const CosSinRows<T>& tab
     call.slab.x_token_stride = call.slab.y_token_stride = view.token;
     return true;
 }
-template <Index most, class View, class T, class Call>
+template <class View, class T, class Call>
 ROPE_INLINE bool accept(const InPlace<View, T>& a, Layout layout, Direction direction, const Positions& positions,
-                        Call& call) noexcept {
-    return accept<most>(a.x, a.rows, layout, direction, positions, call);
+                        Index most, Call& call) noexcept {
+    return accept(a.x, a.rows, layout, direction, positions, most, call);
 }
 
 /// The same out of place, where no memory is common.
-template <Index most, class A, class B, class In, class Out, class T>
+template <class A, class B, class In, class Out, class T>
 ROPE_NOINLINE bool accept(const TensorView<A>& in, const TensorView<B>& out, const CosSinRows<T>& table, Layout layout,
-                          Direction direction, const Positions& positions, Accepted<In, Out>& call) noexcept {
+                          Direction direction, const Positions& positions, Index most,
+                          Accepted<In, Out>& call) noexcept {
     const TokensView from = tokens_of(in), to = tokens_of(out);
     if (!fits_table(in, layout, direction, table) || !fits_table(out, layout, direction, table) ||
         in.batch != out.batch || in.seq != out.seq || in.heads != out.heads)
         return false;
     Accepted<In, In> read;
-    if (!accept_memory<kMemoryBytes>(in, from, read) || !accept_memory<most>(out, to, call) ||
+    if (!accept_memory(in, from, kMemoryBytes, read) || !accept_memory(out, to, most, call) ||
         !are_apart(read.memory, call.memory) || !accept_positions(positions, to, table, call.slab.rows) ||
         !is_apart(call))
         return false;
@@ -174,10 +176,10 @@ ROPE_NOINLINE bool accept(const TensorView<A>& in, const TensorView<B>& out, con
     call.slab.y_token_stride = to.token;
     return true;
 }
-template <Index most, class In, class Out, class T, class Call>
+template <class In, class Out, class T, class Call>
 ROPE_INLINE bool accept(const OutOfPlace<In, Out, T>& a, Layout layout, Direction direction, const Positions& positions,
-                        Call& call) noexcept {
-    return accept<most>(a.in, a.out, a.rows, layout, direction, positions, call);
+                        Index most, Call& call) noexcept {
+    return accept(a.in, a.out, a.rows, layout, direction, positions, most, call);
 }
 
 /// Joins q and k into one view where the heads of k follow the heads of q at the same stride, as in a buffer that one
@@ -205,17 +207,17 @@ ROPE_INLINE bool are_one_view(const TensorView<Q>&, const TensorView<K>&, Tensor
 }
 
 /// Fills `call` with both tensors of a call whose tables are the same, if they are one view that is accepted.
-template <Index most, class Q, class K, class T, class Call>
+template <class Q, class K, class T, class Call>
 ROPE_INLINE bool accept_as_one(const InPlace<Q, T>& q, const InPlace<K, T>& k, Layout layout, Direction direction,
-                               const Positions& positions, Call& call) noexcept {
+                               const Positions& positions, Index most, Call& call) noexcept {
     std::remove_const_t<std::remove_reference_t<Q>> both;
-    return are_one_view(q.x, k.x, both) && accept<most>(both, q.rows, layout, direction, positions, call);
+    return are_one_view(q.x, k.x, both) && accept(both, q.rows, layout, direction, positions, most, call);
 }
 
 /// Whether two accepted calls are accepted together: as many tokens along the same axis (which the caller compares), no
 /// common memory, and together at most `most` bytes.
-template <Index most, class X, class Y>
-ROPE_INLINE bool are_accepted_together(const Accepted<X, X>& q, const Accepted<Y, Y>& k) noexcept {
+template <class X, class Y>
+ROPE_INLINE bool are_accepted_together(const Accepted<X, X>& q, const Accepted<Y, Y>& k, Index most) noexcept {
     return q.slab.tokens == k.slab.tokens && are_apart(q.memory, k.memory) && q.bytes + k.bytes <= most;
 }
 

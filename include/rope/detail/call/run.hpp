@@ -136,46 +136,50 @@ ROPE_INLINE Status check_tensors(const Positions& positions, const A&... argumen
 }
 
 /// The most bytes of a tensor in an accepted call: more go to the executor, or are rotated in the order of memory.
-template <class Executor, bool is_out_of_place = false>
-inline constexpr Index kMaxAcceptedBytes =
-    std::is_same_v<InnerOf<Executor>, CallingThread> ? kCachedBytes<is_out_of_place> : kSplitBytes - 1;
+template <bool is_out_of_place>
+ROPE_INLINE Index max_accepted_bytes(const AnyExecutor& executor) noexcept {
+    return executor.cutting == Cutting::never ? kCachedBytes<is_out_of_place> : kSplitBytes - 1;
+}
 
 /// A call on one tensor, and a call on two.
-template <Layout layout, class Executor, class A>
-ROPE_INLINE ResultOf<Executor> run(Direction direction, const Positions& positions, Executor& given, const A& x) {
-    const AnyExecutor executor = executor_of(given);
-    if constexpr (!is_refused<A>) {
-        const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-        Accepted<typename A::In, typename A::Out> call;
-        constexpr Index most = kMaxAcceptedBytes<Executor, A::kIsOutOfPlace>;
-        if (isa == 0 || executor.cutting > Cutting::if_large || !accept<most>(x, layout, direction, positions, call))
-            return finished<ResultOf<Executor>>(check_and_rotate<layout>(direction, positions, executor, x));
-        rotate_accepted<layout, A::kIsOutOfPlace>(isa, direction, x.rows, call.slab);
-    }
-    return ResultOf<Executor>();
+template <Layout layout, class A>
+ROPE_INLINE Status rotate(Direction direction, const Positions& positions, const AnyExecutor& executor, const A& x) {
+    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+    const Index most = max_accepted_bytes<A::kIsOutOfPlace>(executor);
+    Accepted<typename A::In, typename A::Out> call;
+    if (isa == 0 || executor.cutting > Cutting::if_large || !accept(x, layout, direction, positions, most, call))
+        return check_and_rotate<layout>(direction, positions, executor, x);
+    rotate_accepted<layout, A::kIsOutOfPlace>(isa, direction, x.rows, call.slab);
+    return Status();
 }
-template <Layout layout, class Executor, class Q, class K>
-ROPE_INLINE ResultOf<Executor> run(Direction direction, const Positions& positions, Executor& given, const Q& q,
-                                   const K& k) {
-    const AnyExecutor executor = executor_of(given);
-    if constexpr (!is_refused<Q> && !is_refused<K>) {
-        constexpr Index most = kMaxAcceptedBytes<Executor>;
-        const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-        Accepted<typename Q::In, typename Q::Out> of_q;
-        Accepted<typename K::In, typename K::Out> of_k;
-        const bool may_accept = isa != 0 && executor.cutting <= Cutting::if_large;
-        if (may_accept && &q.rows == &k.rows && accept_as_one<most>(q, k, layout, direction, positions, of_q)) {
-            rotate_accepted<layout, false>(isa, direction, q.rows, of_q.slab);
-            return ResultOf<Executor>();
-        }
-        if (!may_accept || !accept<most>(q, layout, direction, positions, of_q) ||
-            !accept<most>(k, layout, direction, positions, of_k) || !are_accepted_together<most>(of_q, of_k) ||
-            q.x.seq != k.x.seq)
-            return finished<ResultOf<Executor>>(check_and_rotate<layout>(direction, positions, executor, q, k));
+template <Layout layout, class Q, class K>
+ROPE_INLINE Status rotate(Direction direction, const Positions& positions, const AnyExecutor& executor, const Q& q,
+                          const K& k) {
+    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+    const Index most = max_accepted_bytes<false>(executor);
+    Accepted<typename Q::In, typename Q::Out> of_q;
+    Accepted<typename K::In, typename K::Out> of_k;
+    const bool may_accept = isa != 0 && executor.cutting <= Cutting::if_large;
+    if (may_accept && &q.rows == &k.rows && accept_as_one(q, k, layout, direction, positions, most, of_q)) {
         rotate_accepted<layout, false>(isa, direction, q.rows, of_q.slab);
-        rotate_accepted<layout, false>(isa, direction, k.rows, of_k.slab);
+        return Status();
     }
-    return ResultOf<Executor>();
+    if (!may_accept || !accept(q, layout, direction, positions, most, of_q) ||
+        !accept(k, layout, direction, positions, most, of_k) || !are_accepted_together(of_q, of_k, most) ||
+        q.x.seq != k.x.seq)
+        return check_and_rotate<layout>(direction, positions, executor, q, k);
+    rotate_accepted<layout, false>(isa, direction, q.rows, of_q.slab);
+    rotate_accepted<layout, false>(isa, direction, k.rows, of_k.slab);
+    return Status();
+}
+
+template <Layout layout, class Executor, class... A>
+ROPE_INLINE ResultOf<Executor> run(Direction direction, const Positions& positions, Executor& given, const A&... a) {
+    const AnyExecutor executor = executor_of(given);
+    if constexpr ((!is_refused<A> && ...))
+        return finished<ResultOf<Executor>>(rotate<layout>(direction, positions, executor, a...));
+    else
+        return ResultOf<Executor>();
 }
 
 ROPE_DETAIL_END

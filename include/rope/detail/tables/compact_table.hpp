@@ -12,8 +12,8 @@
 #include "../../frequencies.hpp"
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
+#include "build_position_table.hpp"
 #include "fill_table.hpp"
-#include "position_table.hpp"
 #include "table_memory.hpp"
 #include "table_source.hpp"
 

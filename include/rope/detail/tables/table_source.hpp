@@ -9,10 +9,10 @@
 #include "../../errors.hpp"
 #include "../../frequencies.hpp"
 #include "../../types.hpp"
+#include "../angles/frequencies.hpp"
+#include "sourced_rows.hpp"
 
 ROPE_DETAIL_BEGIN
-
-inline constexpr Index kNoLongest = kMaxIndex;
 
 struct TableSource {
     Status status = {};  // why there are no frequencies; who makes a table raises it
@@ -63,19 +63,20 @@ inline Status check_last_position(const TableSource& s, Index max_positions, Ind
         {s.seq_len, s.schedule, s.longest, first_position + max_positions - 1});
 }
 
-/// Rows that are made from a TableSource.
-template <class T>
-class SourcedRows : public CosSinRows<T> {
- protected:
-    /// For a slice that has passed check_slice.
-    void describe(const TableSource& s, HeadSlice slice, Index pairs) noexcept {
-        this->pairs_ = pairs;
-        this->head_dim_ = slice.head_dim;
-        this->rotary_offset_ = slice.rotary_offset;
-        this->attention_factor_ = s.f.attention_factor;
-        this->grows_ = !s.f.log_growth.empty();
-        this->layout_ = s.layout;
-    }
-};
-
 ROPE_DETAIL_END
+
+#if ROPE_HAS_DEFINITIONS
+ROPE_SOURCE_BEGIN
+
+template <class T>
+void SourcedRows<T>::describe(const TableSource& s, HeadSlice slice, Index pairs) noexcept {
+    this->pairs_ = pairs;
+    this->head_dim_ = slice.head_dim;
+    this->rotary_offset_ = slice.rotary_offset;
+    this->attention_factor_ = s.f.attention_factor;
+    this->grows_ = !s.f.log_growth.empty();
+    this->layout_ = s.layout;
+}
+
+ROPE_SOURCE_END
+#endif
