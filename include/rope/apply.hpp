@@ -14,7 +14,10 @@
 #include "detail/base/hide_macros.hpp"
 
 #include "detail/base/other_calls.hpp"
-#include "detail/call/run.hpp"
+#include "detail/call/rotate_call.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/call/run.hpp"
+#endif
 
 // Every function below takes
 //

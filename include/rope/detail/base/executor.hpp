@@ -7,6 +7,46 @@
 
 #include "../../types.hpp"
 
+ROPE_SOURCE_BEGIN
+
+/// The f of executor(count, f), for as long as the executor runs. All calls have this one type, so that a program's
+/// executor is compiled once, and the compiler can be asked whether it takes one.
+class WorkItems {
+ public:
+    template <class F>
+    explicit WorkItems(const F& f) noexcept : f_(&f), run_(&run<F>) {}
+    ROPE_INLINE void operator()(Index begin, Index end) const { run_(f_, begin, end); }
+
+ private:
+    template <class F>
+    static void run(const void* f, Index begin, Index end) {
+        (*static_cast<const F*>(f))(begin, end);
+    }
+    const void* f_;
+    void (*run_)(const void*, Index, Index);
+};
+
+/// Which calls go to an executor.
+enum class Cutting : unsigned char {
+    never,     // none: the calling thread does all
+    if_large,  // those that write at least kSplitBytes, in items that are worth the hand-over
+    always,    // all, in such items
+    by_heads   // all, head by head
+};
+/// A reference to an executor of any type, which the functions behind the interface take: they are compiled once.
+struct AnyExecutor {
+    void* executor;
+    void (*hand_over)(void* executor, Index count, const WorkItems& work);
+    Cutting cutting;
+
+    template <class F>
+    void operator()(Index count, const F& f) const {
+        hand_over(executor, count, WorkItems(f));
+    }
+};
+
+ROPE_SOURCE_END
+
 ROPE_DETAIL_BEGIN
 
 struct NoThrowAccess;
@@ -17,23 +57,6 @@ struct CallingThread {
     void operator()(Index count, F&& f) const {
         f(Index(0), count);
     }
-};
-
-/// The f of executor(count, f), for as long as the executor runs. All calls have this one type, so that a program's
-/// executor is compiled once, and the compiler can be asked whether it takes one.
-class WorkItems {
- public:
-    template <class F>
-    explicit WorkItems(const F& f) noexcept : f_(&f), run_(&run<F>) {}
-    void operator()(Index begin, Index end) const { run_(f_, begin, end); }
-
- private:
-    template <class F>
-    static void run(const void* f, Index begin, Index end) {
-        (*static_cast<const F*>(f))(begin, end);
-    }
-    const void* f_;
-    void (*run_)(const void*, Index, Index);
 };
 
 /// Converts to numbers that cannot hold every Index, and to nothing else.
@@ -67,29 +90,11 @@ constexpr void expect_executor() noexcept {
 inline constexpr Index kSplitBytes = Index(1) << 20;
 inline constexpr Index kItemBytes = 16384;  // in each work item of larger calls, at least
 
-/// Which calls go to an executor.
-enum class Cutting : unsigned char {
-    never,     // none: the calling thread does all
-    if_large,  // those that write at least kSplitBytes, in items that are worth the hand-over
-    always,    // all, in such items
-    by_heads   // all, head by head
-};
 template <class Executor, class = void>
 inline constexpr Cutting cutting_of = Cutting::if_large;
 template <>
 inline constexpr Cutting cutting_of<CallingThread> = Cutting::never;
 
-/// A reference to an executor of any type, which the functions behind the interface take: they are compiled once.
-struct AnyExecutor {
-    void* executor;
-    void (*hand_over)(void* executor, Index count, const WorkItems& work);
-    Cutting cutting;
-
-    template <class F>
-    void operator()(Index count, const F& f) const {
-        hand_over(executor, count, WorkItems(f));
-    }
-};
 inline constexpr AnyExecutor kCallingThread = {nullptr, nullptr, Cutting::never};
 /// (An executor that the compiler has refused is not called.)
 template <class Executor>

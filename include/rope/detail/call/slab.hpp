@@ -13,6 +13,7 @@
 #include "../kernels/interface.hpp"
 #include "../views/any_view.hpp"
 #include "../views/loop_order.hpp"
+#include "rotate_call.hpp"
 
 ROPE_DETAIL_BEGIN
 
@@ -59,9 +60,6 @@ struct Rotation {
     /// Whether a row must be written before it is used: scaled, or combined from two.
     ROPE_INLINE bool writes_rows() const noexcept { return is_scaled() || source.fine != nullptr; }
 };
-
-/// Which way a call rotates.
-enum class Direction : unsigned char { forward, inverse, transpose };
 
 /// A rotation in place, of a call that does not stream.
 template <class In, class Out, class T>

@@ -9,26 +9,13 @@
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
 
-ROPE_DETAIL_BEGIN
+ROPE_SOURCE_BEGIN
 
 enum Axis : unsigned char { kBatchAxis, kSeqAxis, kHeadAxis, kFeatureAxis };
-
-inline constexpr const char* kAxisNames[4] = {"batch", "seq", "heads", "head_dim"};
 
 /// The type of elements as data. An `integer` is of any width: a number of a list of positions or slots.
 enum class ElementType : unsigned char { f32, f64, f16, bf16, i8, u8, integer };
 inline constexpr ElementType kNoElements = static_cast<ElementType>(255);
-
-template <class T>
-constexpr ElementType element_type() noexcept {
-    using Storage = typename ElementTraits<T>::storage;
-    return std::is_same_v<Storage, double>     ? ElementType::f64
-           : std::is_same_v<Storage, float>    ? ElementType::f32
-           : std::is_same_v<Storage, half>     ? ElementType::f16
-           : std::is_same_v<Storage, bfloat16> ? ElementType::bf16
-           : std::is_signed_v<T>               ? ElementType::i8
-                                               : ElementType::u8;
-}
 
 /// A type-erased view, which checks and tasks refer to. It has no default values: a path has sixteen, most of them unused.
 struct AnyView {
@@ -48,6 +35,23 @@ struct AnyView {
     }
     ROPE_INLINE void* at(Index offset) const noexcept { return static_cast<char*>(data) + offset * element_size; }
 };
+
+ROPE_SOURCE_END
+
+ROPE_DETAIL_BEGIN
+
+inline constexpr const char* kAxisNames[4] = {"batch", "seq", "heads", "head_dim"};
+
+template <class T>
+constexpr ElementType element_type() noexcept {
+    using Storage = typename ElementTraits<T>::storage;
+    return std::is_same_v<Storage, double>     ? ElementType::f64
+           : std::is_same_v<Storage, float>    ? ElementType::f32
+           : std::is_same_v<Storage, half>     ? ElementType::f16
+           : std::is_same_v<Storage, bfloat16> ? ElementType::bf16
+           : std::is_signed_v<T>               ? ElementType::i8
+                                               : ElementType::u8;
+}
 
 template <class T>
 ROPE_INLINE AnyView erased(const char* name, const TensorView<T>& v) noexcept {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// SourcedRows: rows that are made from a TableSource, whose definition is in table_source.hpp.
+#pragma once
+
+#include "../../config.hpp"
+#include "../../cos_sin_rows.hpp"
+#include "../../types.hpp"
+
+ROPE_DETAIL_BEGIN
+struct TableSource;
+inline constexpr Index kNoLongest = kMaxIndex;
+ROPE_DETAIL_END
+
+ROPE_SOURCE_BEGIN
+
+template <class T>
+class SourcedRows : public CosSinRows<T> {
+ protected:
+    /// For a slice that has passed check_slice.
+    void describe(const TableSource& s, HeadSlice slice, Index pairs) noexcept;
+};
+
+ROPE_SOURCE_END

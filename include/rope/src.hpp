@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// The functions of the library, compiled once: for programs all of whose translation units define
+// ROPE_SEPARATE_COMPILATION. One of their source files is
+//
+//     #include <rope/src.hpp>
+//
+// and nothing before it; the others include what they use, as always. It needs no instruction set in its flags: it holds
+// kernels for each. (CMake has that file as the target rope::compiled.)
+#pragma once
+
+#if !defined(ROPE_SEPARATE_COMPILATION)
+#    error "rope/src.hpp is for programs that define ROPE_SEPARATE_COMPILATION in all translation units"
+#endif
+#if defined(ROPE_VERSION_MAJOR)
+#    error "rope/src.hpp must come before all other headers of rope, which would be declarations only"
+#endif
+#define ROPE_SOURCE
+
+#include "core.hpp"
+
+#include "detail/base/hide_macros.hpp"
+
+#include "detail/call/rotate_tensors.hpp"
+
+ROPE_SOURCE_BEGIN
+
+template class PositionTable<float>;
+template class PositionTable<double>;
+
+ROPE_SOURCE_END
+
+#include "detail/base/restore_macros.hpp"
