@@ -131,14 +131,14 @@ class ReferencePath {
         for (Index b = 0; b < extent(0); ++b)
             for (Index s = 0; s < extent(1); ++s)
                 for (Index h = 0; h < extent(2) && !is_skipped(out, b, s, extent(1)); ++h) {
-                    if (d.format == CacheFormat::elements) {
+                    if (d.format == kElements) {
                         const Index at = offset_in(out, b, s, extent(1), h);
                         for (Index i = 0; i < extent(3); ++i)
                             store_element(out.at(at + i * out.strides[3]), out.type, x(b, s, h, i));
                     } else if constexpr (std::is_same_v<T, float>) {
                         if (extent(3) > 0)
-                            portable::kWriteFormat[static_cast<int>(d.format)](&x(b, s, h, 0), extent(3),
-                                                                               format_row(d, b, s, extent(1), h));
+                            write_format(portable::kIsaId, d.format)(&x(b, s, h, 0), extent(3),
+                                                                     format_row(d, b, s, extent(1), h));
                     }
                 }
     }

@@ -7,7 +7,6 @@
 ROPE_DETAIL_BEGIN
 
 struct AddStage : Stage {
-    static constexpr StepKind kKind = StepKind(1);
     static constexpr const char* kName = "add";
 
     template <class T>

@@ -9,7 +9,6 @@
 ROPE_DETAIL_BEGIN
 
 struct ClampStage : Stage {
-    static constexpr StepKind kKind = StepKind(2);
     static constexpr const char* kName = "clamp";
 
     static Status check(const PathStep& step, const AnyView&, const PathCall& call) noexcept {

@@ -9,7 +9,6 @@
 ROPE_DETAIL_BEGIN
 
 struct HadamardStage : Stage {
-    static constexpr StepKind kKind = StepKind(6);
     static constexpr const char* kName = "hadamard";
 
     static Index block_of(const PathStep& step, Index head_dim) noexcept {

@@ -7,7 +7,6 @@
 ROPE_DETAIL_BEGIN
 
 struct MultiplyStage : Stage {
-    static constexpr StepKind kKind = StepKind(3);
     static constexpr const char* kName = "multiply";
 
     static Status check(const PathStep& step, const AnyView&, const PathCall& call) noexcept {

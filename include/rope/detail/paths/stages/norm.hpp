@@ -44,12 +44,11 @@ ROPE_INLINE void apply_norm(const StepKernels<T>& k, NormStep step, ElementType 
 }
 
 struct NormStage : Stage {
-    static constexpr StepKind kKind = StepKind(4);
     static constexpr const char* kName = "a norm";
 
     static void append(PathData& path, NormStep norm, const StepNumbers& weight, const StepNumbers& bias,
                        double eps) noexcept {
-        PathStep* const step = append_step(path, kKind, weight, eps);
+        PathStep* const step = append_step<NormStage>(path, weight, eps);
         if (step == nullptr) return;
         const bool of_token = norm.over == NormSpan::token;
         step->set(norm);

@@ -52,11 +52,10 @@ ROPE_COLD void rotate_rounded(const PathTask<T>& task, const T* x, T* y, const R
 }
 
 struct RotateStage : Stage {
-    static constexpr StepKind kKind = StepKind(5);
     static constexpr const char* kName = "a rotation";
 
     static void append(PathData& path, RotateStep rotation) noexcept {
-        if (PathStep* const step = append_step(path, kKind, nullptr, 0.0)) step->set(rotation);
+        if (PathStep* const step = append_step<RotateStage>(path, nullptr, 0.0)) step->set(rotation);
     }
 
     static Status check(const PathStep& step, const AnyView& x, const PathCall& call) noexcept {

@@ -7,7 +7,6 @@
 ROPE_DETAIL_BEGIN
 
 struct RoundStage : Stage {
-    static constexpr StepKind kKind = StepKind(7);
     static constexpr const char* kName = "round";
 
     template <class T>
