@@ -193,19 +193,6 @@ ROPE_INLINE Index heads_at_once(const PathTask<T>& task) noexcept {
     return fit < 1 ? 1 : fit < kMostHeads ? fit : kMostHeads;
 }
 
-// ---- What it means ----
-
-/// The numbers of a whole path as plain loops see them: ../testing/reference_path.hpp.
-template <class T>
-class ReferencePath;
-
-/// x, which no compiler fuses with what follows.
-template <class T>
-inline T stored(T x) noexcept {
-    volatile T result = x;
-    return result;
-}
-
 /// The base of every stage. Each is a struct of static functions in a file of its own in stages/; the functions of Path
 /// that add its step to a path stand in run.hpp.
 struct Stage {
@@ -214,7 +201,6 @@ struct Stage {
     // Each also has (T: float and double):
     //     static constexpr const char* kName for sentences
     //     static void run(const StepCall<T>&, Group<T>&) noexcept      the step, on heads of one token
-    //     static void define(ReferencePath<T>& all, const PathStep&)   the same as plain loops, for reference::pass
 };
 
 ROPE_DETAIL_END

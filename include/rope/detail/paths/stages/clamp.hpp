@@ -2,8 +2,6 @@
 // x, held within -limit .. limit.
 #pragma once
 
-#include <cmath>
-
 #include "../stage.hpp"
 
 ROPE_DETAIL_BEGIN
@@ -19,15 +17,6 @@ struct ClampStage : Stage {
     static void run(const StepCall<T>& c, Group<T>& g) noexcept {
         const T limit = static_cast<T>(c.step.number);
         for_each_head(g, [&](const T* x, T* y, Index) { c.task.steps.clamp(x, y, limit, c.head_dim()); });
-    }
-
-    template <class T>
-    static void define(ReferencePath<T>& all, const PathStep& step) {
-        const T limit = static_cast<T>(step.number);
-        all.for_each([&](Index b, Index s, Index h, Index i) {
-            T& x = all.x(b, s, h, i);
-            if (std::fabs(x) > limit) x = std::copysign(limit, x);
-        });
     }
 };
 

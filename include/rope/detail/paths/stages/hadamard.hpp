@@ -34,22 +34,6 @@ struct HadamardStage : Stage {
             c.task.steps.multiply(y, y, factor, nullptr, n);
         });
     }
-
-    template <class T>
-    static void define(ReferencePath<T>& all, const PathStep& step) {
-        const Index block = block_of(step, all.extent(3));
-        const T factor = static_cast<T>(1.0 / std::sqrt(static_cast<double>(block)));
-        for (Index distance = 1; distance < block; distance *= 2)
-            all.for_each([&](Index b, Index s, Index h, Index i) {
-                if (i / distance % 2 != 0) return;
-                T &first = all.x(b, s, h, i), &second = all.x(b, s, h, i + distance);
-                const T sum = stored(first + second), difference = stored(first - second);
-                first = sum;
-                second = difference;
-            });
-        all.for_each(
-            [&](Index b, Index s, Index h, Index i) { all.x(b, s, h, i) = stored(all.x(b, s, h, i) * factor); });
-    }
 };
 
 ROPE_DETAIL_END
