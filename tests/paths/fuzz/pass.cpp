@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "../../readers/fuzz/properties.hpp"
+#include "../../support/reference/path.hpp"
 #include "input.hpp"
-#include "support/reference/path.hpp"
 
 namespace {
 
