@@ -84,9 +84,10 @@ class Path {
     ROPE_ABI Path& multiply(double factor) noexcept ROPE_LIFETIMEBOUND;
     ROPE_ABI Path& multiply(const StepNumbers& factors) noexcept ROPE_LIFETIMEBOUND;
 
-    /// x / sqrt(mean(x^2) + eps) * w. Sums are made in double, in an order that depends on nothing but the number of
-    /// features; the root and its reciprocal are computed in double and rounded to float. eps is at least 0. The weight
-    /// of a norm over a token has the numbers of all its heads, if it is a pointer or a list.
+    /// x * r * w, from left to right, with r = 1 / sqrt(mean(x^2) + eps), which is computed in double and rounded to
+    /// float. The sum of a head is made in double, of 16 sums of every 16th number, which are added by halves (sum k and
+    /// sum k + 8, then k + 4, k + 2, k + 1); those of a token's heads are added in their order. eps is at least 0. The
+    /// weight of a norm over a token has the numbers of all its heads, if it is a pointer or a list.
     ///
     /// The valid range of all norms. In float and narrower the root is from 2^-127 to 2^126 (5.9e-39 to 8.5e37): below, its
     /// reciprocal overflows to infinity, which an eps from 3.5e-77 on excludes; above, it is subnormal and has fewer bits.
@@ -96,10 +97,11 @@ class Path {
                             const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
     /// Without weight.
     ROPE_ABI Path& rms_norm(double eps, const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
-    /// x / sqrt(sum(x^2) + eps) * w
+    /// The same with r = 1 / sqrt(sum(x^2) + eps).
     ROPE_ABI Path& l2_norm(const StepNumbers& weight, double eps,
                            const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
-    /// (x - mean(x)) / sqrt(variance(x) + eps) * w + b. Either may be nullptr.
+    /// (x - mean(x)) * r * w + b, with r = 1 / sqrt(mean((x - mean(x))^2) + eps). Either of w and b may be nullptr. The
+    /// mean is a double; from x its nearest float is taken, then what that leaves.
     ROPE_ABI Path& layer_norm(const StepNumbers& weight, const StepNumbers& bias, double eps,
                               const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
 
@@ -112,8 +114,9 @@ class Path {
     ROPE_ABI Path& rotate_into(Layout layout,
                                RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
 
-    /// The Walsh-Hadamard transform of the head, or of its blocks, over the root of the block: it spreads outliers
-    /// before a quantiser, and q and k both need it. `block` is a power of two that divides head_dim; 0: head_dim.
+    /// The Walsh-Hadamard transform of the head, or of its blocks, times 1 / sqrt(block): it spreads outliers before a
+    /// quantiser, and q and k both need it. Sums and differences of numbers that are 1 apart come first, then those of 2,
+    /// 4, ... apart. `block` is a power of two that divides head_dim; 0: head_dim.
     ROPE_ABI Path& hadamard(Index block = 0) noexcept ROPE_LIFETIMEBOUND;
 
     /// Rounds to the type of the source, as a model does whose steps are operations of their own.
@@ -148,10 +151,10 @@ ROPE_ABI inline Path heads(X&& x) noexcept;
 ///   paths            one or more
 ///   executor         may stand before the rows: pass<layout>(executor, rows, positions, paths...). See apply.
 ///
-/// Results      As the steps say, operation by operation; reference::pass (reference_path.hpp) is the same as plain
-///              loops, and has the same bits. They do not depend on strides, other heads, the cut into threads or, but
-///              for the rotation (see apply), on the instruction set. A NaN or an infinity stays in its head, with a
-///              norm over a token in its token.
+/// Results      The bits of the formulas at the steps of Path: operation by operation, each rounded to float (double
+///              for data in double), and once more at the destination, or as its format says. They do not depend on
+///              strides, other heads, the cut into threads or, but for the rotation (see apply), on the instruction set.
+///              A NaN or an infinity stays in its head, with a norm over a token in its token.
 /// Aliasing     A destination is the source of its path (the same view), or shares no element with any other
 ///              destination or source, with the numbers of a step or with slots. Sources may coincide. Distinct elements
 ///              of a destination have distinct addresses. No list of positions lies in a destination, and no

@@ -35,7 +35,6 @@
 #include "position_builders.hpp"
 #include "recipe.hpp"
 #include "reference.hpp"
-#include "reference_path.hpp"
 #include "reposition.hpp"
 #include "rotary_embedding.hpp"
 #include "rows.hpp"

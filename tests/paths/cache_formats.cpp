@@ -157,9 +157,11 @@ TEST_CASE("8-bit floats are the nearest there are, ties to even; the largest hol
     std::vector<float> x = {0.0f,      -0.0f,      448.0f,   449.0f,   464.0f, -1e30f,
                             kInfinity, -kInfinity, 57344.0f, 61440.0f, 1e-9f,  std::numeric_limits<float>::quiet_NaN()};
     for (int code = 0; code < 127; ++code)
-        for (const float v : {rope::detail::E4m3::to_float(static_cast<unsigned char>(code)),
-                              rope::detail::E5m2::to_float(static_cast<unsigned char>(std::min(code, 0x7b)))}) {
-            const float next = rope::detail::E4m3::to_float(static_cast<unsigned char>(std::min(code + 1, 126)));
+        for (const float v :
+             {rope::detail::portable::E4m3::to_float(static_cast<unsigned char>(code)),
+              rope::detail::portable::E5m2::to_float(static_cast<unsigned char>(std::min(code, 0x7b)))}) {
+            const float next =
+                rope::detail::portable::E4m3::to_float(static_cast<unsigned char>(std::min(code + 1, 126)));
             for (const float y :
                  {v, (v + next) / 2, std::nextafter((v + next) / 2, 0.0f), std::nextafter(v, kInfinity)}) {
                 x.push_back(y);
@@ -177,8 +179,8 @@ TEST_CASE("8-bit floats are the nearest there are, ties to even; the largest hol
         write(x, rope::fp8_e5m2(rope::view(e5.data(), 1, heads, 64)));
         std::size_t different = 0;
         for (std::size_t i = 0; i < x.size(); ++i)
-            different += static_cast<std::size_t>(e4[i] != nearest_code<rope::detail::E4m3>(x[i], 127)) +
-                         static_cast<std::size_t>(e5[i] != nearest_code<rope::detail::E5m2>(x[i], 0x7c));
+            different += static_cast<std::size_t>(e4[i] != nearest_code<rope::detail::portable::E4m3>(x[i], 127)) +
+                         static_cast<std::size_t>(e5[i] != nearest_code<rope::detail::portable::E5m2>(x[i], 0x7c));
         CHECK(different == 0);
     });
 }
@@ -193,7 +195,7 @@ TEST_CASE("a scale is multiplied by or divided by, as it is said") {
         rope::dequantise(to, rope::view(back.data(), 1, 1, 64));
         for (std::size_t i = 0; i < 64; ++i) {
             const float scaled = use == rope::ScaleUse::multiplies ? x[i] * 3.0f : x[i] / 3.0f;
-            CHECK(codes[i] == rope::detail::E4m3::from(scaled));
+            CHECK(codes[i] == rope::detail::portable::E4m3::from(scaled));
             CHECK(std::fabs(back[i] - x[i]) <= std::fabs(x[i]) / 16 + 0.01f);
         }
     }
@@ -285,10 +287,11 @@ TEST_CASE("8-bit floats by a scale for each head, a float or a power of two") {
             wrong += is_finite_head && scales[h] != scale ? 1u : 0u;
             wrong += (is_finite_head ? std::log2(power) + 127.0f : 255.0f) != powers[h] ? 1u : 0u;
             for (std::size_t i = h * 64; i < h * 64 + 64; ++i) {
-                const unsigned char want =
-                    scale == 0.0f || !is_finite_head ? 0 : nearest_code<rope::detail::E4m3>(x[i] / scale, 127);
+                const unsigned char want = scale == 0.0f || !is_finite_head
+                                               ? 0
+                                               : nearest_code<rope::detail::portable::E4m3>(x[i] / scale, 127);
                 const unsigned char want_power =
-                    !is_finite_head ? 0 : nearest_code<rope::detail::E4m3>(x[i] / power, 127);
+                    !is_finite_head ? 0 : nearest_code<rope::detail::portable::E4m3>(x[i] / power, 127);
                 wrong += codes[i] != want || by_power[i] != want_power ? 1u : 0u;
                 if (!is_finite_head) {
                     wrong += std::isnan(back[i]) && std::isnan(back_by_power[i]) ? 0u : 1u;

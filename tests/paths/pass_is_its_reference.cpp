@@ -2,7 +2,6 @@
 // pass has the bits of plain loops, whatever the steps, types, strides, places, formats, sets and cuts.
 #include <rope/heads.hpp>
 #include <rope/part.hpp>
-#include <rope/reference_path.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/isas.hpp"
+#include "support/reference/path.hpp"
 
 using rope::Index;
 using rope::Layout;
@@ -61,7 +61,7 @@ void compare(unsigned seed) {
         rope::pass<layout>(table, rope::start_at(start), path);
     else
         rope::pass<layout>(rope::at_every_size(Shuffled{seed}), table, rope::start_at(start), path);
-    rope::reference::pass(layout, table, rope::start_at(start), same_path);
+    support::reference_pass<T>(layout, table, rope::start_at(start), same_path);
     CHECK(ours.has_same_bytes(theirs));
 }
 

@@ -13,9 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "support/workload.hpp"
@@ -24,7 +22,6 @@ namespace support {
 
 using rope::Index;
 using rope::Path;
-using rope::detail::CacheFormat;
 
 inline constexpr Index kPathSeq = 60, kPathHeads = 5;
 
@@ -125,7 +122,7 @@ class PathWorkload {
         pass(path.to(d));
         std::uint64_t h = kHashBegins;
         const auto format = rope::detail::PathAccess::data(d).format;
-        const std::size_t bytes = static_cast<std::size_t>(rope::detail::shape_of(format).bytes);
+        const std::size_t bytes = static_cast<std::size_t>(rope::detail::facts_of(format).bytes);
         for (std::size_t i = 0; i < codes_.size(); ++i) {
             if (bytes > 1 && i % bytes == 0) {  // a block begins with a half
                 std::uint16_t scale;
@@ -213,7 +210,7 @@ class PathWorkload {
         const rope::detail::PathData& data = rope::detail::PathAccess::data(path);
         bool rotates = false;
         for (int i = 0; i < data.count; ++i)
-            rotates = rotates || data.steps[i].kind == rope::detail::RotateStage::kKind;
+            rotates = rotates || rope::detail::is_step_of<rope::detail::RotateStage>(data.steps[i]);
         report_(rotates, name + "_" + type_, h);
     }
 
@@ -307,17 +304,19 @@ struct StepExamples<rope::detail::RoundStage> {
 };
 
 template <class Work, class... Stages>
-void run_steps(Work& w, rope::detail::StageList<Stages...>) {
+void run_steps(Work& w, rope::detail::TypeList<rope::detail::StepKind, Stages...>) {
     (StepExamples<Stages>::run(w), ...);
 }
 
 // ---- An example of each format ----
 
-template <CacheFormat>
+namespace formats = rope::detail::portable;
+
+template <class Format>
 struct FormatExample;
 
 template <>
-struct FormatExample<CacheFormat::elements> {
+struct FormatExample<rope::detail::Elements> {
     template <class Work>
     static void run(Work& w) {
         w.run("float", w.from());
@@ -325,32 +324,32 @@ struct FormatExample<CacheFormat::elements> {
         w.template run_into<rope::bfloat16>("bfloat16", w.from());
     }
 };
-#define ROPE_TEST_FORMAT(format, ...)                                                                         \
-    template <>                                                                                               \
-    struct FormatExample<CacheFormat::format> {                                                               \
-        template <class Work>                                                                                 \
-        static void run(Work& w) {                                                                            \
-            for (const rope::ScaleUse use : {rope::ScaleUse::multiplies, rope::ScaleUse::divides})            \
-                w.run_format(#format + std::string(use == rope::ScaleUse::divides ? "_d" : ""), __VA_ARGS__); \
-        }                                                                                                     \
+#define ROPE_TEST_FORMAT(format, name, ...)                                                                 \
+    template <>                                                                                             \
+    struct FormatExample<formats::format> {                                                                 \
+        template <class Work>                                                                               \
+        static void run(Work& w) {                                                                          \
+            for (const rope::ScaleUse use : {rope::ScaleUse::multiplies, rope::ScaleUse::divides})          \
+                w.run_format(#name + std::string(use == rope::ScaleUse::divides ? "_d" : ""), __VA_ARGS__); \
+        }                                                                                                   \
     };
-ROPE_TEST_FORMAT(int8, rope::int8(w.template codes<signed char>(w.head_dim()), w.scales()))
-ROPE_TEST_FORMAT(uint8, rope::uint8(w.codes(w.head_dim()), w.scales(), w.zeros()))
-ROPE_TEST_FORMAT(uint4, rope::uint4(w.codes(w.head_dim() / 2), w.scales(), w.zeros()))
-ROPE_TEST_FORMAT(fp8_e4m3, rope::fp8_e4m3(w.codes(w.head_dim()), 0.7f, use))
-ROPE_TEST_FORMAT(fp8_e5m2, rope::fp8_e5m2(w.codes(w.head_dim()), 0.7f, use))
-ROPE_TEST_FORMAT(fp8_e4m3_by_head, rope::fp8_e4m3(w.codes(w.head_dim()), w.scales()))
-ROPE_TEST_FORMAT(fp8_e4m3_by_power, rope::fp8_e4m3(w.codes(w.head_dim()), w.powers()))
-ROPE_TEST_FORMAT(q8_0, rope::q8_0(w.codes(w.head_dim() / 32 * 34)))
-ROPE_TEST_FORMAT(q4_0, rope::q4_0(w.codes(w.head_dim() / 32 * 18)))
+ROPE_TEST_FORMAT(Int8, int8, rope::int8(w.template codes<signed char>(w.head_dim()), w.scales()))
+ROPE_TEST_FORMAT(Uint8, uint8, rope::uint8(w.codes(w.head_dim()), w.scales(), w.zeros()))
+ROPE_TEST_FORMAT(Uint4, uint4, rope::uint4(w.codes(w.head_dim() / 2), w.scales(), w.zeros()))
+ROPE_TEST_FORMAT(Fp8<formats::E4m3>, fp8_e4m3, rope::fp8_e4m3(w.codes(w.head_dim()), 0.7f, use))
+ROPE_TEST_FORMAT(Fp8<formats::E5m2>, fp8_e5m2, rope::fp8_e5m2(w.codes(w.head_dim()), 0.7f, use))
+ROPE_TEST_FORMAT(Fp8E4m3ByHead, fp8_e4m3_by_head, rope::fp8_e4m3(w.codes(w.head_dim()), w.scales()))
+ROPE_TEST_FORMAT(Fp8E4m3ByPower, fp8_e4m3_by_power, rope::fp8_e4m3(w.codes(w.head_dim()), w.powers()))
+ROPE_TEST_FORMAT(Q8_0, q8_0, rope::q8_0(w.codes(w.head_dim() / 32 * 34)))
+ROPE_TEST_FORMAT(Q4_0, q4_0, rope::q4_0(w.codes(w.head_dim() / 32 * 18)))
 #undef ROPE_TEST_FORMAT
 
-template <class Work, std::size_t... formats>
-void run_formats(Work& w, std::index_sequence<formats...>) {
-    const auto run = [&w](auto example, CacheFormat format) {
-        if (w.head_dim() % rope::detail::shape_of(format).block == 0) decltype(example)::run(w);
+template <class Work, class... Formats>
+void run_formats(Work& w, rope::detail::FormatList<Formats...>) {
+    const auto run = [&w](auto format) {
+        if (w.head_dim() % decltype(format)::kFeatures == 0) FormatExample<decltype(format)>::run(w);
     };
-    (run(FormatExample<static_cast<CacheFormat>(formats)>(), static_cast<CacheFormat>(formats)), ...);
+    (run(Formats()), ...);
 }
 
 /// report(whether the bits are those of a class, name, hash) for everything.
@@ -366,12 +365,11 @@ void run_path_workload(const Report& report) {
         steps(PathWorkload<rope::bfloat16, Report>("bfloat16", head_dim, false, report));
         steps(PathWorkload<double, Report>("double", head_dim, false, report));
         for (const bool has_ties : {false, true}) {
-            constexpr std::size_t count = std::size(rope::detail::kFormatShapes);
             PathWorkload<float, Report> work("float", head_dim, has_ties, report);
-            run_formats(work, std::make_index_sequence<count>());
+            run_formats(work, rope::detail::Formats());
         }
         PathWorkload<rope::half, Report> halves("half", head_dim, false, report);
-        run_formats(halves, std::index_sequence<static_cast<std::size_t>(CacheFormat::elements)>());
+        FormatExample<rope::detail::Elements>::run(halves);
     }
 }
 

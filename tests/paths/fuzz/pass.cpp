@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Bytes as a call of pass: whatever they are, the call is refused with the sentence of check_pass and writes nothing, or it
-// writes the bits of reference::pass to the elements of its destinations, and nothing else.
+// writes the bits of its reference to the elements of its destinations, and nothing else.
 #include <rope/core.hpp>
 #include <rope/heads.hpp>
-#include <rope/reference_path.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "../../readers/fuzz/properties.hpp"
+#include "../../support/reference/path.hpp"
 #include "input.hpp"
 
 namespace {
@@ -98,12 +98,12 @@ bool is_same(CacheFormat format, const HeadsInMemory& m, Index feature, const un
     double x[2] = {};
     for (int i = 0; i < 2; ++i) {
         const unsigned char* const p = i == 0 ? a : b;
-        const bool is_fp8 = format >= CacheFormat::fp8_e4m3 && format <= CacheFormat::fp8_e4m3_by_power;
-        const Index bytes = rope::detail::shape_of(format).bytes;
+        const bool is_fp8 = std::strncmp(rope::detail::facts_of(format).name, "fp8", 3) == 0;
+        const Index bytes = rope::detail::facts_of(format).bytes;
         if (m.type == ElementType::f64)
-            x[i] = rope::detail::load_element<double>(p, m.type);
+            x[i] = support::load<double>(p, m.type);
         else if (m.type < ElementType::i8)
-            x[i] = static_cast<double>(rope::detail::load_element<float>(p, m.type));
+            x[i] = static_cast<double>(support::load<float>(p, m.type));
         else if (is_fp8 && (*p & 0x7f) == 0x7f)
             x[i] = std::numeric_limits<double>::quiet_NaN();
         else if (bytes > 1 && feature % bytes < 2 && is_nan_half(p - feature % bytes))
@@ -156,7 +156,7 @@ void run(Bytes& bytes, In& in, const rope::CosSinRows<T>& rows) {
     if (!is_ordered) return;
     const auto ours = in.memory.copy();
     in.memory.restore();
-    for (const rope::Path& p : in.paths) rope::reference::pass(layout, rows, where, p);
+    for (const rope::Path& p : in.paths) support::reference_pass<T>(layout, rows, where, p);
     for (const rope::Path& p : in.paths)
         for_each_written(p, [&](const HeadsInMemory& m, Index i, const void* q, Index) {
             const CacheFormat format = PathAccess::data(p).destination.format;

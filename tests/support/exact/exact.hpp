@@ -12,26 +12,10 @@
 #include <vector>
 
 #include "../data.hpp"
+#include "../rounded.hpp"
 #include "oracle.hpp"
 
 namespace support {
-
-// volatile, so that no compiler makes one operation of two.
-template <class T>
-T rounded_product(T a, T b) {
-    const volatile T x = a * b;
-    return x;
-}
-template <class T>
-T rounded_sum(T a, T b) {
-    const volatile T x = a + b;
-    return x;
-}
-/// a * b + c in either class of bits. std::fma rounds once on every machine.
-template <class T>
-T product_and_sum(bool fma, T a, T b, T c) {
-    return fma ? std::fma(a, b, c) : rounded_sum(rounded_product(a, b), c);
-}
 
 /// One element in the table's type, and back with one rounding.
 template <class T, class X>

@@ -28,12 +28,12 @@ struct BackwardCall {
 };
 
 inline bool is_rotation(const PathStep& step) noexcept {
-    if (step.kind != RotateStage::kKind) return false;
+    if (!is_step_of<RotateStage>(step)) return false;
     const RotateStep rotation = options_of<RotateStep>(step);
     return !rotation.is_back && !rotation.has_other_layout;
 }
 inline bool is_norm_of_heads(const PathStep& step) noexcept {
-    if (step.kind != NormStage::kKind) return false;
+    if (!is_step_of<NormStage>(step)) return false;
     const NormStep norm = options_of<NormStep>(step);
     return norm.kind != NormKind::layer_norm && norm.over == NormSpan::head;
 }

@@ -85,7 +85,7 @@ ROPE_COLD Status check_path(const PathData& path, Index number, const HeadsInMem
     int rotations = 0;
     for (int i = 0; i < path.count; ++i) {
         const PathStep& step = path.steps[i];
-        rotations += step.kind == RotateStage::kKind ? 1 : 0;
+        rotations += is_step_of<RotateStage>(step) ? 1 : 0;
         if (const Status s = check_step(step, x, path_name(number), call); !s.ok()) return s;
     }
     if (rotations > 1)

@@ -14,14 +14,15 @@
 
 ROPE_DETAIL_BEGIN
 
-/// `codes` in a format, with the views of the scales and zeros that belong to them, if any.
-inline Destination with_format(const Destination& codes, CacheFormat format, const Destination* scales = nullptr,
+/// `codes` in a format of the list, with the views of the scales and zeros that belong to them, if any.
+template <class Format>
+inline Destination with_format(const Destination& codes, const Destination* scales = nullptr,
                                const Destination* zeros = nullptr, float factor = 1.0f,
                                ScaleUse use = ScaleUse::multiplies) noexcept {
     DestinationData d = PathAccess::data(codes);
     for (const Destination* part : {&codes, scales, zeros})
-        if (part != nullptr && PathAccess::data(*part).format != CacheFormat::elements) d.has_two_formats = true;
-    d.format = format;
+        if (part != nullptr && PathAccess::data(*part).format != kElements) d.has_two_formats = true;
+    d.format = Formats::number_of<Format>();
     if (scales != nullptr) d.scales = PathAccess::data(*scales).codes;
     if (zeros != nullptr) d.zeros = PathAccess::data(*zeros).codes;
     d.factor = factor;
@@ -83,36 +84,33 @@ ROPE_COLD Status check_part(const char* name, const char* part, const HeadsInMem
 /// Whether a destination can hold [batch, seq, heads, head_dim] numbers.
 ROPE_COLD Status check_destination(const char* name, const DestinationData& d, Index batch, Index seq, Index heads,
                                    Index head_dim) noexcept {
-    const FormatShape& shape = shape_of(d.format);
+    const FormatFacts& format = facts_of(d.format);
     const HeadsInMemory& codes = d.codes;
     if (d.has_two_formats)
         return invalid("{} has a format of what has a format already; codes, scales and zeros are views or pages.",
                        {name});
-    const bool has_bytes = codes.type >= ElementType::i8;
-    if (has_bytes != (shape.bytes != 0))
-        return shape.bytes != 0
-                   ? invalid("{} has elements of more than a byte; the codes of {} are bytes.", {name, shape.name})
+    const bool has_bytes = codes.type >= ElementType::i8, has_codes = format.code != kNoElements;
+    if (has_bytes != has_codes)
+        return has_codes
+                   ? invalid("{} has elements of more than a byte; the codes of {} are bytes.", {name, format.name})
                    : invalid("{} has elements of a byte; a format such as rope::int8 says what they mean.", {name});
-    if (shape.bytes != 0 && (codes.type == ElementType::i8) != (d.format == CacheFormat::int8))
+    if (has_codes && codes.type != format.code)
         return invalid("{} has codes of {} char; those of {} are {} char.",
-                       {name, codes.type == ElementType::i8 ? "signed" : "unsigned", shape.name,
+                       {name, codes.type == ElementType::i8 ? "signed" : "unsigned", format.name,
                         codes.type == ElementType::i8 ? "unsigned" : "signed"});
-    if (head_dim % shape.block != 0)
+    if (head_dim % format.features != 0)
         return invalid(
             "{} has format {}, whose blocks have {} {feature|features}; head_dim is {}, which they must divide.",
-            {name, shape.name, shape.block, head_dim});
-    if (shape.bytes != 0 && codes.strides[3] != 1 && codes.extents[3] > 1)
+            {name, format.name, format.features, head_dim});
+    if (has_codes && codes.strides[3] != 1 && codes.extents[3] > 1)
         return invalid("{} has codes with a feature stride of {}; it must be 1.", {name, codes.strides[3]});
-    const Index width = shape.bytes == 0 ? head_dim : head_dim / shape.block * shape.bytes;
+    const Index width = has_codes ? head_dim / format.features * format.bytes : head_dim;
     if (const Status s = check_part(name, "", codes, batch, seq, heads, width); !s.ok()) return s;
     const HeadsInMemory &scales = d.scales, &zeros = d.zeros;
-    const bool has_scale = shape.scale != Beside::none, has_zero = shape.zero != Beside::none;
-    if (shape.scale == Beside::number && scales.type != ElementType::f32)
-        return invalid("{} has scales that are not float{}.",
-                       {name, d.format == CacheFormat::fp8_e4m3_by_head ? " or unsigned char; they must be one of these"
-                                                                        : "; they must be"});
-    if (has_zero && zeros.type != ElementType::f32)
-        return invalid("{} has zeros that are not float; they must be.", {name});
+    const bool has_scale = format.scale != kNoElements, has_zero = format.zero != kNoElements;
+    if (has_scale && scales.type != format.scale)
+        return invalid("{} has scales that are not {}.", {name, format.scales_are});
+    if (has_zero && zeros.type != format.zero) return invalid("{} has zeros that are not float; they must be.", {name});
     if (has_scale)
         if (const Status s = check_part(name, " in its scales", scales, batch, seq, heads, 1); !s.ok()) return s;
     if (has_zero)
@@ -133,14 +131,12 @@ ROPE_COLD Status check_destination(const char* name, const DestinationData& d, I
 
 /// Where head h of a token of a format with codes lies.
 inline FormatRow format_row(const DestinationData& d, Index b, Index s, Index seq, Index h) noexcept {
-    const FormatShape& shape = shape_of(d.format);
+    const FormatFacts& format = facts_of(d.format);
     const HeadsInMemory &codes = d.codes, &scales = d.scales, &zeros = d.zeros;
     FormatRow row = {};
     row.codes = static_cast<unsigned char*>(codes.at(offset_in(codes, b, s, seq, h)));
-    void* const scale = shape.scale == Beside::none ? nullptr : scales.at(offset_in(scales, b, s, seq, h));
-    if (shape.scale == Beside::number) row.scale = static_cast<float*>(scale);
-    if (shape.scale == Beside::power) row.power = static_cast<unsigned char*>(scale);
-    if (shape.zero == Beside::number) row.zero = static_cast<float*>(zeros.at(offset_in(zeros, b, s, seq, h)));
+    if (format.scale != kNoElements) row.scale = scales.at(offset_in(scales, b, s, seq, h));
+    if (format.zero != kNoElements) row.zero = zeros.at(offset_in(zeros, b, s, seq, h));
     row.factor = d.factor;
     row.divides = d.divides;
     return row;
@@ -148,10 +144,10 @@ inline FormatRow format_row(const DestinationData& d, Index b, Index s, Index se
 
 /// The parts of a destination that are in use: codes, scales and zeros.
 inline const HeadsInMemory* part_of(const DestinationData& d, int part) noexcept {
-    const FormatShape& shape = shape_of(d.format);
+    const FormatFacts& format = facts_of(d.format);
     if (part == 0) return &d.codes;
-    if (part == 1) return shape.scale != Beside::none ? &d.scales : nullptr;
-    return shape.zero != Beside::none ? &d.zeros : nullptr;
+    if (part == 1) return format.scale != kNoElements ? &d.scales : nullptr;
+    return format.zero != kNoElements ? &d.zeros : nullptr;
 }
 /// Whether a view shares nothing with a destination, nor with the slots of one.
 ROPE_COLD bool is_disjoint_from(const DestinationData& d, const AnyView& v) noexcept {
@@ -169,11 +165,11 @@ ROPE_COLD void read_destination(const DestinationData& from, const HeadsInMemory
         for (Index s = 0; s < seq; ++s)
             for (Index h = 0; h < to.extents[2] && !is_skipped(codes, b, s, seq); ++h) {
                 float x[kMaxPathHeadDim];
-                if (from.format == CacheFormat::elements)
+                if (from.format == kElements)
                     portable::load_elements(codes.at(offset_in(codes, b, s, seq, h)), codes.type, codes.strides[3], x,
                                             head_dim);
                 else
-                    read_format(from.format, format_row(from, b, s, seq, h), x, head_dim);
+                    read_format(from.format)(format_row(from, b, s, seq, h), x, head_dim);
                 float* const y = static_cast<float*>(to.at(to.offset_of(b, s, h)));
                 for (Index k = 0; k < head_dim; ++k) y[k * to.strides[3]] = x[k];
             }
@@ -253,32 +249,32 @@ void Destination::check_elements() noexcept {
 }
 
 ROPE_ABI inline Destination int8(const Destination& codes, const Destination& scales) noexcept {
-    return detail::with_format(codes, detail::CacheFormat::int8, &scales);
+    return detail::with_format<detail::portable::Int8>(codes, &scales);
 }
 ROPE_ABI inline Destination uint8(const Destination& codes, const Destination& scales,
                                   const Destination& zeros) noexcept {
-    return detail::with_format(codes, detail::CacheFormat::uint8, &scales, &zeros);
+    return detail::with_format<detail::portable::Uint8>(codes, &scales, &zeros);
 }
 ROPE_ABI inline Destination uint4(const Destination& codes, const Destination& scales,
                                   const Destination& zeros) noexcept {
-    return detail::with_format(codes, detail::CacheFormat::uint4, &scales, &zeros);
+    return detail::with_format<detail::portable::Uint4>(codes, &scales, &zeros);
 }
 ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, float scale, ScaleUse use) noexcept {
-    return detail::with_format(codes, detail::CacheFormat::fp8_e4m3, nullptr, nullptr, scale, use);
+    return detail::with_format<detail::portable::Fp8<detail::portable::E4m3>>(codes, nullptr, nullptr, scale, use);
 }
 ROPE_ABI inline Destination fp8_e5m2(const Destination& codes, float scale, ScaleUse use) noexcept {
-    return detail::with_format(codes, detail::CacheFormat::fp8_e5m2, nullptr, nullptr, scale, use);
+    return detail::with_format<detail::portable::Fp8<detail::portable::E5m2>>(codes, nullptr, nullptr, scale, use);
 }
 ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, const Destination& scales) noexcept {
     const bool are_powers = detail::PathAccess::data(scales).codes.type == detail::ElementType::u8;
-    return detail::with_format(
-        codes, are_powers ? detail::CacheFormat::fp8_e4m3_by_power : detail::CacheFormat::fp8_e4m3_by_head, &scales);
+    return are_powers ? detail::with_format<detail::portable::Fp8E4m3ByPower>(codes, &scales)
+                      : detail::with_format<detail::portable::Fp8E4m3ByHead>(codes, &scales);
 }
 ROPE_ABI inline Destination q8_0(const Destination& blocks) noexcept {
-    return detail::with_format(blocks, detail::CacheFormat::q8_0);
+    return detail::with_format<detail::portable::Q8_0>(blocks);
 }
 ROPE_ABI inline Destination q4_0(const Destination& blocks) noexcept {
-    return detail::with_format(blocks, detail::CacheFormat::q4_0);
+    return detail::with_format<detail::portable::Q4_0>(blocks);
 }
 
 ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>& to) {

@@ -57,7 +57,7 @@ inline HeadsInMemory tensor_of(X& x) noexcept {
 /// A destination as data.
 struct DestinationData {
     HeadsInMemory codes = {}, scales = {}, zeros = {};
-    CacheFormat format = CacheFormat::elements;
+    CacheFormat format = kElements;
     float factor = 1.0f;
     bool divides = false;
     bool has_two_formats = false;  // which a check refuses

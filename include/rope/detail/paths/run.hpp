@@ -40,14 +40,14 @@ inline Job<PathTask<T>> path_job(const PathData& path, const CosSinRows<T>& rows
     for (int i = 0; i < path.count; ++i) {
         const PathStep& step = path.steps[i];
         needs_tokens = needs_tokens || needs_token(step);
-        if (step.kind != RotateStage::kKind) continue;
+        if (!is_step_of<RotateStage>(step)) continue;
         const RotateStep rotation = options_of<RotateStep>(step);
         if (rotation.is_back) direction = Direction::inverse;
         if (rotation.has_other_layout) to = pair_shape(rotation.other_layout, rows.pairs());
     }
     const bool stays = from.step == to.step;
     const Index heads = count_heads(source), bytes = heads * source.extents[3] * source.element_size;
-    const bool is_destination_plain = d.format == CacheFormat::elements && is_plain<T>(out);
+    const bool is_destination_plain = d.format == kElements && is_plain<T>(out);
     const bool streams = bytes > kCachedBytes<true>;
     const bool bypasses_caches =
         kCanStreamOut && streams && is_destination_plain && out.data != source.data && can_be_streamed_out(out);
@@ -116,19 +116,19 @@ ROPE_DETAIL_END
 ROPE_BEGIN
 
 ROPE_ABI inline Path& Path::add(const StepNumbers& bias) noexcept {
-    detail::append_step(data_, detail::AddStage::kKind, bias, 0.0, true);
+    detail::append_step<detail::AddStage>(data_, bias, 0.0, true);
     return *this;
 }
 ROPE_ABI inline Path& Path::clamp(double limit) noexcept {
-    detail::append_step(data_, detail::ClampStage::kKind, nullptr, limit);
+    detail::append_step<detail::ClampStage>(data_, nullptr, limit);
     return *this;
 }
 ROPE_ABI inline Path& Path::multiply(double factor) noexcept {
-    detail::append_step(data_, detail::MultiplyStage::kKind, nullptr, factor);
+    detail::append_step<detail::MultiplyStage>(data_, nullptr, factor);
     return *this;
 }
 ROPE_ABI inline Path& Path::multiply(const StepNumbers& factors) noexcept {
-    detail::append_step(data_, detail::MultiplyStage::kKind, factors, 0.0, true);
+    detail::append_step<detail::MultiplyStage>(data_, factors, 0.0, true);
     return *this;
 }
 ROPE_ABI inline Path& Path::rms_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
@@ -160,11 +160,11 @@ ROPE_ABI inline Path& Path::rotate_into(Layout layout, RotateRounding rounding) 
     return *this;
 }
 ROPE_ABI inline Path& Path::hadamard(Index block) noexcept {
-    detail::append_step(data_, detail::HadamardStage::kKind, nullptr, static_cast<double>(block));
+    detail::append_step<detail::HadamardStage>(data_, nullptr, static_cast<double>(block));
     return *this;
 }
 ROPE_ABI inline Path& Path::round() noexcept {
-    detail::append_step(data_, detail::RoundStage::kKind, nullptr, 0.0);
+    detail::append_step<detail::RoundStage>(data_, nullptr, 0.0);
     return *this;
 }
 ROPE_ABI inline Path& Path::to(const Destination& destination) noexcept {

@@ -38,12 +38,23 @@ inline Numbers numbers_of_step(const StepNumbers& given, const HeadsInMemory& of
     return n;
 }
 
-/// Adds a step. Null beyond kMaxSteps, where it is only counted.
-inline PathStep* append_step(PathData& path, StepKind kind, const StepNumbers& numbers, double number,
+/// The number of a stage: its place in the list (stages.hpp).
+template <class Stage>
+constexpr StepKind kind_of() noexcept;
+
+/// Whether a step is one of this stage.
+template <class Stage>
+constexpr bool is_step_of(const PathStep& step) noexcept {
+    return step.kind == kind_of<Stage>();
+}
+
+/// Adds a step of a stage. Null beyond kMaxSteps, where it is only counted.
+template <class Stage>
+inline PathStep* append_step(PathData& path, const StepNumbers& numbers, double number,
                              bool needs_numbers = false) noexcept {
     if (++path.count > kMaxSteps) return nullptr;
     PathStep& step = path.steps[path.count - 1];
-    step.kind = kind;
+    step.kind = kind_of<Stage>();
     step.needs_numbers = needs_numbers;
     step.number = number;
     step.numbers = numbers_of_step(numbers, path.source, false);
@@ -182,29 +193,14 @@ ROPE_INLINE Index heads_at_once(const PathTask<T>& task) noexcept {
     return fit < 1 ? 1 : fit < kMostHeads ? fit : kMostHeads;
 }
 
-// ---- What it means ----
-
-/// The numbers of a whole path as plain loops see them: ../testing/reference_path.hpp.
-template <class T>
-class ReferencePath;
-
-/// x, which no compiler fuses with what follows.
-template <class T>
-inline T stored(T x) noexcept {
-    volatile T result = x;
-    return result;
-}
-
 /// The base of every stage. Each is a struct of static functions in a file of its own in stages/; the functions of Path
 /// that add its step to a path stand in run.hpp.
 struct Stage {
     /// Refuses unsuitable options or heads. check.hpp checks what all `numbers` and `bias` must be.
     static Status check(const PathStep&, const AnyView&, const PathCall&) noexcept { return Status(); }
     // Each also has (T: float and double):
-    //     static constexpr StepKind kKind    a number that no other has
     //     static constexpr const char* kName for sentences
     //     static void run(const StepCall<T>&, Group<T>&) noexcept      the step, on heads of one token
-    //     static void define(ReferencePath<T>& all, const PathStep&)   the same as plain loops, for reference::pass
 };
 
 ROPE_DETAIL_END

@@ -3,6 +3,7 @@
 // function of Path, declared in heads.hpp and defined in run.hpp.
 #pragma once
 
+#include "../base/type_list.hpp"
 #include "stage.hpp"
 #include "stages/add.hpp"
 #include "stages/clamp.hpp"
@@ -14,20 +15,13 @@
 
 ROPE_DETAIL_BEGIN
 
-template <class... S>
-struct StageList {
-    static constexpr int count(StepKind kind) noexcept { return ((S::kKind == kind ? 1 : 0) + ...); }
-    static constexpr bool are_distinct() noexcept { return ((count(S::kKind) == 1) && ...); }
+using Stages =
+    TypeList<StepKind, AddStage, ClampStage, HadamardStage, MultiplyStage, NormStage, RotateStage, RoundStage>;
 
-    /// f(the stage of a kind)
-    template <class F>
-    ROPE_INLINE static void visit(StepKind kind, const F& f) {
-        static_cast<void>(((S::kKind == kind ? (f(S()), true) : false) || ...));
-    }
-};
-
-using Stages = StageList<AddStage, ClampStage, HadamardStage, MultiplyStage, NormStage, RotateStage, RoundStage>;
-static_assert(Stages::are_distinct(), "Each stage has a kKind of its own.");
+template <class Stage>
+constexpr StepKind kind_of() noexcept {
+    return Stages::number_of<Stage>();
+}
 
 inline const char* step_name(StepKind kind) noexcept {
     const char* name = "";
@@ -36,7 +30,7 @@ inline const char* step_name(StepKind kind) noexcept {
 }
 /// Whether a step needs all heads of a token before it can run on one.
 inline bool needs_token(const PathStep& step) noexcept {
-    return step.kind == NormStage::kKind && NormStage::needs_token(step);
+    return is_step_of<NormStage>(step) && NormStage::needs_token(step);
 }
 
 template <class T>

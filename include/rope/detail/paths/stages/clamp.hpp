@@ -2,14 +2,11 @@
 // x, held within -limit .. limit.
 #pragma once
 
-#include <cmath>
-
 #include "../stage.hpp"
 
 ROPE_DETAIL_BEGIN
 
 struct ClampStage : Stage {
-    static constexpr StepKind kKind = StepKind(2);
     static constexpr const char* kName = "clamp";
 
     static Status check(const PathStep& step, const AnyView&, const PathCall& call) noexcept {
@@ -20,15 +17,6 @@ struct ClampStage : Stage {
     static void run(const StepCall<T>& c, Group<T>& g) noexcept {
         const T limit = static_cast<T>(c.step.number);
         for_each_head(g, [&](const T* x, T* y, Index) { c.task.steps.clamp(x, y, limit, c.head_dim()); });
-    }
-
-    template <class T>
-    static void define(ReferencePath<T>& all, const PathStep& step) {
-        const T limit = static_cast<T>(step.number);
-        all.for_each([&](Index b, Index s, Index h, Index i) {
-            T& x = all.x(b, s, h, i);
-            if (std::fabs(x) > limit) x = std::copysign(limit, x);
-        });
     }
 };
 

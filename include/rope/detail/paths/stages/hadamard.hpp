@@ -9,7 +9,6 @@
 ROPE_DETAIL_BEGIN
 
 struct HadamardStage : Stage {
-    static constexpr StepKind kKind = StepKind(6);
     static constexpr const char* kName = "hadamard";
 
     static Index block_of(const PathStep& step, Index head_dim) noexcept {
@@ -34,22 +33,6 @@ struct HadamardStage : Stage {
             for (Index distance = 1; distance < block; distance *= 2) c.task.steps.add_and_subtract(y, distance, n);
             c.task.steps.multiply(y, y, factor, nullptr, n);
         });
-    }
-
-    template <class T>
-    static void define(ReferencePath<T>& all, const PathStep& step) {
-        const Index block = block_of(step, all.extent(3));
-        const T factor = static_cast<T>(1.0 / std::sqrt(static_cast<double>(block)));
-        for (Index distance = 1; distance < block; distance *= 2)
-            all.for_each([&](Index b, Index s, Index h, Index i) {
-                if (i / distance % 2 != 0) return;
-                T &first = all.x(b, s, h, i), &second = all.x(b, s, h, i + distance);
-                const T sum = stored(first + second), difference = stored(first - second);
-                first = sum;
-                second = difference;
-            });
-        all.for_each(
-            [&](Index b, Index s, Index h, Index i) { all.x(b, s, h, i) = stored(all.x(b, s, h, i) * factor); });
     }
 };
 

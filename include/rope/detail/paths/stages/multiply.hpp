@@ -7,7 +7,6 @@
 ROPE_DETAIL_BEGIN
 
 struct MultiplyStage : Stage {
-    static constexpr StepKind kKind = StepKind(3);
     static constexpr const char* kName = "multiply";
 
     static Status check(const PathStep& step, const AnyView&, const PathCall& call) noexcept {
@@ -19,15 +18,6 @@ struct MultiplyStage : Stage {
         const T factor = static_cast<T>(c.step.number);
         for_each_head_and_numbers(
             c, g, [&](const T* x, T* y, const T* w) { c.task.steps.multiply(x, y, factor, w, c.head_dim()); });
-    }
-
-    template <class T>
-    static void define(ReferencePath<T>& all, const PathStep& step) {
-        const bool has_numbers = step.numbers.data != nullptr;
-        all.for_each([&](Index b, Index s, Index h, Index i) {
-            const T factor = has_numbers ? all.number(step.numbers, b, s, h, i) : static_cast<T>(step.number);
-            all.x(b, s, h, i) = stored(all.x(b, s, h, i) * factor);
-        });
     }
 };
 

@@ -44,12 +44,11 @@ ROPE_INLINE void apply_norm(const StepKernels<T>& k, NormStep step, ElementType 
 }
 
 struct NormStage : Stage {
-    static constexpr StepKind kKind = StepKind(4);
     static constexpr const char* kName = "a norm";
 
     static void append(PathData& path, NormStep norm, const StepNumbers& weight, const StepNumbers& bias,
                        double eps) noexcept {
-        PathStep* const step = append_step(path, kKind, weight, eps);
+        PathStep* const step = append_step<NormStage>(path, weight, eps);
         if (step == nullptr) return;
         const bool of_token = norm.over == NormSpan::token;
         step->set(norm);
@@ -149,62 +148,6 @@ struct NormStage : Stage {
             for_each_head(g, [&](const T* from, T* to, Index h) {
                 k.add(from, to, T(0), numbers_of(c.task, step.bias, false, g.b, g.s, h, other), n);
             });
-    }
-
-    template <class T>
-    static void define(ReferencePath<T>& all, const PathStep& step) {
-        const Index heads = all.extent(2), together = needs_token(step) ? heads : 1;
-        for (Index b = 0; b < all.extent(0); ++b)
-            for (Index s = 0; s < all.extent(1); ++s)
-                for (Index h = 0; h < heads; h += together) define_together(all, step, b, s, h, h + together);
-    }
-
- private:
-    /// In double: kSums partial sums, of every kSums-th number each, added by halves.
-    template <class F>
-    static double sum_of_head(Index head_dim, const F& f) {
-        double lanes[kSums] = {};
-        for (Index i = 0; i < head_dim; ++i) lanes[i % kSums] = stored(lanes[i % kSums] + f(i));
-        for (Index half_of = kSums / 2; half_of > 0; half_of /= 2)
-            for (Index k = 0; k < half_of; ++k) lanes[k] = stored(lanes[k] + lanes[k + half_of]);
-        return lanes[0];
-    }
-    template <class T>
-    static void define_together(ReferencePath<T>& all, const PathStep& step, Index b, Index s, Index begin, Index end) {
-        const NormStep norm = options_of<NormStep>(step);
-        const Index n = all.extent(3);
-        const double count = static_cast<double>((end - begin) * n);
-        double shift = 0.0, squares = 0.0;
-        if (norm.kind == NormKind::layer_norm) {
-            for (Index h = begin; h < end; ++h)
-                shift = stored(shift + sum_of_head(n, [&](Index i) { return static_cast<double>(all.x(b, s, h, i)); }));
-            shift = stored(shift / count);
-        }
-        for (Index h = begin; h < end; ++h)
-            squares = stored(squares + sum_of_head(n, [&](Index i) {
-                                 const double value = stored(static_cast<double>(all.x(b, s, h, i)) - shift);
-                                 return stored(value * value);
-                             }));
-        const T mean_high = static_cast<T>(shift), mean_low = static_cast<T>(shift - static_cast<double>(mean_high));
-        const double mean = norm.kind == NormKind::l2 ? squares : stored(squares / count);
-        T r = static_cast<T>(stored(1.0 / stored(std::sqrt(stored(mean + step.number)))));
-        if (norm.rounding == NormRounding::root) r = all.rounded(r);
-        for (Index h = begin; h < end; ++h)
-            for (Index i = 0; i < n; ++i) {
-                T value = all.x(b, s, h, i);
-                if (norm.kind == NormKind::layer_norm) value = stored(stored(value - mean_high) - mean_low);
-                value = stored(value * r);
-                const bool rounds = norm.rounding != NormRounding::none;
-                const bool has_weight = step.numbers.data != nullptr;
-                if (rounds && (norm.rounding == NormRounding::normalised || !has_weight)) value = all.rounded(value);
-                if (has_weight) {
-                    const T w = all.number(step.numbers, b, s, h, i);
-                    value = stored(value * (norm.adds_one ? stored(w + T(1)) : w));
-                    if (norm.rounding == NormRounding::normalised) value = all.rounded(value);
-                }
-                if (step.bias.data != nullptr) value = stored(value + all.number(step.bias, b, s, h, i));
-                all.x(b, s, h, i) = value;
-            }
     }
 };
 

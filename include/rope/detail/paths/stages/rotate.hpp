@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstring>
-#include <vector>
 
 #include "../../../head_steps.hpp"
 #include "../stage.hpp"
@@ -52,11 +51,10 @@ ROPE_COLD void rotate_rounded(const PathTask<T>& task, const T* x, T* y, const R
 }
 
 struct RotateStage : Stage {
-    static constexpr StepKind kKind = StepKind(5);
     static constexpr const char* kName = "a rotation";
 
     static void append(PathData& path, RotateStep rotation) noexcept {
-        if (PathStep* const step = append_step(path, kKind, nullptr, 0.0)) step->set(rotation);
+        if (PathStep* const step = append_step<RotateStage>(path, nullptr, 0.0)) step->set(rotation);
     }
 
     static Status check(const PathStep& step, const AnyView& x, const PathCall& call) noexcept {
@@ -93,50 +91,6 @@ struct RotateStage : Stage {
         task.rotation.kernels.rotate(g.x + offset, g.y + offset, row.cos, row.sin, shape, g.heads);
         g.x = g.y;
         g.x_stride = g.y_stride;
-    }
-
-    template <class T>
-    static void define(ReferencePath<T>& all, const PathStep& step) {
-        const RotateStep rotation = options_of<RotateStep>(step);
-        if (rotation.rounding == RotateRounding::none)
-            all.rotate(rotation.is_back);
-        else
-            define_rounded(all, rotation);
-        if (!rotation.has_other_layout) return;
-        const std::vector<T> before = all.numbers();
-        for (Index b = 0; b < all.extent(0); ++b)
-            for (Index s = 0; s < all.extent(1); ++s)
-                for (Index h = 0; h < all.extent(2); ++h)
-                    for (Index pair = 0; pair < all.pairs(); ++pair)
-                        for (const bool second : {false, true})
-                            all.x(b, s, h, all.feature(rotation.other_layout, pair, second)) =
-                                before[all.index(b, s, h, all.feature(all.layout(), pair, second))];
-    }
-
- private:
-    template <class T>
-    static void define_rounded(ReferencePath<T>& all, RotateStep rotation) {
-        const bool rounds_all = rotation.rounding == RotateRounding::all;
-        const auto round = [&](T value) { return rounds_all ? all.rounded(value) : value; };
-        const std::vector<T> rows = all.cos_sin(rotation.is_back);
-        for (Index b = 0; b < all.extent(0); ++b)
-            for (Index s = 0; s < all.extent(1); ++s)
-                for (Index h = 0; h < all.extent(2); ++h)
-                    for (Index pair = 0; pair < all.pairs(); ++pair) {
-                        const Index at_a = all.feature(all.layout(), pair, false);
-                        const Index at_b = all.feature(all.layout(), pair, true);
-                        const T* const row = rows.data() + (b * all.extent(1) + s) * all.extent(3);
-                        const T cos = all.rounded(row[at_a]), sin = all.rounded(row[at_b]);
-                        T &first = all.x(b, s, h, at_a), &second = all.x(b, s, h, at_b);
-                        const T p = first, q = second;
-                        if (rounds_all) {
-                            first = round(stored(round(stored(p * cos)) - round(stored(q * sin))));
-                            second = round(stored(round(stored(q * cos)) + round(stored(p * sin))));
-                        } else {
-                            first = all.multiply_add(p, cos, -stored(q * sin));
-                            second = all.multiply_add(q, cos, stored(p * sin));
-                        }
-                    }
     }
 };
 

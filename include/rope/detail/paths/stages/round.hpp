@@ -7,18 +7,12 @@
 ROPE_DETAIL_BEGIN
 
 struct RoundStage : Stage {
-    static constexpr StepKind kKind = StepKind(7);
     static constexpr const char* kName = "round";
 
     template <class T>
     static void run(const StepCall<T>& c, Group<T>& g) noexcept {
         copy_to_y(g, c.head_dim());
         for_each_head(g, [&](const T*, T* y, Index) { c.task.steps.round(y, c.source().type, c.head_dim()); });
-    }
-
-    template <class T>
-    static void define(ReferencePath<T>& all, const PathStep&) {
-        all.for_each([&](Index b, Index s, Index h, Index i) { all.x(b, s, h, i) = all.rounded(all.x(b, s, h, i)); });
     }
 };
 

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+// expect: kBytes
+struct Int3 : rope::detail::Format {
+    static constexpr const char* kName = "int3";
+    static constexpr rope::Index kFeatures = 8;
+    static constexpr rope::detail::ElementType kCode = rope::detail::ElementType::u8;
+    static constexpr rope::detail::ElementType kScale = rope::detail::kNoElements, kZero = rope::detail::kNoElements;
+};
+auto bytes = rope::detail::FormatList<rope::detail::Elements, Int3>::kFacts[1].bytes;

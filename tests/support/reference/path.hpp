@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// A path as plain loops over the whole tensor, one operation after the other, by the formulas of <rope/heads.hpp>: what pass
+// computes, bit for bit. Of the library it takes the path as data, and the rows of tokens from write_rows.
+#pragma once
+
+#include <rope/heads.hpp>
+#include <rope/isa.hpp>
+#include <rope/write_rows.hpp>
+
+#include <type_traits>
+#include <vector>
+
+#include "../rounded.hpp"
+#include "formats.hpp"
+#include "steps.hpp"
+
+namespace support {
+
+/// One path, without checks: it must be one that check_pass accepts.
+template <class T>
+class ReferencePath {
+ public:
+    ReferencePath(rope::Layout layout, const rope::CosSinRows<T>& rows, const rope::Positions& positions,
+                  const rope::Path& path)
+        : layout_(layout), rows_(rows), positions_(positions), path_(rope::detail::PathAccess::data(path)) {}
+
+    void run() {
+        const HeadsInMemory& source = path_.source;
+        for (const Index extent : source.extents)
+            if (extent == 0) return;
+        Numbers<T> all = {source.extents, source.type, {}};
+        all.for_each([&](Index b, Index s, Index h, Index i) {
+            all.x.push_back(load<T>(address(source, b, s, h, i), source.type));
+        });
+        for (int i = 0; i < path_.count; ++i)
+            rope::detail::Stages::visit(path_.steps[i].kind, [&](auto stage) {
+                if constexpr (std::is_same_v<decltype(stage), rope::detail::RotateStage>)
+                    define(stage, all, path_.steps[i], rotation());
+                else
+                    define(stage, all, path_.steps[i]);
+            });
+        write(all);
+    }
+
+ private:
+    Rotation<T> rotation() const {
+        const Index* const e = path_.source.extents;
+        Rotation<T> r = {layout_, rows_.pairs(), rows_.rotary_offset(), rows_.attention_factor(), {}};
+        r.rows.resize(static_cast<std::size_t>(e[0] * e[1] * 2 * r.pairs));
+        rope::write_rows(rows_, positions_, e[1], e[0], r.rows.data());
+        return r;
+    }
+    void write(const Numbers<T>& all) const {
+        const rope::detail::DestinationData& d = path_.destination;
+        const bool is_in_place = d.codes.type == rope::detail::kNoElements;
+        const HeadsInMemory& out = is_in_place ? path_.source : d.codes;
+        const Index *const e = path_.source.extents, head_dim = e[3];
+        for (Index b = 0; b < e[0]; ++b)
+            for (Index s = 0; s < e[1]; ++s)
+                for (Index h = 0; h < e[2]; ++h) {
+                    const Index slot = out.is_paged ? out.slot_list[b * e[1] + s] : 0;
+                    if (slot < 0) continue;
+                    const auto at = [&](const HeadsInMemory& m, Index i) {
+                        const Index page_size = m.extents[1];
+                        return m.is_paged ? address(m, slot / page_size, slot % page_size, h, i)
+                                          : address(m, b, s, h, i);
+                    };
+                    rope::detail::Formats::visit(d.format, [&](auto format) {
+                        using Format = decltype(format);
+                        if constexpr (std::is_same_v<Format, rope::detail::Elements>) {
+                            for (Index i = 0; i < head_dim; ++i) store(at(out, i), out.type, all.at(b, s, h, i));
+                        } else if constexpr (std::is_same_v<T, float>) {
+                            const bool has_scale = Format::kScale != rope::detail::kNoElements;
+                            const bool has_zero = Format::kZero != rope::detail::kNoElements;
+                            const float* const x = &all.at(b, s, h, 0);
+                            Codes<Format>::write(
+                                Head(x, x + head_dim),
+                                {static_cast<unsigned char*>(at(out, 0)), has_scale ? at(d.scales, 0) : nullptr,
+                                 has_zero ? at(d.zeros, 0) : nullptr, d.factor, d.divides});
+                        }
+                    });
+                }
+    }
+
+    rope::Layout layout_;
+    const rope::CosSinRows<T>& rows_;
+    const rope::Positions& positions_;
+    const rope::detail::PathData& path_;
+};
+
+template <class T>
+void reference_pass(rope::Layout layout, const rope::CosSinRows<T>& rows, const rope::Positions& positions,
+                    const rope::Path& path) {
+    ReferencePath<T>(layout, rows, positions, path).run();
+}
+
+}  // namespace support
