@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <forward_list>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,7 +21,7 @@ ROPE_DETAIL_BEGIN
 
 struct Value;
 /// The members of an object.
-using Members = std::map<std::string, const Value*>;
+using Members = std::map<std::string, const Value*, std::less<>>;  // less<>: no string is made to look for a key
 
 /// One value of a file. A list and an object hold pointers to others, which live as long as the Values of all of them.
 struct Value {
@@ -51,7 +52,7 @@ ROPE_COLD bool operator==(const Value& a, const Value& b) {
 /// A member of an object; nullptr if there is none.
 ROPE_COLD const Value* member_of(const Value& object, std::string_view key) {
     if (object.members == nullptr) return nullptr;
-    const auto it = object.members->find(std::string(key));
+    const auto it = object.members->find(key);
     return it == object.members->end() ? nullptr : it->second;
 }
 

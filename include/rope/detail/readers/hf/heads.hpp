@@ -148,9 +148,9 @@ class HfHeadReader : HfPart {
     /// Reads deviations from the keys for all layers, by the number of the layer.
     ROPE_COLD void read_per_layer_config() {
         JsonFields& layers = top_.inside("per_layer_config");
-        for (const std::string& key : layers.keys()) {
+        for (const std::string_view key : layers.keys()) {
             const bool is_number = !key.empty() && key.size() <= 6 && key.find_first_not_of("0123456789") == key.npos;
-            const std::size_t i = is_number ? std::stoul(key) : file_.heads.size();
+            const std::size_t i = is_number ? std::stoul(std::string(key)) : file_.heads.size();
             if (i >= file_.heads.size())
                 return fail("{} is not the number of a layer; it must be from 0 to {}.",
                             {layers.path_of(in_path(key)), file_.heads.size() - 1});
@@ -206,14 +206,14 @@ class HfSteps : HfPart {
             if (top_.is_object(key)) warn_of_other_keys(top_.inside(key));
     }
     ROPE_COLD void warn_of_other_keys(JsonFields& fields) {
-        for (const std::string& key : fields.unread()) {
+        for (const std::string_view key : fields.unread()) {
             const bool is_other = key == "attention_k_eq_v" || key == "scaling" || key == "use_cla";
             if ((is_other || concerns_steps(key)) && !is_so(key, *fields.lookup(key)))
                 fields.warn_not_used(in_path(key), "the code of " + named() + " does not read it");
         }
     }
     /// Whether the value says what the code does without the key.
-    ROPE_COLD bool is_so(const std::string& key, const Value& value) const {
+    ROPE_COLD bool is_so(std::string_view key, const Value& value) const {
         const bool is_number = value.kind == Value::Kind::number;
         const bool is_off = value.is_false() || (is_number && value.number == 0.0);
         if (has_whole_word(key, kNorms)) {

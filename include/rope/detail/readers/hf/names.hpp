@@ -2,7 +2,8 @@
 // The names in config.json files: kinds of layers, names of one key, keys about RoPE.
 #pragma once
 
-#include <string>
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 #include "../../../model_config.hpp"
@@ -44,7 +45,7 @@ inline constexpr LayerName kLayerNames[] = {
     {"mlp", LayerType::no_attention},
 };
 /// nullptr for an unknown name.
-ROPE_COLD const LayerName* find_layer_name(const std::string& name) noexcept {
+ROPE_COLD const LayerName* find_layer_name(std::string_view name) noexcept {
     for (const LayerName& known : kLayerNames)
         if (name == known.name) return &known;
     return nullptr;
@@ -167,19 +168,27 @@ inline constexpr Keys kLanguageModelKeys = {"text_config", "llm_config", "langua
                                             "talker_config"},
                       kPerhapsLanguageModelKeys = {"decoder_config", "decoder", "vlm_config"};
 
-ROPE_COLD bool is_among(Keys keys, const std::string& key) {
+/// Most words differ from a key in the first letter, which takes less than to measure them.
+ROPE_COLD bool begins_with(std::string_view key, const char* word) noexcept {
+    std::size_t i = 0;
+    while (i < key.size() && word[i] != '\0' && key[i] == word[i]) ++i;
+    return word[i] == '\0';
+}
+ROPE_COLD bool is_among(Keys keys, std::string_view key) noexcept {
     for (const char* const one : keys)
-        if (key == one) return true;
+        if (begins_with(key, one) && key == one) return true;
     return false;
 }
 /// Whether one of these begins a word of the key. ("rope" is in "properties", but begins no word.)
-ROPE_COLD bool has_word(const std::string& key, Keys words) {
-    for (const std::string word : words)
-        for (std::size_t at = key.find(word); at != key.npos; at = key.find(word, at + 1))
-            if (at == 0 || key[at - 1] < 'a' || key[at - 1] > 'z') return true;
+ROPE_COLD bool has_word(std::string_view key, Keys words) noexcept {
+    for (std::size_t at = 0; at < key.size(); ++at) {
+        if (at != 0 && key[at - 1] >= 'a' && key[at - 1] <= 'z') continue;
+        for (const char* const word : words)
+            if (begins_with(key.substr(at), word)) return true;
+    }
     return false;
 }
-ROPE_COLD bool concerns_rope(const std::string& key) {
+ROPE_COLD bool concerns_rope(std::string_view key) noexcept {
     return has_word(key, {"rope", "mrope", "xdrope", "longrope", "nope", "rotary", "yarn", "alibi", "ntk", "logn",
                           "mscale", "xpos", "neox", "dual_chunk", "attn_temperature", "self_extend", "grp_attn"}) ||
            is_among(kPositionKindKeys, key);
@@ -198,11 +207,13 @@ inline constexpr Keys kStepOwners = {"q",      "k",     "v",       "qk",     "kq
 inline constexpr Keys kUsualNorms = {"per_head", "per_layer", "qwen3", "rms", "rmsnorm", "rms_norm"};
 /// Whether one of these is a whole word of the key, which has underscores between its words.
 ROPE_COLD bool has_whole_word(std::string_view key, Keys words) noexcept {
-    for (const char* const word : words)
-        if (is_one_of(key, '_', word)) return true;
+    for (std::size_t begin = 0, end = 0; end < key.size(); begin = end + 1) {
+        end = (std::min)(key.find('_', begin), key.size());
+        if (is_among(words, key.substr(begin, end - begin))) return true;
+    }
     return false;
 }
-ROPE_COLD bool concerns_steps(const std::string& key) {
+ROPE_COLD bool concerns_steps(std::string_view key) noexcept {
     if (has_whole_word(key, kNoSteps)) return false;
     const bool is_other = has_whole_word(key, kOtherSteps);
     if (has_whole_word(key, {"softmax"})) return is_other;
@@ -229,9 +240,9 @@ inline constexpr OwnKey kOwnKeys[] = {
     {"num_global_key_value_heads", kGemma4Types},
 };
 /// Whether a key is about which layers attend, or about the tokens that they see.
-ROPE_COLD bool concerns_layers(const std::string& key) {
-    for (const char* other : {"mlp_", "moe_", "mtp_", "add_"})
-        if (key.rfind(other, 0) == 0) return false;
+ROPE_COLD bool concerns_layers(std::string_view key) noexcept {
+    for (const char* const other : {"mlp_", "moe_", "mtp_", "add_"})
+        if (begins_with(key, other)) return false;
     if (has_whole_word(key, {"alpha", "beta", "mod"})) return false;  // factors of the residual stream; of kernels
     // clang-format off
     return has_word(key, {"layer_types", "layers_block_type", "block_types", "block_configs", "hybrid", "swa_", "sliding",

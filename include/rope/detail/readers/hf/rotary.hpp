@@ -36,7 +36,7 @@ class HfRotary : HfSchedules {
         read_temperature();
         // Sources that differ in numbers of their layers leave the same keys unread.
         const bool warns = source_.is_scaled && source_.is_first;
-        for (const std::string& key : warns ? params_.unread() : std::vector<std::string>()) {
+        for (const std::string_view key : warns ? params_.unread() : std::vector<std::string_view>()) {
             if (key == "max_position_embeddings") continue;  // files that transformers writes back repeat it
             warn(params_.unread_sentence(key));
             // Parameters of an unknown kind of layers.
@@ -254,7 +254,7 @@ class HfRotary : HfSchedules {
             const auto length = scaling.count({"original_max_position_embeddings"});
             scaling.demand(beta.has_value(), "beta", "llama_4_scaling");
             scaling.demand(length.has_value(), "original_max_position_embeddings", "llama_4_scaling");
-            for (const std::string& key : scaling.unread()) warn(scaling.unread_sentence(key));
+            for (const std::string_view key : scaling.unread()) warn(scaling.unread_sentence(key));
             model_.attention_temperature = {beta.value_or(0.0), static_cast<double>(length.value_or(1)), 0, true,
                                             false};
         }

@@ -96,7 +96,7 @@ class HfType : HfPart {
     }
     /// Whether some key says that there is a rotary embedding.
     ROPE_COLD bool speaks_of_rope() {
-        for (const std::string& key : top_.keys()) {
+        for (const std::string_view key : top_.keys()) {
             const Value& value = *top_.lookup(key);
             if (!concerns_rope(key) || value.kind == Value::Kind::null || value.is_false()) continue;
             if (has_word(key, {"alibi", "nope", "no_rope", "neox"})) continue;
