@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <forward_list>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,9 +18,18 @@
 
 ROPE_DETAIL_BEGIN
 
+/// The order of texts. No text is made to look for a key, and most keys differ in the first letter, which takes less to
+/// see than a call of memcmp.
+struct InOrder {
+    using is_transparent = void;
+    bool operator()(std::string_view a, std::string_view b) const noexcept {
+        const bool differs = !a.empty() && !b.empty() && a[0] != b[0];
+        return differs ? static_cast<unsigned char>(a[0]) < static_cast<unsigned char>(b[0]) : a < b;
+    }
+};
 struct Value;
 /// The members of an object.
-using Members = std::map<std::string, const Value*, std::less<>>;  // less<>: no string is made to look for a key
+using Members = std::map<std::string, const Value*, InOrder>;
 
 /// One value of a file. A list and an object hold pointers to others, which live as long as the Values of all of them.
 struct Value {

@@ -82,8 +82,10 @@ class JsonFields final : public Fields {
     /// Members that were not read and are not null.
     ROPE_COLD std::vector<std::string_view> unread() const {
         std::vector<std::string_view> unread;
-        for (const std::string_view key : keys())
-            if (read_.find(key) == read_.end() && says(key)) unread.push_back(key);
+        if (object_ == nullptr || object_->members == nullptr) return unread;
+        for (const auto& [key, value] : *object_->members)
+            if (value->kind != Value::Kind::null && read_.find(key) == read_.end() && hidden_.find(key) == hidden_.end())
+                unread.push_back(key);
         return unread;
     }
     /// The warning of an unread member. Keys in `known` are read where a layer needs them.

@@ -169,18 +169,18 @@ inline constexpr Keys kLanguageModelKeys = {"text_config", "llm_config", "langua
                       kPerhapsLanguageModelKeys = {"decoder_config", "decoder", "vlm_config"};
 
 /// Most words differ from a key in the first letter, which takes less than to measure them.
-ROPE_COLD bool begins_with(std::string_view key, const char* word) noexcept {
+inline bool begins_with(std::string_view key, const char* word) noexcept {
     std::size_t i = 0;
     while (i < key.size() && word[i] != '\0' && key[i] == word[i]) ++i;
     return word[i] == '\0';
 }
-ROPE_COLD bool is_among(Keys keys, std::string_view key) noexcept {
+inline bool is_among(Keys keys, std::string_view key) noexcept {
     for (const char* const one : keys)
         if (begins_with(key, one) && key == one) return true;
     return false;
 }
 /// Whether one of these begins a word of the key. ("rope" is in "properties", but begins no word.)
-ROPE_COLD bool has_word(std::string_view key, Keys words) noexcept {
+inline bool has_word(std::string_view key, Keys words) noexcept {
     for (std::size_t at = 0; at < key.size(); ++at) {
         if (at != 0 && key[at - 1] >= 'a' && key[at - 1] <= 'z') continue;
         for (const char* const word : words)
@@ -206,7 +206,7 @@ inline constexpr Keys kStepOwners = {"q",      "k",     "v",       "qk",     "kq
 /// Values of a norm's key that name the kind of norm which the code of the model has.
 inline constexpr Keys kUsualNorms = {"per_head", "per_layer", "qwen3", "rms", "rmsnorm", "rms_norm"};
 /// Whether one of these is a whole word of the key, which has underscores between its words.
-ROPE_COLD bool has_whole_word(std::string_view key, Keys words) noexcept {
+inline bool has_whole_word(std::string_view key, Keys words) noexcept {
     for (std::size_t begin = 0, end = 0; end < key.size(); begin = end + 1) {
         end = (std::min)(key.find('_', begin), key.size());
         if (is_among(words, key.substr(begin, end - begin))) return true;
@@ -214,10 +214,10 @@ ROPE_COLD bool has_whole_word(std::string_view key, Keys words) noexcept {
     return false;
 }
 ROPE_COLD bool concerns_steps(std::string_view key) noexcept {
+    const bool is_of_scores = has_whole_word(key, {"softmax"});
+    if (!is_of_scores && !has_whole_word(key, kStepOwners)) return false;  // as most keys
     if (has_whole_word(key, kNoSteps)) return false;
-    const bool is_other = has_whole_word(key, kOtherSteps);
-    if (has_whole_word(key, {"softmax"})) return is_other;
-    return has_whole_word(key, kStepOwners) && (is_other || has_whole_word(key, kNorms));
+    return has_whole_word(key, kOtherSteps) || (!is_of_scores && has_whole_word(key, kNorms));
 }
 
 /// Keys that only the code of some model types reads, each line of kHfModels by its first name. In a file of another type
