@@ -58,7 +58,8 @@ class HfHeadReader : HfPart {
         h.kv = kv.value_or(*q);
         h.is_latent = rotated && !has(kTrailingSlice);
         if (rotated && !h.is_latent) h.rotary_dim = *rotated;
-        h.head_dim_is = h.is_latent ? top_.path_of("qk_rope_head_dim") : top_.path_of_first(kHeadDimKeys);
+        h.head_dim_in = &top_;
+        h.head_dim_key = h.is_latent ? "qk_rope_head_dim" : head_dim ? top_.first(kHeadDimKeys) : "head_dim";
         if (!h.is_latent && !head_dim) hidden = or_default(hidden, "hidden_size", type_.hidden);
         if (h.is_latent || head_dim) {
             h.head_dim = h.is_latent ? *rotated : *head_dim;
@@ -72,7 +73,7 @@ class HfHeadReader : HfPart {
                  {top_.path_of_first(kHiddenKeys), *hidden, top_.path_of_first(kQueryKeys), *q});
         } else {
             h.head_dim = *hidden / *q;
-            h.head_dim_is = top_.path_of_first(kHiddenKeys) + " / " + top_.path_of_first(kQueryKeys);
+            h.head_dim_key = nullptr;
         }
         return h;
     }
@@ -84,7 +85,8 @@ class HfHeadReader : HfPart {
         const auto dim = or_default(fields.count({head_dim}, kAnyHeadDim), head_dim, of_type);
         if (dim && !h.is_latent) {
             h.head_dim = *dim;
-            h.head_dim_is = fields.path_of(head_dim);
+            h.head_dim_in = &fields;
+            h.head_dim_key = head_dim;
         }
         return h;
     }
@@ -116,10 +118,10 @@ class HfHeadReader : HfPart {
         h.is_latent = false;
         if (const auto head_dim = top_.count(kHeadDimKeys, kAnyHeadDim)) {
             h.head_dim = *head_dim;
-            h.head_dim_is = top_.path_of_first(kHeadDimKeys);
+            h.head_dim_key = top_.first(kHeadDimKeys);
         } else {
             h.head_dim = *or_default({}, "head_dim", type_.linear_head_dim);
-            h.head_dim_is = top_.path_of("head_dim");
+            h.head_dim_key = "head_dim";
         }
         return h;
     }
@@ -160,7 +162,7 @@ class HfHeadReader : HfPart {
             h.plain_dim = here.count({"qk_nope_head_dim"}, kAnyCountOrNone).value_or(h.plain_dim);
             if (const auto rotated = here.count({"qk_rope_head_dim"}, kAnyHeadDim); rotated && h.is_latent) {
                 h.head_dim = *rotated;
-                h.head_dim_is = here.path_of("qk_rope_head_dim");
+                h.head_dim_in = &here;
             }
         }
     }

@@ -84,7 +84,8 @@ class JsonFields final : public Fields {
         std::vector<std::string_view> unread;
         if (object_ == nullptr || object_->members == nullptr) return unread;
         for (const auto& [key, value] : *object_->members)
-            if (value->kind != Value::Kind::null && read_.find(key) == read_.end() && hidden_.find(key) == hidden_.end())
+            if (value->kind != Value::Kind::null && read_.find(key) == read_.end() &&
+                hidden_.find(key) == hidden_.end())
                 unread.push_back(key);
         return unread;
     }
@@ -198,7 +199,7 @@ class JsonTextReader {
     ROPE_COLD bool key(std::string& name) {
         Level& here = levels_[depth_ - 1];
         if (here.value->members == nullptr) here.value->members = std::make_unique<Members>();
-        const auto [member, is_new] = here.value->members->emplace(std::move(name), nullptr);
+        const auto [member, is_new] = here.value->members->emplace(name, nullptr);  // the lexer keeps its memory
         here.key = member->first;
         here.member = &member->second;
         if (is_new) return true;

@@ -44,10 +44,19 @@ inline constexpr LayerName kLayerNames[] = {
     {"moe", LayerType::no_attention},
     {"mlp", LayerType::no_attention},
 };
+/// Most words differ from a text in the first letter, which takes less than to measure them.
+inline bool begins_with(std::string_view text, const char* word) noexcept {
+    std::size_t i = 0;
+    while (i < text.size() && word[i] != '\0' && text[i] == word[i]) ++i;
+    return word[i] == '\0';
+}
+inline bool is_same(std::string_view text, const char* word) noexcept {
+    return begins_with(text, word) && text == word;
+}
 /// nullptr for an unknown name.
 ROPE_COLD const LayerName* find_layer_name(std::string_view name) noexcept {
     for (const LayerName& known : kLayerNames)
-        if (name == known.name) return &known;
+        if (is_same(name, known.name)) return &known;
     return nullptr;
 }
 ROPE_COLD const char* usual_name(LayerType type) noexcept {
@@ -168,23 +177,18 @@ inline constexpr Keys kLanguageModelKeys = {"text_config", "llm_config", "langua
                                             "talker_config"},
                       kPerhapsLanguageModelKeys = {"decoder_config", "decoder", "vlm_config"};
 
-/// Most words differ from a key in the first letter, which takes less than to measure them.
-inline bool begins_with(std::string_view key, const char* word) noexcept {
-    std::size_t i = 0;
-    while (i < key.size() && word[i] != '\0' && key[i] == word[i]) ++i;
-    return word[i] == '\0';
-}
 inline bool is_among(Keys keys, std::string_view key) noexcept {
     for (const char* const one : keys)
-        if (begins_with(key, one) && key == one) return true;
+        if (is_same(key, one)) return true;
     return false;
 }
 /// Whether one of these begins a word of the key. ("rope" is in "properties", but begins no word.)
 inline bool has_word(std::string_view key, Keys words) noexcept {
     for (std::size_t at = 0; at < key.size(); ++at) {
         if (at != 0 && key[at - 1] >= 'a' && key[at - 1] <= 'z') continue;
+        const std::string_view rest = key.substr(at);
         for (const char* const word : words)
-            if (begins_with(key.substr(at), word)) return true;
+            if (begins_with(rest, word)) return true;
     }
     return false;
 }

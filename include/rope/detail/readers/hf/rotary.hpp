@@ -54,7 +54,7 @@ class HfRotary : HfSchedules {
         const Index rotated = rotary_dim(c);
         if (rotated < 2 || rotated % 2 != 0 || rotated > c.head_dim)
             return fail("{}, so that {} features would turn; it must be an even number from 2 to head_dim ({}).",
-                        {rotary_dim_is_, rotated, c.head_dim});
+                        {rotary_dim_is_.empty() ? head_dim_is(c) : rotary_dim_is_, rotated, c.head_dim});
         const CheckResult s = check_frequencies(c);
         if (s.ok()) return;
         const std::string argument(s.argument()), key = argument.substr(argument.find('.') + 1);
@@ -64,6 +64,14 @@ class HfRotary : HfSchedules {
                                                                            : "";
         if (!said.empty()) fail(in_words_of_the_file(s, said));
         fail("{} is \"{}\": {}", {params_.path_of_first(kRopeTypeKeys), rope_type_, s.message()});
+    }
+
+    ROPE_COLD std::string head_dim_is(const Config& c) const {
+        const char* const key = heads_.head_dim_key;
+        const std::string path = key != nullptr
+                                     ? heads_.head_dim_in->path_of(key)
+                                     : top_.path_of_first(kHiddenKeys) + " / " + top_.path_of_first(kQueryKeys);
+        return sentence_of("{} is {}", {path, c.head_dim});
     }
 
     /// Files may use both keys.
@@ -159,7 +167,6 @@ class HfRotary : HfSchedules {
     /// The number of rotated features: a part of the head, or a count.
     ROPE_COLD void read_rotary_dim(Config& c) {
         const std::optional<double> part = read_part();
-        rotary_dim_is_ = sentence_of("{} is {}", {heads_.head_dim_is, c.head_dim});
         // qk_rope_head_dim has counted the rotated features: a factor is one of the whole head.
         if (heads_.is_latent) return;
         partial_ = part.value_or(1.0);
@@ -167,18 +174,18 @@ class HfRotary : HfSchedules {
         const auto part_of_head = [&](double x) { return static_cast<Index>(static_cast<double>(c.head_dim) * x); };
         Index count = top_.count({"rotary_dim"}).value_or(0);  // 0: there is none
         if (heads_.rotary_dim != 0) count = heads_.rotary_dim;
-        const std::string count_is = top_.path_of(heads_.rotary_dim != 0 ? "qk_rope_head_dim" : "rotary_dim");
+        const char* const count_key = heads_.rotary_dim != 0 ? "qk_rope_head_dim" : "rotary_dim";
         if (heads_.rotary_dim == 0 && count != 0 && count != c.head_dim && !reads_part()) {
-            warn_not_read(count_is);
+            warn_not_read(top_.path_of(count_key));
             count = 0;
         }
         if (count != 0 && part && count != part_of_head(*part))
-            warn("{} was not used: {} is there, too.", {count_is, part_is_});
+            warn("{} was not used: {} is there, too.", {top_.path_of(count_key), part_is_});
         const double factor = part.value_or(type_.partial);
         if (!part && (count != 0 || type_.rotary_dim != 0)) {
             c.rotary_dim = count != 0 ? count : type_.rotary_dim;
             if (count == 0) warn_of_default("rotary_dim", c.rotary_dim);
-            rotary_dim_is_ = sentence_of("{} is {}", {count_is, c.rotary_dim});
+            rotary_dim_is_ = sentence_of("{} is {}", {top_.path_of(count_key), c.rotary_dim});
         } else if (factor != 1.0) {
             if (!part && !has(kFixedTheta)) warn_of_default("partial_rotary_factor", shown(factor));
             c.rotary_dim = part_of_head(factor);
@@ -264,7 +271,7 @@ class HfRotary : HfSchedules {
         model_.attention_temperature = {*beta, static_cast<double>(period), 0, true, false};
     }
 
-    // The places in the file where these were found, for errors.
+    // The places in the file where these were found, for errors; rotary_dim_is_: empty where the whole head rotates.
     std::string theta_is_, part_is_, rotary_dim_is_;
 };
 
