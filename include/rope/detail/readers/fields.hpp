@@ -117,7 +117,7 @@ struct MaybeList {
     std::vector<T> list;
 };
 
-/// The keys of one object of a file: their values, which of them were read, and the errors and warnings about them.
+/// The keys of one object of a file: their values, and the errors and warnings about them.
 class Fields {
  public:
     /// `path` is the prefix of the keys in errors and warnings.
@@ -133,7 +133,7 @@ class Fields {
     /// The same, and marks the key as read.
     ROPE_COLD const Value* find(std::string_view key) {
         const Value* const value = lookup(key);
-        if (value != nullptr) mark_read(key);
+        if (value != nullptr) value->is_read = true;
         return value;
     }
     ROPE_COLD bool has(std::string_view key) const { return lookup(key) != nullptr; }
@@ -164,7 +164,7 @@ class Fields {
         const Value* const mine = lookup(key);
         if (mine == nullptr) return;
         if (mine->kind == Value::Kind::null || *mine == winning_value)
-            mark_read(key);
+            mine->is_read = true;
         else
             beaten_[std::string(key)] = &winners_.add(Value::Kind::text, 0.0, std::string(winner));
     }
@@ -237,15 +237,12 @@ class Fields {
         diagnostics_->warn("{}; {} was taken, {}.", {lack_of(key), value, whose});
     }
     ROPE_COLD void warn_not_used(std::string_view key, std::string_view because) {
-        mark_read(key);
+        find(key);
         diagnostics_->warn("{} was not used: {}.", {path_of(key), because});
     }
 
  protected:
     ~Fields() = default;
-    ROPE_COLD void mark_read(std::string_view key) {
-        if (read_.find(key) == read_.end()) read_[std::string(key)];
-    }
     struct Found {
         const char* key = nullptr;
         const Value* value = nullptr;
@@ -260,7 +257,7 @@ class Fields {
             if (found.key != nullptr && found.key != key)
                 beat(key, *found.value, path_of(found.key));
             else
-                mark_read(key);
+                value->is_read = true;
         }
         return found;
     }
@@ -313,7 +310,6 @@ class Fields {
 
     std::string path_;
     Diagnostics* diagnostics_;
-    Members read_;    ///< the keys alone count
     Members beaten_;  ///< the path of the value that is used instead, as text
     Values winners_;  ///< these texts
     std::size_t layers_ = 0, also_ = 0;

@@ -41,6 +41,7 @@ struct Value {
     const Value* first = nullptr;           ///< entry of a list
     const Value* next = nullptr;            ///< entry of the same list
     std::unique_ptr<Members> members = {};  ///< of an object; null: it has none
+    mutable bool is_read = false;           ///< whether a reader has asked for it, for warnings of the others
 
     ROPE_COLD bool is_false() const noexcept { return kind == Kind::truth && number == 0.0; }
 };

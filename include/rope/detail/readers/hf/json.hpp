@@ -84,8 +84,7 @@ class JsonFields final : public Fields {
         std::vector<std::string_view> unread;
         if (object_ == nullptr || object_->members == nullptr) return unread;
         for (const auto& [key, value] : *object_->members)
-            if (value->kind != Value::Kind::null && read_.find(key) == read_.end() &&
-                hidden_.find(key) == hidden_.end())
+            if (value->kind != Value::Kind::null && !value->is_read && hidden_.find(key) == hidden_.end())
                 unread.push_back(key);
         return unread;
     }

@@ -28,8 +28,9 @@ class HfReader : HfPart {
         if (ok()) read_rotary();
         if (ok()) read_llama4_temperature();
         if (ok() && file_.type_is_known) HfSteps(file_).read();
-        warn_of_indexer();
-        for (const std::string_view key : top_.unread()) warn_unread(key);
+        const std::vector<std::string_view> unread = top_.unread();
+        warn_of_indexer(unread);
+        for (const std::string_view key : unread) warn_unread(key);
         for (const JsonFields& inner : top_.children())
             for (const std::string_view key : inner.unread())
                 if (concerns_rope(key) && !is_harmless(key, *inner.lookup(key))) warn(inner.unread_sentence(key));
@@ -40,18 +41,19 @@ class HfReader : HfPart {
     ROPE_COLD std::size_t layers() const noexcept { return model_.layer_types.size(); }
 
     /// One warning for all keys of an indexer, whose heads have a norm and a rotation of their own.
-    ROPE_COLD void warn_of_indexer() {
+    ROPE_COLD void warn_of_indexer(const std::vector<std::string_view>& unread) {
         std::string names;
-        for (const std::string_view key : top_.unread())
-            if (begins_with(key, "index_") || begins_with(key, "indexer_")) {
-                if (names.size() < 2 * kMaxShown) names.append(names.empty() ? "" : ", ").append(top_.path_of(key));
-                top_.find(key);
-            }
+        for (const std::string_view key : unread)
+            if (is_of_indexer(key) && names.size() < 2 * kMaxShown)
+                names.append(names.empty() ? "" : ", ").append(top_.path_of(key));
         if (!names.empty())
             warn(
                 "Keys of the indexer were not used ({}): its heads, their norm and their rotation are not described "
                 "here, and must be computed as in the model's code.",
                 {names});
+    }
+    ROPE_COLD static bool is_of_indexer(std::string_view key) noexcept {
+        return begins_with(key, "index_") || begins_with(key, "indexer_");
     }
     ROPE_COLD static bool is_harmless(std::string_view key, const Value& value) {
         const bool is_empty = value.kind == Value::Kind::list && value.size == 0;
@@ -59,7 +61,7 @@ class HfReader : HfPart {
     }
     ROPE_COLD void warn_unread(std::string_view key) {
         const Value& value = *top_.lookup(key);
-        if (is_harmless(key, value)) return;
+        if (is_harmless(key, value) || is_of_indexer(key)) return;
         const bool is_switched_off = begins_with(key, "use_pos") && value.is_false();
         if (concerns_rope(key) || concerns_layers(key) || is_switched_off)
             return warn(top_.unread_sentence(key, kRotaryKeys));
