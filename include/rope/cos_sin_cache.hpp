@@ -70,9 +70,7 @@ class CosSinCache : public detail::PositionTable<T> {
     ROPE_ABI static CosSinCache float32_chain(const Config& config, Index max_positions, Index first_position = 0,
                                               Index seq_len = 0) {
         static_assert(std::is_same_v<T, float>, "The float32 chain makes a float table.");
-        CosSinCache cache;
-        cache.build(detail::float32_source(config, seq_len), max_positions, first_position);
-        return cache;
+        return of(detail::float32_source(config, seq_len), max_positions, first_position);
     }
 
     /// The same table with max_positions rows, or this one if it has as many. Present rows are copied, not computed
@@ -110,7 +108,15 @@ class CosSinCache : public detail::PositionTable<T> {
     }
 
  private:
+    template <class>
+    friend class RotaryEmbedding;
+
     ROPE_ABI CosSinCache() = default;
+    ROPE_ABI static CosSinCache of(const detail::TableSource& source, Index max_positions, Index first_position) {
+        CosSinCache cache;
+        cache.build(source, max_positions, first_position);
+        return cache;
+    }
 };
 
 ROPE_END

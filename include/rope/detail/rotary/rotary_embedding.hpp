@@ -127,15 +127,16 @@ struct RotaryEmbedding<T>::State {
                 detail::invalid("layout of configs[{}] of the model is left open; it must be set to the one that the "
                                 "weights are stored for, which not every file says.",
                                 {table_of_config.size()}));
-        const Config q = detail::config_of(config, schedule::Xpos::Side::query);
-        const Config k = detail::config_of(config, schedule::Xpos::Side::key);
         // What does not fit alone is no table that is there, and its frequencies are not computed.
         const bool is_xpos = std::holds_alternative<schedule::Xpos>(config.schedule);
         const Index own_bytes = detail::rotary_dim(config) * static_cast<Index>(sizeof(T)) * (is_xpos ? 2 : 1);
         if (!check_bytes(positions, own_bytes).ok())
             return detail::ok_or_raise(check_bytes(positions, row_bytes + own_bytes));
-        detail::BothSources both = {detail::table_source(q, seq_len), {}};
-        both.k = is_xpos ? detail::table_source(k, seq_len) : both.q;
+        const auto source_of = [this, &config](schedule::Xpos::Side side) {
+            return detail::table_source(detail::config_of(config, side), seq_len);
+        };
+        detail::BothSources both = {source_of(schedule::Xpos::Side::query), {}};
+        both.k = is_xpos ? source_of(schedule::Xpos::Side::key) : both.q;
         if (!detail::ok_or_raise(both.q.status) || !detail::ok_or_raise(both.k.status)) return false;
         const auto is_before = [this](std::size_t table, const detail::BothSources& b) { return sources[table] < b; };
         const auto place = std::lower_bound(in_order.begin(), in_order.end(), both, is_before);
@@ -147,14 +148,14 @@ struct RotaryEmbedding<T>::State {
             if (!detail::ok_or_raise(check_bytes(positions, row_bytes))) return false;
         }
         // A table that would be refused when it grows is refused now: its last row is made, and dropped.
-        const CosSinCache<T> last(q, 1, max_positions - 1, seq_len);
+        const CosSinCache<T> last = CosSinCache<T>::of(both.q, 1, max_positions - 1);
         if (last.max_positions() == 0) return false;
         table_of_config.push_back(i);
         if (is_there) return true;
 
-        const CosSinCache<T> q_table(q, positions, 0, seq_len);
+        const CosSinCache<T> q_table = CosSinCache<T>::of(both.q, positions, 0);
         if (q_table.max_positions() == 0) return false;
-        made.push_back({q_table, both.is_one() ? q_table : CosSinCache<T>(k, positions, 0, seq_len)});
+        made.push_back({q_table, both.is_one() ? q_table : CosSinCache<T>::of(both.k, positions, 0)});
         sources.push_back(std::move(both));
         return made.back().k.max_positions() > 0;
     }
