@@ -152,11 +152,27 @@ class Fields {
             if (says(key)) return key;
         return nullptr;
     }
+    struct Found {
+        const char* key = nullptr;
+        const Value* value = nullptr;
+    };
     /// The same, and marks it as read, and nulls as well. Other names with another value are reported as beaten.
-    ROPE_COLD const char* first(Keys keys) { return find_first(keys).key; }
+    ROPE_COLD Found first(Keys keys) {
+        Found found;
+        for (const char* const key : keys) {
+            const Value* const value = lookup(key);
+            if (value == nullptr) continue;
+            if (found.key == nullptr && value->kind != Value::Kind::null) found = {key, value};
+            if (found.key == nullptr || found.key == key)
+                value->is_read = true;
+            else
+                beat(key, *found.value, path_of(found.key));
+        }
+        return found;
+    }
     /// The path of first(keys) for an error; the first name if none is there.
     ROPE_COLD std::string path_of_first(Keys keys) {
-        const char* const key = first(keys);
+        const char* const key = first(keys).key;
         return path_of(key != nullptr ? key : *keys.begin());
     }
     /// Marks the key as read if it is null or has the winning value; else it is reported as beaten by `winner`, a path.
@@ -243,24 +259,6 @@ class Fields {
 
  protected:
     ~Fields() = default;
-    struct Found {
-        const char* key = nullptr;
-        const Value* value = nullptr;
-    };
-    /// See first().
-    ROPE_COLD Found find_first(Keys keys) {
-        Found found;
-        for (const char* const key : keys) {
-            const Value* const value = lookup(key);
-            if (value == nullptr) continue;
-            if (found.key == nullptr && value->kind != Value::Kind::null) found = {key, value};
-            if (found.key != nullptr && found.key != key)
-                beat(key, *found.value, path_of(found.key));
-            else
-                value->is_read = true;
-        }
-        return found;
-    }
     /// Returns a value as a T in this range, if it is one.
     template <class T>
     ROPE_COLD static std::optional<T> content(const Value& v, const NumberRange& range) {
@@ -283,7 +281,7 @@ class Fields {
     }
     template <class T>
     ROPE_COLD std::optional<T> first_of(Keys keys, const NumberRange& range) {
-        const Found found = find_first(keys);
+        const Found found = first(keys);
         return found.key == nullptr ? std::nullopt : content<T>(found.key, *found.value, range);
     }
     template <class T>

@@ -59,7 +59,7 @@ class HfHeadReader : HfPart {
         h.is_latent = rotated && !has(kTrailingSlice);
         if (rotated && !h.is_latent) h.rotary_dim = *rotated;
         h.head_dim_in = &top_;
-        h.head_dim_key = h.is_latent ? "qk_rope_head_dim" : head_dim ? top_.first(kHeadDimKeys) : "head_dim";
+        h.head_dim_key = h.is_latent ? "qk_rope_head_dim" : head_dim ? top_.first(kHeadDimKeys).key : "head_dim";
         if (!h.is_latent && !head_dim) hidden = or_default(hidden, "hidden_size", type_.hidden);
         if (h.is_latent || head_dim) {
             h.head_dim = h.is_latent ? *rotated : *head_dim;
@@ -118,7 +118,7 @@ class HfHeadReader : HfPart {
         h.is_latent = false;
         if (const auto head_dim = top_.count(kHeadDimKeys, kAnyHeadDim)) {
             h.head_dim = *head_dim;
-            h.head_dim_key = top_.first(kHeadDimKeys);
+            h.head_dim_key = top_.first(kHeadDimKeys).key;
         } else {
             h.head_dim = *or_default({}, "head_dim", type_.linear_head_dim);
             h.head_dim_key = "head_dim";

@@ -50,13 +50,10 @@ inline bool begins_with(std::string_view text, const char* word) noexcept {
     while (i < text.size() && word[i] != '\0' && text[i] == word[i]) ++i;
     return word[i] == '\0';
 }
-inline bool is_same(std::string_view text, const char* word) noexcept {
-    return begins_with(text, word) && text == word;
-}
 /// nullptr for an unknown name.
 ROPE_COLD const LayerName* find_layer_name(std::string_view name) noexcept {
     for (const LayerName& known : kLayerNames)
-        if (is_same(name, known.name)) return &known;
+        if (begins_with(name, known.name) && name == known.name) return &known;
     return nullptr;
 }
 ROPE_COLD const char* usual_name(LayerType type) noexcept {
@@ -179,7 +176,7 @@ inline constexpr Keys kLanguageModelKeys = {"text_config", "llm_config", "langua
 
 inline bool is_among(Keys keys, std::string_view key) noexcept {
     for (const char* const one : keys)
-        if (is_same(key, one)) return true;
+        if (begins_with(key, one) && key == one) return true;
     return false;
 }
 /// Whether one of these begins a word of the key. ("rope" is in "properties", but begins no word.)

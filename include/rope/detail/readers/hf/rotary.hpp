@@ -52,9 +52,11 @@ class HfRotary : HfSchedules {
     /// Reports errors of check(config) in terms of the file's keys.
     ROPE_COLD void check_result(const Config& c) {
         const Index rotated = rotary_dim(c);
-        if (rotated < 2 || rotated % 2 != 0 || rotated > c.head_dim)
+        if (rotated < 2 || rotated % 2 != 0 || rotated > c.head_dim) {
+            if (rotary_dim_is_.empty()) rotary_dim_is_ = sentence_of("{} is {}", {head_dim_is(), c.head_dim});
             return fail("{}, so that {} features would turn; it must be an even number from 2 to head_dim ({}).",
-                        {rotary_dim_is_.empty() ? head_dim_is(c) : rotary_dim_is_, rotated, c.head_dim});
+                        {rotary_dim_is_, rotated, c.head_dim});
+        }
         const CheckResult s = check_frequencies(c);
         if (s.ok()) return;
         const std::string argument(s.argument()), key = argument.substr(argument.find('.') + 1);
@@ -66,12 +68,9 @@ class HfRotary : HfSchedules {
         fail("{} is \"{}\": {}", {params_.path_of_first(kRopeTypeKeys), rope_type_, s.message()});
     }
 
-    ROPE_COLD std::string head_dim_is(const Config& c) const {
-        const char* const key = heads_.head_dim_key;
-        const std::string path = key != nullptr
-                                     ? heads_.head_dim_in->path_of(key)
-                                     : top_.path_of_first(kHiddenKeys) + " / " + top_.path_of_first(kQueryKeys);
-        return sentence_of("{} is {}", {path, c.head_dim});
+    ROPE_COLD std::string head_dim_is() const {
+        if (heads_.head_dim_key != nullptr) return heads_.head_dim_in->path_of(heads_.head_dim_key);
+        return top_.path_of_first(kHiddenKeys) + " / " + top_.path_of_first(kQueryKeys);
     }
 
     /// Files may use both keys.
@@ -114,7 +113,7 @@ class HfRotary : HfSchedules {
         }
         theta_is_ = top_.path_of_first(keys);
         if (const auto outer = top_.number(keys, kAnyBase)) {
-            attn_config.beat("rope_theta", *top_.find(top_.first(keys)), theta_is_);
+            attn_config.beat("rope_theta", *top_.first(keys).value, theta_is_);
             return *outer;
         }
         if ((has(kBaseInAttnConfig) || !file_.type_is_known) && attn_config.says("rope_theta")) {
@@ -271,7 +270,7 @@ class HfRotary : HfSchedules {
         model_.attention_temperature = {*beta, static_cast<double>(period), 0, true, false};
     }
 
-    // The places in the file where these were found, for errors; rotary_dim_is_: empty where the whole head rotates.
+    // The places in the file where these were found, for errors; rotary_dim_is_: empty, the whole head rotates.
     std::string theta_is_, part_is_, rotary_dim_is_;
 };
 
