@@ -91,10 +91,8 @@ ROPE_INLINE bool isa_is_chosen() noexcept { return chosen_isa.load(std::memory_o
 /// Whether the instruction set in use has fma.
 inline bool active_isa_has_fma() noexcept {
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-#define ROPE_ISA_ENTRY(name, ...) \
-    if (isa == name::kIsaId) return name::kHasFma;
+#define ROPE_ISA_CHOICE(set) set::kHasFma
 #include "isa_list.hpp"
-    return portable::kHasFma;
 }
 
 }  // namespace ROPE_DETAIL_NAMESPACE
@@ -105,10 +103,9 @@ ROPE_ABI inline IsaNames available_isas() noexcept { return detail::find_availab
 ROPE_ABI inline const char* active_isa() {
     if (!detail::isa_is_chosen() && !detail::ok_or_raise(detail::choose_isa())) return "";
     const detail::IsaId isa = detail::chosen_isa.load(std::memory_order_relaxed);
-#define ROPE_ISA_ENTRY(name, ...) \
-    if (isa == detail::name::kIsaId) return #name;
+    using namespace detail;
+#define ROPE_ISA_CHOICE(set) #set
 #include "isa_list.hpp"
-    return "portable";
 }
 
 ROPE_ABI inline void force_isa(const char* name) {
