@@ -41,7 +41,8 @@ struct Value {
     const Value* first = nullptr;           ///< entry of a list
     const Value* next = nullptr;            ///< entry of the same list
     std::unique_ptr<Members> members = {};  ///< of an object; null: it has none
-    mutable bool is_read = false;           ///< whether a reader has asked for it, for warnings of the others
+    mutable bool is_read = false;           ///< a reader has asked for it; others get warnings
+    mutable bool is_hidden = false;         ///< as good as missing
 
     ROPE_COLD bool is_false() const noexcept { return kind == Kind::truth && number == 0.0; }
 };

@@ -42,11 +42,9 @@ class JsonFields final : public Fields {
         : Fields(std::move(path), diagnostics), object_(object) {}
 
     ROPE_COLD const Value* lookup(std::string_view key) const final {
-        if (object_ == nullptr || hidden_.find(key) != hidden_.end()) return nullptr;
-        return member_of(*object_, key);
+        const Value* const value = object_ != nullptr ? member_of(*object_, key) : nullptr;
+        return value == nullptr || value->is_hidden ? nullptr : value;
     }
-    /// From now on the key is as good as missing.
-    ROPE_COLD void hide(std::string_view key) { hidden_[std::string(key)]; }
     /// A member that is an object; nullptr if it is missing or null.
     ROPE_COLD const Value* object(std::string_view key) { return member(key, is_object(key), "an object"); }
     /// A member that is a list of objects; nullptr as above.
@@ -72,22 +70,16 @@ class JsonFields final : public Fields {
     /// The objects that inside() has returned.
     ROPE_COLD const auto& children() const noexcept { return children_; }
 
-    /// Names of all members, which live as long as the values of the file.
-    ROPE_COLD std::vector<std::string_view> keys() const {
+    /// Names of all members, or of those that were not read and are not null. They live as long as the file's values.
+    ROPE_COLD std::vector<std::string_view> keys(bool unread_alone = false) const {
         std::vector<std::string_view> keys;
         if (object_ == nullptr || object_->members == nullptr) return keys;
-        for (const auto& member : *object_->members) keys.push_back(member.first);
+        for (const auto& [key, value] : *object_->members)
+            if (!unread_alone || (value->kind != Value::Kind::null && !value->is_read && !value->is_hidden))
+                keys.push_back(key);
         return keys;
     }
-    /// Members that were not read and are not null.
-    ROPE_COLD std::vector<std::string_view> unread() const {
-        std::vector<std::string_view> unread;
-        if (object_ == nullptr || object_->members == nullptr) return unread;
-        for (const auto& [key, value] : *object_->members)
-            if (value->kind != Value::Kind::null && !value->is_read && hidden_.find(key) == hidden_.end())
-                unread.push_back(key);
-        return unread;
-    }
+    ROPE_COLD std::vector<std::string_view> unread() const { return keys(true); }
     /// The warning of an unread member. Keys in `known` are read where a layer needs them.
     ROPE_COLD std::string unread_sentence(std::string_view key, Keys known = {}) const {
         if (const auto by = beaten_.find(key); by != beaten_.end())
@@ -106,7 +98,6 @@ class JsonFields final : public Fields {
     }
 
     const Value* object_;
-    Members hidden_;    ///< the keys alone count
     std::string name_;  ///< within another object
     std::list<JsonFields> children_;
 };

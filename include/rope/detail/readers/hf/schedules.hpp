@@ -25,8 +25,8 @@ struct HfSource {
     std::optional<double> own_theta = {}, own_partial = {};  ///< from lists with one entry per layer
     bool is_first = true;  ///< no other source with these params and this is_scaled was read before
 
-    /// Layers with the same text, which is made for each layer and never shown, have the same Config. (A file has one
-    /// key for the base of a kind of layers, so the place of its name tells keys apart.)
+    /// Layers with the same text, which is made for each layer and never shown, have the same Config. (For a kind of
+    /// layers a file has one key for the base, always in the same place.)
     ROPE_COLD std::string text(const HfHeads& heads) const {
         const auto bits = [](std::optional<double> x) { return bit_cast<Index>(x.value_or(0.0)); };
         return bytes_of({reinterpret_cast<Index>(params), Index(is_scaled), reinterpret_cast<Index>(theta_key),

@@ -67,7 +67,7 @@ class HfType : HfPart {
                                     (value.kind == Value::Kind::number && value.number == 0.0) ||
                                     (value.kind == Value::Kind::list && value.size == 0);
             if (!is_nothing) top_.warn_not_used(own.key, "the code of " + named() + " does not read it");
-            top_.hide(own.key);
+            value.is_hidden = true;
         }
     }
     /// The type of the language model, where one name stands for several.
