@@ -110,7 +110,15 @@ class CosSinCache : public detail::PositionTable<T> {
     }
 
  private:
+    template <class>
+    friend class RotaryEmbedding;
+
     ROPE_ABI CosSinCache() = default;
+    ROPE_ABI static CosSinCache of(const detail::TableSource& source, Index max_positions, Index first_position) {
+        CosSinCache cache;
+        cache.build(source, max_positions, first_position);
+        return cache;
+    }
 };
 
 ROPE_END

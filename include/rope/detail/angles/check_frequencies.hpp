@@ -50,10 +50,10 @@ struct CheckedPair {
     Status status = {};
 
     ROPE_COLD CheckedPair(const Config& config, Index i) : pair(i) {
-        const Powers one = {rotary_dim(config), config.base, i, 1};
+        const Index d = rotary_dim(config);
         Frequencies f;
-        status = make_frequencies(config, 0, one, f);
-        power = one.of_base().front().hi;
+        status = make_frequencies(config, 0, {d, config.base, i, 1}, f);
+        power = std::pow(config.base, static_cast<double>(-2 * i) / static_cast<double>(d));
         frequency = std::fabs(f.inv_freq.front());
     }
 };

@@ -34,10 +34,8 @@ ROPE_DETAIL_BEGIN
 
 template <class X, class T>
 ROPE_INLINE Kernel<AddTask<X, T>> add_kernel(IsaId isa) noexcept {
-#define ROPE_ISA_ENTRY(name, ...) \
-    if (isa == name::kIsaId) return &name::add<X, T>;
+#define ROPE_ISA_CHOICE(set) &set::add<X, T>
 #include "../simd/isa_list.hpp"
-    return &portable::add<X, T>;
 }
 
 ROPE_DETAIL_END

@@ -26,10 +26,8 @@ ROPE_DETAIL_BEGIN
 
 template <class T>
 ROPE_INLINE const GradientKernels<T>& gradient_kernels(IsaId isa) noexcept {
-#define ROPE_ISA_ENTRY(name, ...) \
-    if (isa == name::kIsaId) return name::kGradientKernels<T>;
+#define ROPE_ISA_CHOICE(set) set::kGradientKernels<T>
 #include "../simd/isa_list.hpp"
-    return portable::kGradientKernels<T>;
 }
 
 ROPE_DETAIL_END

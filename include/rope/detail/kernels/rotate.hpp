@@ -39,10 +39,8 @@ ROPE_DETAIL_BEGIN
 /// Kernels of the instruction set with this number.
 template <Layout layout, class In, class Out, class T>
 ROPE_INLINE const RotateKernels<In, Out, T>& choose_kernels(IsaId isa, Index pairs, bool is_contiguous) noexcept {
-#define ROPE_ISA_ENTRY(name, ...) \
-    if (isa == name::kIsaId) return name::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
+#define ROPE_ISA_CHOICE(set) set::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous)
 #include "../simd/isa_list.hpp"
-    return portable::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
 }
 /// The same; calls go through here, so that tests can specialise it and compile all kernels once.
 template <Layout layout, class In, class Out, class T>

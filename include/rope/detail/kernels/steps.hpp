@@ -64,10 +64,8 @@ ROPE_DETAIL_BEGIN
 
 template <class T>
 ROPE_INLINE const StepKernels<T>& step_kernels(IsaId isa) noexcept {
-#define ROPE_ISA_ENTRY(name, ...) \
-    if (isa == name::kIsaId) return name::kStepKernels<T>;
+#define ROPE_ISA_CHOICE(set) set::kStepKernels<T>
 #include "../simd/isa_list.hpp"
-    return portable::kStepKernels<T>;
 }
 
 ROPE_DETAIL_END

@@ -117,7 +117,7 @@ struct MaybeList {
     std::vector<T> list;
 };
 
-/// The keys of one object of a file: their values, which of them were read, and the errors and warnings about them.
+/// The keys of one object of a file: their values, and the errors and warnings about them.
 class Fields {
  public:
     /// `path` is the prefix of the keys in errors and warnings.
@@ -133,7 +133,7 @@ class Fields {
     /// The same, and marks the key as read.
     ROPE_COLD const Value* find(std::string_view key) {
         const Value* const value = lookup(key);
-        if (value != nullptr) read_[std::string(key)];
+        if (value != nullptr) value->is_read = true;
         return value;
     }
     ROPE_COLD bool has(std::string_view key) const { return lookup(key) != nullptr; }
@@ -152,17 +152,27 @@ class Fields {
             if (says(key)) return key;
         return nullptr;
     }
+    struct Found {
+        const char* key = nullptr;
+        const Value* value = nullptr;
+    };
     /// The same, and marks it as read, and nulls as well. Other names with another value are reported as beaten.
-    ROPE_COLD const char* first(Keys keys) {
-        const char* const key = said(keys);
-        const Value none, &value = key != nullptr ? *find(key) : none;
-        for (const char* other : keys)
-            if (other != key) beat(other, value, key != nullptr ? path_of(key) : "");
-        return key;
+    ROPE_COLD Found first(Keys keys) {
+        Found found;
+        for (const char* const key : keys) {
+            const Value* const value = lookup(key);
+            if (value == nullptr) continue;
+            if (found.key == nullptr && value->kind != Value::Kind::null) found = {key, value};
+            if (found.key == nullptr || found.key == key)
+                value->is_read = true;
+            else
+                beat(key, *found.value, path_of(found.key));
+        }
+        return found;
     }
     /// The path of first(keys) for an error; the first name if none is there.
     ROPE_COLD std::string path_of_first(Keys keys) {
-        const char* const key = first(keys);
+        const char* const key = first(keys).key;
         return path_of(key != nullptr ? key : *keys.begin());
     }
     /// Marks the key as read if it is null or has the winning value; else it is reported as beaten by `winner`, a path.
@@ -170,7 +180,7 @@ class Fields {
         const Value* const mine = lookup(key);
         if (mine == nullptr) return;
         if (mine->kind == Value::Kind::null || *mine == winning_value)
-            read_[std::string(key)];
+            mine->is_read = true;
         else
             beaten_[std::string(key)] = &winners_.add(Value::Kind::text, 0.0, std::string(winner));
     }
@@ -188,7 +198,7 @@ class Fields {
         if (!says(key)) return std::nullopt;
         const Value& value = *find(key);
         if (value.kind == Value::Kind::truth) return value.number;
-        return content<double>(path_of(key), value, kAnyNumber);
+        return content<double>(key, value, kAnyNumber);
     }
 
     ROPE_COLD MaybeList<double> numbers(const char* key, const NumberRange& range) {
@@ -243,7 +253,7 @@ class Fields {
         diagnostics_->warn("{}; {} was taken, {}.", {lack_of(key), value, whose});
     }
     ROPE_COLD void warn_not_used(std::string_view key, std::string_view because) {
-        read_[std::string(key)];
+        find(key);
         diagnostics_->warn("{} was not used: {}.", {path_of(key), because});
     }
 
@@ -264,15 +274,15 @@ class Fields {
     }
     /// The same, or refuses it.
     template <class T>
-    ROPE_COLD std::optional<T> content(std::string_view path, const Value& v, const NumberRange& range) {
+    ROPE_COLD std::optional<T> content(const char* key, const Value& v, const NumberRange& range) {
         std::optional<T> x = content<T>(v, range);
-        if (!x) refuse(path, shown(v), range.text);
+        if (!x) refuse(path_of(key), shown(v), range.text);
         return x;
     }
     template <class T>
     ROPE_COLD std::optional<T> first_of(Keys keys, const NumberRange& range) {
-        const char* const key = first(keys);
-        return key == nullptr ? std::nullopt : content<T>(path_of(key), *find(key), range);
+        const Found found = first(keys);
+        return found.key == nullptr ? std::nullopt : content<T>(found.key, *found.value, range);
     }
     template <class T>
     ROPE_COLD MaybeList<T> list_of(const char* key, const NumberRange& range) {
@@ -298,7 +308,6 @@ class Fields {
 
     std::string path_;
     Diagnostics* diagnostics_;
-    Members read_;    ///< the keys alone count
     Members beaten_;  ///< the path of the value that is used instead, as text
     Values winners_;  ///< these texts
     std::size_t layers_ = 0, also_ = 0;

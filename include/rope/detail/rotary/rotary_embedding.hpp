@@ -124,14 +124,15 @@ struct RotaryEmbedding<T>::State {
                 detail::invalid("layout of configs[{}] of the model is left open; it must be set to the one that the "
                                 "weights are stored for, which not every file says.",
                                 {table_of_config.size()}));
-        const Config q = detail::config_of(config, schedule::Xpos::Side::query);
-        const Config k = detail::config_of(config, schedule::Xpos::Side::key);
         // What does not fit alone is no table that is there, and its frequencies are not computed.
         const bool is_xpos = std::holds_alternative<schedule::Xpos>(config.schedule);
         const Index own_bytes = detail::rotary_dim(config) * static_cast<Index>(sizeof(T)) * (is_xpos ? 2 : 1);
         if (!check_bytes(positions, own_bytes).ok()) detail::refuse(check_bytes(positions, row_bytes + own_bytes));
-        detail::BothSources both = {detail::table_source(q, seq_len), {}};
-        both.k = is_xpos ? detail::table_source(k, seq_len) : both.q;
+        const auto source_of = [this, &config](schedule::Xpos::Side side) {
+            return detail::table_source(detail::config_of(config, side), seq_len);
+        };
+        detail::BothSources both = {source_of(schedule::Xpos::Side::query), {}};
+        both.k = is_xpos ? source_of(schedule::Xpos::Side::key) : both.q;
         detail::ok_or_raise(both.q.status);
         detail::ok_or_raise(both.k.status);
         const auto is_before = [this](std::size_t table, const detail::BothSources& b) { return sources[table] < b; };
@@ -144,12 +145,12 @@ struct RotaryEmbedding<T>::State {
             detail::ok_or_raise(check_bytes(positions, row_bytes));
         }
         // A table that would be refused when it grows is refused now: its last row is made, and dropped.
-        const CosSinCache<T> last(q, 1, max_positions - 1, seq_len);
+        CosSinCache<T>::of(both.q, 1, max_positions - 1);
         table_of_config.push_back(i);
         if (is_there) return;
 
-        const CosSinCache<T> q_table(q, positions, 0, seq_len);
-        made.push_back({q_table, both.is_one() ? q_table : CosSinCache<T>(k, positions, 0, seq_len)});
+        const CosSinCache<T> q_table = CosSinCache<T>::of(both.q, positions, 0);
+        made.push_back({q_table, both.is_one() ? q_table : CosSinCache<T>::of(both.k, positions, 0)});
         sources.push_back(std::move(both));
     }
 

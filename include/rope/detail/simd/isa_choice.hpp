@@ -17,7 +17,6 @@
 #include "tail_mask.hpp"
 #include "x86.hpp"
 
-#if ROPE_HAS_DEFINITIONS
 ROPE_BEGIN
 
 namespace detail {
@@ -34,20 +33,20 @@ constexpr IsaId isa_id(const char* name) noexcept {
     while (*name != '\0') id = id << 8 | static_cast<unsigned char>(*name++);
     return id;
 }
-#    define ROPE_ISA_ENTRY(name, has_fma, is_available)                                        \
-        static_assert(sizeof(#name) <= sizeof(IsaId) + 1, "An IsaId has room for 8 letters."); \
-        namespace name {                                                                       \
-        inline constexpr IsaId kIsaId = isa_id(#name);                                         \
-        inline constexpr bool kHasFma = has_fma;                                               \
-        }
-#    include "isa_list.hpp"
+#define ROPE_ISA_ENTRY(name, has_fma, is_available)                                        \
+    static_assert(sizeof(#name) <= sizeof(IsaId) + 1, "An IsaId has room for 8 letters."); \
+    namespace name {                                                                       \
+    inline constexpr IsaId kIsaId = isa_id(#name);                                         \
+    inline constexpr bool kHasFma = has_fma;                                               \
+    }
+#include "isa_list.hpp"
 
 /// The instruction sets of this translation unit that this machine runs.
 ROPE_COLD IsaNames find_available_isas() noexcept {
     IsaNames names;
-#    define ROPE_ISA_ENTRY(name, has_fma, is_available) \
-        if (is_available) names.push_back(#name);
-#    include "isa_list.hpp"
+#define ROPE_ISA_ENTRY(name, has_fma, is_available) \
+    if (is_available) names.push_back(#name);
+#include "isa_list.hpp"
     return names;
 }
 
@@ -92,24 +91,22 @@ ROPE_INLINE bool isa_is_chosen() noexcept { return chosen_isa.load(std::memory_o
 /// Whether the instruction set in use has fma.
 inline bool active_isa_has_fma() noexcept {
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-#    define ROPE_ISA_ENTRY(name, ...) \
-        if (isa == name::kIsaId) return name::kHasFma;
-#    include "isa_list.hpp"
-    return portable::kHasFma;
+#define ROPE_ISA_CHOICE(set) set::kHasFma
+#include "isa_list.hpp"
 }
 
 }  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
+#if ROPE_HAS_DEFINITIONS
 ROPE_API IsaNames available_isas() noexcept { return detail::find_available_isas(); }
 
 ROPE_API const char* active_isa() {
     if (!detail::isa_is_chosen()) detail::ok_or_raise(detail::choose_isa());
     const detail::IsaId isa = detail::chosen_isa.load(std::memory_order_relaxed);
-#    define ROPE_ISA_ENTRY(name, ...) \
-        if (isa == detail::name::kIsaId) return #name;
+    using namespace detail;
+#    define ROPE_ISA_CHOICE(set) #    set
 #    include "isa_list.hpp"
-    return "portable";
 }
 
 ROPE_API void force_isa(const char* name) {
@@ -123,5 +120,6 @@ ROPE_API void force_isa(const char* name) {
     }
 }
 
-ROPE_END
 #endif
+
+ROPE_END

@@ -11,7 +11,10 @@
 //     #define ROPE_ISA_ENTRY(name, has_fma, is_available) ...
 //     #include "isa_list.hpp"               expands this macro once per instruction set
 //
-// Both macros are undefined at the end. Each isa.hpp leaves its set out where this translation unit cannot be compiled for
+//     #define ROPE_ISA_CHOICE(set) set::kThing
+//     #include "isa_list.hpp"               returns the thing of the set whose IsaId is `isa`
+//
+// The macros are undefined at the end. Each isa.hpp leaves its set out where this translation unit cannot be compiled for
 // it (the macros of ../base/arithmetic.hpp say where), and a set without fma where the flags allow fma: the compiler would
 // use fma, and change the class of bits.
 
@@ -22,6 +25,11 @@
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
 #include "tail_mask.hpp"
+
+#if defined(ROPE_ISA_CHOICE)
+#    define ROPE_ISA_ENTRY(name, ...) \
+        if (isa == name::kIsaId) return ROPE_ISA_CHOICE(name);
+#endif
 
 // The order counts, and clang-format sorts what no empty line parts.
 #include "avx512/isa.hpp"
@@ -34,5 +42,9 @@
 
 #include "emulated/isa.hpp"
 
+#if defined(ROPE_ISA_CHOICE)
+return ROPE_ISA_CHOICE(portable);
+#    undef ROPE_ISA_CHOICE
+#endif
 #undef ROPE_FOR_EACH_ISA
 #undef ROPE_ISA_ENTRY

@@ -67,10 +67,8 @@ WriteRow<T, Work> write_row() noexcept {
         // The first call that rotates reports a ROPE_ISA that names no instruction set; all of them write the same bits.
         if (!isa_is_chosen() && !choose_isa().ok()) return &portable::add_angles<T, Work>;
         const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-#define ROPE_ISA_ENTRY(name, ...) \
-    if (isa == name::kIsaId) return &name::add_angles<T, Work>;
+#define ROPE_ISA_CHOICE(set) &set::add_angles<T, Work>
 #include "../simd/isa_list.hpp"
-        return &portable::add_angles<T, Work>;
     }
 }
 

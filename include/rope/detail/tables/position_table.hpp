@@ -16,6 +16,7 @@ ROPE_SOURCE_BEGIN
 template <class T>
 class PositionTable : public SourcedRows<T> {
  protected:
+    ROPE_API void build(const TableSource& source, Index count, Index first);
     /// The table of frequencies(config, seq_len), or the one of the float32 chain.
     ROPE_API void build(const Config& config, Index seq_len, bool is_float32_chain, Index count, Index first);
     /// The table of given frequencies.
@@ -28,7 +29,6 @@ class PositionTable : public SourcedRows<T> {
     std::shared_ptr<T[]> table_;
 
  private:
-    void build(const TableSource& s, Index count, Index first);
     /// Gets the memory of `count` rows.
     void allocate(Index count, Index first);
     /// Computes rows `begin` and after.

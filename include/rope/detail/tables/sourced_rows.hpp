@@ -6,12 +6,10 @@
 #include "../../cos_sin_rows.hpp"
 #include "../../types.hpp"
 
-ROPE_DETAIL_BEGIN
+ROPE_SOURCE_BEGIN
+
 struct TableSource;
 inline constexpr Index kNoLongest = kMaxIndex;
-ROPE_DETAIL_END
-
-ROPE_SOURCE_BEGIN
 
 template <class T>
 class SourcedRows : public CosSinRows<T> {

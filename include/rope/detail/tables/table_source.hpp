@@ -12,9 +12,10 @@
 #include "../angles/frequencies.hpp"
 #include "sourced_rows.hpp"
 
-ROPE_DETAIL_BEGIN
+ROPE_SOURCE_BEGIN
 
 struct TableSource {
+    ROPE_CROSSES_AGGREGATE(TableSource)
     Status status = {};  // why there are no frequencies; who makes a table raises it
     Frequencies f = {};
     HeadSlice slice = {};
@@ -24,6 +25,10 @@ struct TableSource {
     Index seq_len = 0;               // given with the Config
     bool is_float32_chain = false;   // entries are rounded as eager float32 frameworks round them
 };
+
+ROPE_SOURCE_END
+
+ROPE_DETAIL_BEGIN
 
 inline TableSource table_source(const Config& config, Index seq_len) {
     TableSource s;

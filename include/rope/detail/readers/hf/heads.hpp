@@ -58,7 +58,8 @@ class HfHeadReader : HfPart {
         h.kv = kv.value_or(*q);
         h.is_latent = rotated && !has(kTrailingSlice);
         if (rotated && !h.is_latent) h.rotary_dim = *rotated;
-        h.head_dim_is = h.is_latent ? top_.path_of("qk_rope_head_dim") : top_.path_of_first(kHeadDimKeys);
+        h.head_dim_in = &top_;
+        h.head_dim_key = h.is_latent ? "qk_rope_head_dim" : head_dim ? top_.first(kHeadDimKeys).key : "head_dim";
         if (!h.is_latent && !head_dim) hidden = or_default(hidden, "hidden_size", type_.hidden);
         if (h.is_latent || head_dim) {
             h.head_dim = h.is_latent ? *rotated : *head_dim;
@@ -72,7 +73,7 @@ class HfHeadReader : HfPart {
                  {top_.path_of_first(kHiddenKeys), *hidden, top_.path_of_first(kQueryKeys), *q});
         } else {
             h.head_dim = *hidden / *q;
-            h.head_dim_is = top_.path_of_first(kHiddenKeys) + " / " + top_.path_of_first(kQueryKeys);
+            h.head_dim_key = nullptr;
         }
         return h;
     }
@@ -84,7 +85,8 @@ class HfHeadReader : HfPart {
         const auto dim = or_default(fields.count({head_dim}, kAnyHeadDim), head_dim, of_type);
         if (dim && !h.is_latent) {
             h.head_dim = *dim;
-            h.head_dim_is = fields.path_of(head_dim);
+            h.head_dim_in = &fields;
+            h.head_dim_key = head_dim;
         }
         return h;
     }
@@ -116,10 +118,10 @@ class HfHeadReader : HfPart {
         h.is_latent = false;
         if (const auto head_dim = top_.count(kHeadDimKeys, kAnyHeadDim)) {
             h.head_dim = *head_dim;
-            h.head_dim_is = top_.path_of_first(kHeadDimKeys);
+            h.head_dim_key = top_.first(kHeadDimKeys).key;
         } else {
             h.head_dim = *or_default({}, "head_dim", type_.linear_head_dim);
-            h.head_dim_is = top_.path_of("head_dim");
+            h.head_dim_key = "head_dim";
         }
         return h;
     }
@@ -148,9 +150,9 @@ class HfHeadReader : HfPart {
     /// Reads deviations from the keys for all layers, by the number of the layer.
     ROPE_COLD void read_per_layer_config() {
         JsonFields& layers = top_.inside("per_layer_config");
-        for (const std::string& key : layers.keys()) {
+        for (const std::string_view key : layers.keys()) {
             const bool is_number = !key.empty() && key.size() <= 6 && key.find_first_not_of("0123456789") == key.npos;
-            const std::size_t i = is_number ? std::stoul(key) : file_.heads.size();
+            const std::size_t i = is_number ? std::stoul(std::string(key)) : file_.heads.size();
             if (i >= file_.heads.size())
                 return fail("{} is not the number of a layer; it must be from 0 to {}.",
                             {layers.path_of(in_path(key)), file_.heads.size() - 1});
@@ -160,7 +162,7 @@ class HfHeadReader : HfPart {
             h.plain_dim = here.count({"qk_nope_head_dim"}, kAnyCountOrNone).value_or(h.plain_dim);
             if (const auto rotated = here.count({"qk_rope_head_dim"}, kAnyHeadDim); rotated && h.is_latent) {
                 h.head_dim = *rotated;
-                h.head_dim_is = here.path_of("qk_rope_head_dim");
+                h.head_dim_in = &here;
             }
         }
     }
@@ -206,14 +208,14 @@ class HfSteps : HfPart {
             if (top_.is_object(key)) warn_of_other_keys(top_.inside(key));
     }
     ROPE_COLD void warn_of_other_keys(JsonFields& fields) {
-        for (const std::string& key : fields.unread()) {
+        for (const std::string_view key : fields.unread()) {
             const bool is_other = key == "attention_k_eq_v" || key == "scaling" || key == "use_cla";
             if ((is_other || concerns_steps(key)) && !is_so(key, *fields.lookup(key)))
                 fields.warn_not_used(in_path(key), "the code of " + named() + " does not read it");
         }
     }
     /// Whether the value says what the code does without the key.
-    ROPE_COLD bool is_so(const std::string& key, const Value& value) const {
+    ROPE_COLD bool is_so(std::string_view key, const Value& value) const {
         const bool is_number = value.kind == Value::Kind::number;
         const bool is_off = value.is_false() || (is_number && value.number == 0.0);
         if (has_whole_word(key, kNorms)) {

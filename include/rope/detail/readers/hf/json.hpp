@@ -28,11 +28,11 @@ namespace detail {
 inline namespace ROPE_DETAIL_NAMESPACE {
 
 /// A key of the file's own as part of a path: quoted, unless it is a plain word.
-ROPE_COLD std::string in_path(const std::string& key) {
+ROPE_COLD std::string in_path(std::string_view key) {
     bool is_plain = !key.empty() && key.size() <= kMaxShown;
     for (std::size_t i = 0; is_plain && i < key.size(); ++i)
         is_plain = key[i] > ' ' && key[i] < 127 && key[i] != '"' && key[i] != '.';
-    return is_plain ? key : shown(key);
+    return is_plain ? std::string(key) : shown(key);
 }
 
 class JsonFields final : public Fields {
@@ -42,11 +42,9 @@ class JsonFields final : public Fields {
         : Fields(std::move(path), diagnostics), object_(object) {}
 
     ROPE_COLD const Value* lookup(std::string_view key) const final {
-        if (object_ == nullptr || (!hidden_.empty() && hidden_.count(std::string(key)) != 0)) return nullptr;
-        return member_of(*object_, key);
+        const Value* const value = object_ != nullptr ? member_of(*object_, key) : nullptr;
+        return value == nullptr || value->is_hidden ? nullptr : value;
     }
-    /// From now on the key is as good as missing.
-    ROPE_COLD void hide(std::string_view key) { hidden_[std::string(key)]; }
     /// A member that is an object; nullptr if it is missing or null.
     ROPE_COLD const Value* object(std::string_view key) { return member(key, is_object(key), "an object"); }
     /// A member that is a list of objects; nullptr as above.
@@ -64,7 +62,7 @@ class JsonFields final : public Fields {
     }
     /// The same for a key that inside() was not asked for yet, so that many keys take no long search.
     ROPE_COLD JsonFields& inside_first_time(std::string_view key) {
-        children_.emplace_back(object(key), path_of(in_path(std::string(key))), *diagnostics_);
+        children_.emplace_back(object(key), path_of(in_path(key)), *diagnostics_);
         children_.back().name_ = key;
         children_.back().set_layers(layers_, also_);
         return children_.back();
@@ -72,22 +70,18 @@ class JsonFields final : public Fields {
     /// The objects that inside() has returned.
     ROPE_COLD const auto& children() const noexcept { return children_; }
 
-    /// Names of all members.
-    ROPE_COLD std::vector<std::string> keys() const {
-        std::vector<std::string> keys;
+    /// Names of all members, or of those that were not read and are not null. They live as long as the file's values.
+    ROPE_COLD std::vector<std::string_view> keys(bool unread_alone = false) const {
+        std::vector<std::string_view> keys;
         if (object_ == nullptr || object_->members == nullptr) return keys;
-        for (const auto& member : *object_->members) keys.push_back(member.first);
+        for (const auto& [key, value] : *object_->members)
+            if (!unread_alone || (value->kind != Value::Kind::null && !value->is_read && !value->is_hidden))
+                keys.push_back(key);
         return keys;
     }
-    /// Members that were not read and are not null.
-    ROPE_COLD std::vector<std::string> unread() const {
-        std::vector<std::string> unread;
-        for (std::string& key : keys())
-            if (says(key) && read_.count(key) == 0) unread.push_back(std::move(key));
-        return unread;
-    }
+    ROPE_COLD std::vector<std::string_view> unread() const { return keys(true); }
     /// The warning of an unread member. Keys in `known` are read where a layer needs them.
-    ROPE_COLD std::string unread_sentence(const std::string& key, Keys known = {}) const {
+    ROPE_COLD std::string unread_sentence(std::string_view key, Keys known = {}) const {
         if (const auto by = beaten_.find(key); by != beaten_.end())
             return path_of(key) + " was not used: " + by->second->text + " is there, too.";
         const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
@@ -104,7 +98,6 @@ class JsonFields final : public Fields {
     }
 
     const Value* object_;
-    Members hidden_;    ///< the keys alone count
     std::string name_;  ///< within another object
     std::list<JsonFields> children_;
 };
@@ -170,8 +163,9 @@ class JsonTextReader {
     }
     ROPE_COLD bool number_float(Json::number_float_t x, const std::string&) { return put(Kind::number, x); }
     ROPE_COLD bool string(std::string& x) {
-        for (const std::string_view name : kNotFiniteNames)
-            if (x == std::string(name.size() - 2, kNotFinite)) return put(Kind::number, kInfinity, std::string(name));
+        if (x.find_first_not_of(kNotFinite) == x.npos)
+            for (const std::string_view name : kNotFiniteNames)
+                if (x.size() == name.size() - 2) return put(Kind::number, kInfinity, std::string(name));
         return put(Kind::text, 0.0, std::move(x));
     }
     ROPE_COLD bool binary(const Json::binary_t&) { return false; }  // not in JSON
@@ -194,10 +188,11 @@ class JsonTextReader {
     ROPE_COLD bool end_array() { return --depth_, true; }
     ROPE_COLD bool key(std::string& name) {
         Level& here = levels_[depth_ - 1];
-        here.key = std::move(name);
         if (here.value->members == nullptr) here.value->members = std::make_unique<Members>();
-        here.member = &(*here.value->members)[here.key];
-        if (*here.member == nullptr) return true;
+        const auto [member, is_new] = here.value->members->emplace(name, nullptr);  // the lexer keeps its memory
+        here.key = member->first;
+        here.member = &member->second;
+        if (is_new) return true;
         diagnostics_.fail("{} is there twice; a key must stand once in an object.", {path()});
         return false;
     }
@@ -237,7 +232,7 @@ class JsonTextReader {
         Value* value = nullptr;
         Value* last = nullptr;           ///< entry of a list
         const Value** member = nullptr;  ///< of an object: where the value of the latest key goes
-        std::string key = {};            ///< the latest
+        std::string_view key = {};       ///< the latest
     };
 
     ROPE_COLD bool put(Kind kind, double number = 0.0, std::string text = {}) {

@@ -20,10 +20,11 @@ ROPE_DETAIL_BEGIN
 /// The heads of a layer that attends.
 struct HfHeads {
     Index q = 0, kv = 0;
-    Index head_dim = 0;            ///< of the tensor that is rotated
-    std::string head_dim_is = {};  ///< the paths of the keys that say so
-    Index rotary_dim = 0;          ///< where a key counts them; 0: see partial_rotary_factor
-    Index plain_dim = 0;           ///< latent attention: features of a head that are not rotated
+    Index head_dim = 0;                       ///< of the tensor that is rotated
+    const char* head_dim_key = nullptr;       ///< the key that says so; null: hidden_size / num_attention_heads
+    const JsonFields* head_dim_in = nullptr;  ///< the object that the key is in
+    Index rotary_dim = 0;                     ///< where a key counts them; 0: see partial_rotary_factor
+    Index plain_dim = 0;                      ///< latent attention: features of a head that are not rotated
     bool is_latent = false;
     bool is_linear = false;  ///< linear attention, whose queries and keys are rotated half-split
 };

@@ -35,10 +35,10 @@ inline constexpr HfVersion kHfVersions[] = {
 
 /// Whether a text is made of words with `separator` between, and this is one of them.
 ROPE_COLD bool is_one_of(std::string_view words, char separator, std::string_view word) noexcept {
-    if (word.empty() || word.find(separator) != word.npos) return false;
-    for (std::size_t at = words.find(word); at != words.npos; at = words.find(word, at + 1)) {
+    for (std::size_t at = words.find(word); at != words.npos && !word.empty(); at = words.find(word, at + 1)) {
         const std::size_t end = at + word.size();
-        if ((at == 0 || words[at - 1] == separator) && (end == words.size() || words[end] == separator)) return true;
+        if ((at == 0 || words[at - 1] == separator) && (end == words.size() || words[end] == separator))
+            return word.find(separator) == word.npos;
     }
     return false;
 }

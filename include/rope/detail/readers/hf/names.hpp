@@ -2,7 +2,8 @@
 // The names in config.json files: kinds of layers, names of one key, keys about RoPE.
 #pragma once
 
-#include <string>
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 #include "../../../model_config.hpp"
@@ -43,10 +44,16 @@ inline constexpr LayerName kLayerNames[] = {
     {"moe", LayerType::no_attention},
     {"mlp", LayerType::no_attention},
 };
+/// Most words differ from a text in the first letter, which takes less than to measure them.
+inline bool begins_with(std::string_view text, const char* word) noexcept {
+    std::size_t i = 0;
+    while (i < text.size() && word[i] != '\0' && text[i] == word[i]) ++i;
+    return word[i] == '\0';
+}
 /// nullptr for an unknown name.
-ROPE_COLD const LayerName* find_layer_name(const std::string& name) noexcept {
+ROPE_COLD const LayerName* find_layer_name(std::string_view name) noexcept {
     for (const LayerName& known : kLayerNames)
-        if (name == known.name) return &known;
+        if (begins_with(name, known.name) && name == known.name) return &known;
     return nullptr;
 }
 ROPE_COLD const char* usual_name(LayerType type) noexcept {
@@ -167,19 +174,22 @@ inline constexpr Keys kLanguageModelKeys = {"text_config", "llm_config", "langua
                                             "talker_config"},
                       kPerhapsLanguageModelKeys = {"decoder_config", "decoder", "vlm_config"};
 
-ROPE_COLD bool is_among(Keys keys, const std::string& key) {
+inline bool is_among(Keys keys, std::string_view key) noexcept {
     for (const char* const one : keys)
-        if (key == one) return true;
+        if (begins_with(key, one) && key == one) return true;
     return false;
 }
 /// Whether one of these begins a word of the key. ("rope" is in "properties", but begins no word.)
-ROPE_COLD bool has_word(const std::string& key, Keys words) {
-    for (const std::string word : words)
-        for (std::size_t at = key.find(word); at != key.npos; at = key.find(word, at + 1))
-            if (at == 0 || key[at - 1] < 'a' || key[at - 1] > 'z') return true;
+inline bool has_word(std::string_view key, Keys words) noexcept {
+    for (std::size_t at = 0; at < key.size(); ++at) {
+        if (at != 0 && key[at - 1] >= 'a' && key[at - 1] <= 'z') continue;
+        const std::string_view rest = key.substr(at);
+        for (const char* const word : words)
+            if (begins_with(rest, word)) return true;
+    }
     return false;
 }
-ROPE_COLD bool concerns_rope(const std::string& key) {
+ROPE_COLD bool concerns_rope(std::string_view key) noexcept {
     return has_word(key, {"rope", "mrope", "xdrope", "longrope", "nope", "rotary", "yarn", "alibi", "ntk", "logn",
                           "mscale", "xpos", "neox", "dual_chunk", "attn_temperature", "self_extend", "grp_attn"}) ||
            is_among(kPositionKindKeys, key);
@@ -197,16 +207,18 @@ inline constexpr Keys kStepOwners = {"q",      "k",     "v",       "qk",     "kq
 /// Values of a norm's key that name the kind of norm which the code of the model has.
 inline constexpr Keys kUsualNorms = {"per_head", "per_layer", "qwen3", "rms", "rmsnorm", "rms_norm"};
 /// Whether one of these is a whole word of the key, which has underscores between its words.
-ROPE_COLD bool has_whole_word(std::string_view key, Keys words) noexcept {
-    for (const char* const word : words)
-        if (is_one_of(key, '_', word)) return true;
+inline bool has_whole_word(std::string_view key, Keys words) noexcept {
+    for (std::size_t begin = 0, end = 0; end < key.size(); begin = end + 1) {
+        end = (std::min)(key.find('_', begin), key.size());
+        if (is_among(words, key.substr(begin, end - begin))) return true;
+    }
     return false;
 }
-ROPE_COLD bool concerns_steps(const std::string& key) {
+ROPE_COLD bool concerns_steps(std::string_view key) noexcept {
+    const bool is_of_scores = has_whole_word(key, {"softmax"});
+    if (!is_of_scores && !has_whole_word(key, kStepOwners)) return false;  // as most keys
     if (has_whole_word(key, kNoSteps)) return false;
-    const bool is_other = has_whole_word(key, kOtherSteps);
-    if (has_whole_word(key, {"softmax"})) return is_other;
-    return has_whole_word(key, kStepOwners) && (is_other || has_whole_word(key, kNorms));
+    return has_whole_word(key, kOtherSteps) || (!is_of_scores && has_whole_word(key, kNorms));
 }
 
 /// Keys that only the code of some model types reads, each line of kHfModels by its first name. In a file of another type
@@ -229,9 +241,9 @@ inline constexpr OwnKey kOwnKeys[] = {
     {"num_global_key_value_heads", kGemma4Types},
 };
 /// Whether a key is about which layers attend, or about the tokens that they see.
-ROPE_COLD bool concerns_layers(const std::string& key) {
-    for (const char* other : {"mlp_", "moe_", "mtp_", "add_"})
-        if (key.rfind(other, 0) == 0) return false;
+ROPE_COLD bool concerns_layers(std::string_view key) noexcept {
+    for (const char* const other : {"mlp_", "moe_", "mtp_", "add_"})
+        if (begins_with(key, other)) return false;
     if (has_whole_word(key, {"alpha", "beta", "mod"})) return false;  // factors of the residual stream; of kernels
     // clang-format off
     return has_word(key, {"layer_types", "layers_block_type", "block_types", "block_configs", "hybrid", "swa_", "sliding",

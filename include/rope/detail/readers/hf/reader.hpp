@@ -28,10 +28,11 @@ class HfReader : HfPart {
         if (ok()) read_rotary();
         if (ok()) read_llama4_temperature();
         if (ok() && file_.type_is_known) HfSteps(file_).read();
-        warn_of_indexer();
-        for (const std::string& key : top_.unread()) warn_unread(key);
+        const std::vector<std::string_view> unread = top_.unread();
+        warn_of_indexer(unread);
+        for (const std::string_view key : unread) warn_unread(key);
         for (const JsonFields& inner : top_.children())
-            for (const std::string& key : inner.unread())
+            for (const std::string_view key : inner.unread())
                 if (concerns_rope(key) && !is_harmless(key, *inner.lookup(key))) warn(inner.unread_sentence(key));
         return std::move(model_);
     }
@@ -40,27 +41,28 @@ class HfReader : HfPart {
     ROPE_COLD std::size_t layers() const noexcept { return model_.layer_types.size(); }
 
     /// One warning for all keys of an indexer, whose heads have a norm and a rotation of their own.
-    ROPE_COLD void warn_of_indexer() {
+    ROPE_COLD void warn_of_indexer(const std::vector<std::string_view>& unread) {
         std::string names;
-        for (const std::string& key : top_.unread())
-            if (key.rfind("index_", 0) == 0 || key.rfind("indexer_", 0) == 0) {
-                if (names.size() < 2 * kMaxShown) names.append(names.empty() ? "" : ", ").append(top_.path_of(key));
-                top_.find(key);
-            }
+        for (const std::string_view key : unread)
+            if (is_of_indexer(key) && names.size() < 2 * kMaxShown)
+                names.append(names.empty() ? "" : ", ").append(top_.path_of(key));
         if (!names.empty())
             warn(
                 "Keys of the indexer were not used ({}): its heads, their norm and their rotation are not described "
                 "here, and must be computed as in the model's code.",
                 {names});
     }
-    ROPE_COLD static bool is_harmless(const std::string& key, const Value& value) {
+    ROPE_COLD static bool is_of_indexer(std::string_view key) noexcept {
+        return begins_with(key, "index_") || begins_with(key, "indexer_");
+    }
+    ROPE_COLD static bool is_harmless(std::string_view key, const Value& value) {
         const bool is_empty = value.kind == Value::Kind::list && value.size == 0;
         return is_empty || is_among(kHarmlessKeys, key) || (value.is_false() && is_among(kHarmlessIfFalse, key));
     }
-    ROPE_COLD void warn_unread(const std::string& key) {
+    ROPE_COLD void warn_unread(std::string_view key) {
         const Value& value = *top_.lookup(key);
-        if (is_harmless(key, value)) return;
-        const bool is_switched_off = key.rfind("use_pos", 0) == 0 && value.is_false();
+        if (is_harmless(key, value) || is_of_indexer(key)) return;
+        const bool is_switched_off = begins_with(key, "use_pos") && value.is_false();
         if (concerns_rope(key) || concerns_layers(key) || is_switched_off)
             return warn(top_.unread_sentence(key, kRotaryKeys));
         if (value.members == nullptr || has_word(key, {"vision", "audio"})) return;
@@ -97,7 +99,7 @@ class HfReader : HfPart {
         return top_.per_layer(key, top_.numbers(key, range)).list;
     }
 
-    ROPE_COLD bool is_kind(const std::string& key) const {
+    ROPE_COLD bool is_kind(std::string_view key) const {
         return find_layer_name(key) != nullptr || (has(kTrailingSlice) && (key == "main" || key == "compress"));
     }
 
@@ -116,7 +118,7 @@ class HfReader : HfPart {
         if (is_params_json_) params_path_ = top_.path_of("yarn");
         if (params_ == nullptr && !top_.has("rope_parameters") && !top_.has("rope_scaling")) take_default_parameters();
         JsonFields outer(params_, params_path_, diagnostics_);
-        for (const std::string& key : outer.keys()) by_kind_ = by_kind_ || is_kind(key);
+        for (const std::string_view key : outer.keys()) by_kind_ = by_kind_ || is_kind(key);
         const bool states_theta = top_.has("rope_parameters") || top_.has("rope_theta");
         if (has(kRopeIfTheta) && states_theta && !outer.says("rope_theta") && !top_.says("rope_theta"))
             return no_rope(outer.lack_of("rope_theta") + ", without which " + named() + " has no RoPE");
@@ -157,7 +159,7 @@ class HfReader : HfPart {
         if (params_ != nullptr && !by_kind_ && !any_asks)
             warn("{} was not used: no layer asks for it.", {params_path_});
         if (by_kind_) find_repeated(outer);
-        for (const std::string& key : by_kind_ ? outer.unread() : std::vector<std::string>())
+        for (const std::string_view key : by_kind_ ? outer.unread() : std::vector<std::string_view>())
             warn(is_kind(key) ? outer.path_of(key) + " was not used: no layer of that type has RoPE."
                               : outer.unread_sentence(key));
         if (has(kLearnedLogScale))
@@ -168,7 +170,7 @@ class HfReader : HfPart {
     }
     /// Keys beside the entries for kinds of layers that stand in an entry, too.
     ROPE_COLD void find_repeated(JsonFields& outer) const {
-        for (const std::string& kind : outer.keys()) {
+        for (const std::string_view kind : outer.keys()) {
             const Value* const entry = outer.lookup(kind);
             if (!is_kind(kind) || entry->members == nullptr) continue;
             for (const auto& member : *entry->members)
@@ -303,7 +305,7 @@ ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> 
             if (name == nullptr && fields.is_object(key) && !fields.says("num_hidden_layers")) name = key;
         const Value* const inner = name != nullptr ? fields.object(name) : nullptr;
         if (inner == nullptr) break;
-        for (const std::string& unread : fields.unread())
+        for (const std::string_view unread : fields.unread())
             if (concerns_rope(unread) && unread != "mrope_section" &&
                 (member_of(*inner, unread) == nullptr || !(*member_of(*inner, unread) == *member_of(*model, unread))))
                 fields.warn_not_used(unread, "the language model is in " + fields.path_of(name));

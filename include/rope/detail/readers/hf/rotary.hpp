@@ -36,7 +36,7 @@ class HfRotary : HfSchedules {
         read_temperature();
         // Sources that differ in numbers of their layers leave the same keys unread.
         const bool warns = source_.is_scaled && source_.is_first;
-        for (const std::string& key : warns ? params_.unread() : std::vector<std::string>()) {
+        for (const std::string_view key : warns ? params_.unread() : std::vector<std::string_view>()) {
             if (key == "max_position_embeddings") continue;  // files that transformers writes back repeat it
             warn(params_.unread_sentence(key));
             // Parameters of an unknown kind of layers.
@@ -52,9 +52,11 @@ class HfRotary : HfSchedules {
     /// Reports errors of check(config) in terms of the file's keys.
     ROPE_COLD void check_result(const Config& c) {
         const Index rotated = rotary_dim(c);
-        if (rotated < 2 || rotated % 2 != 0 || rotated > c.head_dim)
+        if (rotated < 2 || rotated % 2 != 0 || rotated > c.head_dim) {
+            if (rotary_dim_is_.empty()) rotary_dim_is_ = sentence_of("{} is {}", {head_dim_is(), c.head_dim});
             return fail("{}, so that {} features would turn; it must be an even number from 2 to head_dim ({}).",
                         {rotary_dim_is_, rotated, c.head_dim});
+        }
         const CheckResult s = check_frequencies(c);
         if (s.ok()) return;
         const std::string argument(s.argument()), key = argument.substr(argument.find('.') + 1);
@@ -64,6 +66,11 @@ class HfRotary : HfSchedules {
                                                                            : "";
         if (!said.empty()) fail(in_words_of_the_file(s, said));
         fail("{} is \"{}\": {}", {params_.path_of_first(kRopeTypeKeys), rope_type_, s.message()});
+    }
+
+    ROPE_COLD std::string head_dim_is() const {
+        if (heads_.head_dim_key != nullptr) return heads_.head_dim_in->path_of(heads_.head_dim_key);
+        return top_.path_of_first(kHiddenKeys) + " / " + top_.path_of_first(kQueryKeys);
     }
 
     /// Files may use both keys.
@@ -106,7 +113,7 @@ class HfRotary : HfSchedules {
         }
         theta_is_ = top_.path_of_first(keys);
         if (const auto outer = top_.number(keys, kAnyBase)) {
-            attn_config.beat("rope_theta", *top_.find(top_.first(keys)), theta_is_);
+            attn_config.beat("rope_theta", *top_.first(keys).value, theta_is_);
             return *outer;
         }
         if ((has(kBaseInAttnConfig) || !file_.type_is_known) && attn_config.says("rope_theta")) {
@@ -159,7 +166,6 @@ class HfRotary : HfSchedules {
     /// The number of rotated features: a part of the head, or a count.
     ROPE_COLD void read_rotary_dim(Config& c) {
         const std::optional<double> part = read_part();
-        rotary_dim_is_ = sentence_of("{} is {}", {heads_.head_dim_is, c.head_dim});
         // qk_rope_head_dim has counted the rotated features: a factor is one of the whole head.
         if (heads_.is_latent) return;
         partial_ = part.value_or(1.0);
@@ -167,18 +173,18 @@ class HfRotary : HfSchedules {
         const auto part_of_head = [&](double x) { return static_cast<Index>(static_cast<double>(c.head_dim) * x); };
         Index count = top_.count({"rotary_dim"}).value_or(0);  // 0: there is none
         if (heads_.rotary_dim != 0) count = heads_.rotary_dim;
-        const std::string count_is = top_.path_of(heads_.rotary_dim != 0 ? "qk_rope_head_dim" : "rotary_dim");
+        const char* const count_key = heads_.rotary_dim != 0 ? "qk_rope_head_dim" : "rotary_dim";
         if (heads_.rotary_dim == 0 && count != 0 && count != c.head_dim && !reads_part()) {
-            warn_not_read(count_is);
+            warn_not_read(top_.path_of(count_key));
             count = 0;
         }
         if (count != 0 && part && count != part_of_head(*part))
-            warn("{} was not used: {} is there, too.", {count_is, part_is_});
+            warn("{} was not used: {} is there, too.", {top_.path_of(count_key), part_is_});
         const double factor = part.value_or(type_.partial);
         if (!part && (count != 0 || type_.rotary_dim != 0)) {
             c.rotary_dim = count != 0 ? count : type_.rotary_dim;
             if (count == 0) warn_of_default("rotary_dim", c.rotary_dim);
-            rotary_dim_is_ = sentence_of("{} is {}", {count_is, c.rotary_dim});
+            rotary_dim_is_ = sentence_of("{} is {}", {top_.path_of(count_key), c.rotary_dim});
         } else if (factor != 1.0) {
             if (!part && !has(kFixedTheta)) warn_of_default("partial_rotary_factor", shown(factor));
             c.rotary_dim = part_of_head(factor);
@@ -254,7 +260,7 @@ class HfRotary : HfSchedules {
             const auto length = scaling.count({"original_max_position_embeddings"});
             scaling.demand(beta.has_value(), "beta", "llama_4_scaling");
             scaling.demand(length.has_value(), "original_max_position_embeddings", "llama_4_scaling");
-            for (const std::string& key : scaling.unread()) warn(scaling.unread_sentence(key));
+            for (const std::string_view key : scaling.unread()) warn(scaling.unread_sentence(key));
             model_.attention_temperature = {beta.value_or(0.0), static_cast<double>(length.value_or(1)), 0, true,
                                             false};
         }
@@ -264,7 +270,7 @@ class HfRotary : HfSchedules {
         model_.attention_temperature = {*beta, static_cast<double>(period), 0, true, false};
     }
 
-    // The places in the file where these were found, for errors.
+    // The places in the file where these were found, for errors; rotary_dim_is_: empty, the whole head rotates.
     std::string theta_is_, part_is_, rotary_dim_is_;
 };
 

@@ -25,11 +25,12 @@ struct HfSource {
     std::optional<double> own_theta = {}, own_partial = {};  ///< from lists with one entry per layer
     bool is_first = true;  ///< no other source with these params and this is_scaled was read before
 
-    /// Layers with the same text, which is made for each layer and never shown, have the same Config.
+    /// Layers with the same text, which is made for each layer and never shown, have the same Config. (For a kind of
+    /// layers a file has one key for the base, always in the same place.)
     ROPE_COLD std::string text(const HfHeads& heads) const {
         const auto bits = [](std::optional<double> x) { return bit_cast<Index>(x.value_or(0.0)); };
-        return text_of_params() + theta_key +
-               bytes_of({bits(own_theta), bits(own_partial), heads.head_dim, Index(heads.is_linear)});
+        return bytes_of({reinterpret_cast<Index>(params), Index(is_scaled), reinterpret_cast<Index>(theta_key),
+                         bits(own_theta), bits(own_partial), heads.head_dim, Index(heads.is_linear)});
     }
     ROPE_COLD std::string text_of_params() const {
         return bytes_of({reinterpret_cast<Index>(params), Index(is_scaled)});

@@ -67,7 +67,7 @@ class HfType : HfPart {
                                     (value.kind == Value::Kind::number && value.number == 0.0) ||
                                     (value.kind == Value::Kind::list && value.size == 0);
             if (!is_nothing) top_.warn_not_used(own.key, "the code of " + named() + " does not read it");
-            top_.hide(own.key);
+            value.is_hidden = true;
         }
     }
     /// The type of the language model, where one name stands for several.
@@ -96,7 +96,7 @@ class HfType : HfPart {
     }
     /// Whether some key says that there is a rotary embedding.
     ROPE_COLD bool speaks_of_rope() {
-        for (const std::string& key : top_.keys()) {
+        for (const std::string_view key : top_.keys()) {
             const Value& value = *top_.lookup(key);
             if (!concerns_rope(key) || value.kind == Value::Kind::null || value.is_false()) continue;
             if (has_word(key, {"alibi", "nope", "no_rope", "neox"})) continue;

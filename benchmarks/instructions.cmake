@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+# How many instructions a call takes, by valgrind --tool=callgrind: a program that makes it three times less one that makes
+# it twice, so that what only the first call of a process does (the linker's search for symbols) is left out.
+# cmake -DCOMPILER=g++ -DWORK=folder -P benchmarks/instructions.cmake, in the project's folder; -DMODEL=... is another file.
+set(works one_token one_id inverse 16_tokens read)
+set(title_one_token "apply, q [1, 32, 128] and k [1, 8, 128], start_at(7)")
+set(title_one_id "the same, one id in a list")
+set(title_inverse "apply_inverse, as the first")
+set(title_16_tokens "apply, 16 tokens")
+if(NOT MODEL)
+  set(MODEL ${CMAKE_CURRENT_LIST_DIR}/../tests/readers/models/Llama-3.1-8B.json)
+endif()
+get_filename_component(title_read ${MODEL} NAME)
+string(PREPEND title_read "read_hf_config of ")
+
+file(MAKE_DIRECTORY ${WORK})
+execute_process(COMMAND ${COMPILER} -std=c++17 -O2 -I ${CMAKE_CURRENT_LIST_DIR}/../include
+                        ${CMAKE_CURRENT_LIST_DIR}/instructions.cpp -o ${WORK}/instructions COMMAND_ERROR_IS_FATAL ANY)
+foreach(work IN LISTS works)
+  foreach(times 2 3)
+    execute_process(COMMAND valgrind --tool=callgrind --callgrind-out-file=/dev/null ${WORK}/instructions ${work} ${times} ${MODEL}
+                    OUTPUT_QUIET ERROR_VARIABLE log COMMAND_ERROR_IS_FATAL ANY)
+    string(REGEX REPLACE ".*Collected : ([0-9]+).*" "\\1" count_${times} "${log}")
+  endforeach()
+  math(EXPR count "${count_3} - ${count_2}")
+  message("${title_${work}}: ${count}")
+endforeach()
