@@ -24,7 +24,7 @@ inline Destination with_format(const Destination& codes, CacheFormat format, con
     if (scales != nullptr) d.scales = PathAccess::data(*scales).codes;
     if (zeros != nullptr) d.zeros = PathAccess::data(*zeros).codes;
     d.factor = factor;
-    d.divides = use == ScaleUse::divides;
+    d.use = use;
     return PathAccess::make<Destination>(d);
 }
 
@@ -87,6 +87,8 @@ ROPE_COLD Status check_destination(const char* name, const DestinationData& d, I
     if (d.has_two_formats)
         return invalid("{} has a format of what has a format already; codes, scales and zeros are views or pages.",
                        {name});
+    if (d.use > ScaleUse::divides)
+        return invalid("{} has use number {} of ScaleUse; there are 2.", {name, static_cast<int>(d.use)});
     const bool has_bytes = codes.type >= ElementType::i8;
     if (has_bytes != (shape.bytes != 0))
         return shape.bytes != 0
@@ -141,7 +143,7 @@ inline FormatRow format_row(const DestinationData& d, Index b, Index s, Index se
     if (shape.scale == Beside::power) row.power = static_cast<unsigned char*>(scale);
     if (shape.zero == Beside::number) row.zero = static_cast<float*>(zeros.at(offset_in(zeros, b, s, seq, h)));
     row.factor = d.factor;
-    row.divides = d.divides;
+    row.divides = d.use == ScaleUse::divides;
     return row;
 }
 

@@ -14,24 +14,36 @@
 #include "../positions/position_numbers.hpp"
 #include "../views/any_view.hpp"
 
+ROPE_BEGIN
+enum class ScaleUse : unsigned char;  // <rope/destinations.hpp>
+ROPE_END
+
 ROPE_DETAIL_BEGIN
 
-template <class T>
-constexpr ElementType element_type() noexcept {
-    using Storage = typename ElementTraits<T>::storage;
-    return std::is_same_v<Storage, double>     ? ElementType::f64
-           : std::is_same_v<Storage, float>    ? ElementType::f32
-           : std::is_same_v<Storage, half>     ? ElementType::f16
-           : std::is_same_v<Storage, bfloat16> ? ElementType::bf16
-           : std::is_signed_v<T>               ? ElementType::i8
-                                               : ElementType::u8;
-}
 /// Codes of a cache format lie in bytes.
 template <class T>
 inline constexpr bool is_code = std::is_same_v<T, signed char> || std::is_same_v<T, unsigned char>;
-
+constexpr ElementType type_of(const double*) noexcept { return ElementType::f64; }
+constexpr ElementType type_of(const float*) noexcept { return ElementType::f32; }
+constexpr ElementType type_of(const half*) noexcept { return ElementType::f16; }
+constexpr ElementType type_of(const bfloat16*) noexcept { return ElementType::bf16; }
+constexpr ElementType type_of(const signed char*) noexcept { return ElementType::i8; }
+constexpr ElementType type_of(const unsigned char*) noexcept { return ElementType::u8; }
+template <class T>
+constexpr ElementType element_type() noexcept {
+    using Code = std::conditional_t<is_code<T>, T, typename ElementTraits<T>::storage>;
+    return type_of(static_cast<const Code*>(nullptr));
+}
 constexpr Index size_of(ElementType type) noexcept {
-    return type == ElementType::f64 ? 8 : type == ElementType::f32 ? 4 : type >= ElementType::i8 ? 1 : 2;
+    switch (type) {
+        case ElementType::f64: return 8;
+        case ElementType::f32: return 4;
+        case ElementType::f16:
+        case ElementType::bf16: return 2;
+        case ElementType::i8:
+        case ElementType::u8: break;
+    }
+    return 1;
 }
 inline constexpr char kElementTags[6] = {};
 
@@ -107,7 +119,7 @@ struct DestinationData {
     HeadsInMemory codes = {}, scales = {}, zeros = {};
     CacheFormat format = CacheFormat::elements;
     float factor = 1.0f;
-    bool divides = false;
+    ScaleUse use = {};
     bool has_two_formats = false;  // which a check refuses
 };
 

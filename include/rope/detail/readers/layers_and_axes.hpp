@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "../../model_config.hpp"
+#include "axis_schemes.hpp"
 #include "fields.hpp"
 #include "hf/model_type.hpp"
 
@@ -94,41 +95,16 @@ ROPE_COLD void share_last_keys(ModelConfig& model, std::size_t n, Index shared) 
     }
 }
 
-/// Whether sections of this kind are right for `pairs` pairs.
-ROPE_COLD bool fits(Mrope kind, const std::vector<Index>& sections, Index pairs) {
-    const Index sum = std::accumulate(sections.begin(), sections.end(), Index(0));
-    if (sum != pairs || sections.size() < 2 || sections.size() > 4) return false;
-    if (kind == Mrope::chunked) return true;
-    if (sections.size() != 3) return false;
-    if (kind == Mrope::alternating) return sections[0] == sections[1];
-    return kind == Mrope::time_last ? sections[1] == sections[2] : kind != Mrope::apportioned || sections[0] > 0;
-}
-ROPE_COLD AxisMap axes_of(Mrope kind, const std::vector<Index>& sections) {
-    switch (kind) {
-        case Mrope::interleaved: return mrope_interleaved(sections);
-        case Mrope::fourth_axis: return mrope_interleaved(sections, LeftOver::fourth_axis);
-        case Mrope::alternating: return mrope_alternating(sections);
-        case Mrope::time_last: return mrope_alternating({sections[1], sections[2], sections[0]});
-        case Mrope::apportioned: return mrope_apportioned(sections);
-        case Mrope::none:
-        case Mrope::chunked: break;
-    }
-    return mrope_sections(sections);
-}
 /// Writes the axes into the model. `path` is where the sections stand, for errors.
-ROPE_COLD void set_axes(ModelConfig& model, Mrope kind, const std::vector<Index>& sections, Index pairs,
+ROPE_COLD void set_axes(ModelConfig& model, const AxisScheme& scheme, const std::vector<Index>& sections, Index pairs,
                         const std::string& path, Diagnostics& diagnostics) {
-    if (!fits(kind, sections, pairs)) {
-        const char* const count = kind == Mrope::chunked       ? "2 to 4"
-                                  : kind == Mrope::alternating ? "3, the first two of which are equal,"
-                                  : kind == Mrope::time_last   ? "3, the last two of which are equal,"
-                                                               : "3";
+    if (!fits(scheme, sections, pairs)) {
         const Index sum = std::accumulate(sections.begin(), sections.end(), Index(0));
         diagnostics.fail("{} has {} sections with a sum of {}; there must be {} with as many pairs as turn ({}).",
-                         {path, sections.size(), sum, count, pairs});
+                         {path, sections.size(), sum, scheme.count, pairs});
     }
     if (!diagnostics.ok()) return;
-    const AxisMap map = axes_of(kind, sections);
+    const AxisMap map = scheme.map(sections);
     if (!model.axis_map.axis_of.empty() && model.axis_map.axis_of != map.axis_of)
         diagnostics.fail("{} is not that of the other layer types; a model must have one.", {path});
     model.axis_map = map;

@@ -129,9 +129,15 @@ class AdditiveTable {
     }
 
     /// Gets the memory and fills it with sines and cosines.
-    void fill_sinusoidal(Index d_model, Index max_positions, bool interleaved, double base) {
+    template <class Variant>
+    void fill_sinusoidal(Index d_model, Index max_positions, Variant variant, double base) {
         if (d_model < 2 || d_model % 2 != 0 || d_model > kMaxHeadDim) {
             ok_or_raise(invalid("d_model is {}; it must be even and from 2 to {}.", {d_model, kMaxHeadDim}));
+            return;
+        }
+        if (variant > Variant::concatenated) {
+            ok_or_raise(
+                invalid("variant is {}; it must be interleaved (0) or concatenated (1).", {static_cast<int>(variant)}));
             return;
         }
         Config config;
@@ -146,6 +152,7 @@ class AdditiveTable {
             return;
         }
         const Index pairs = d_model / 2;
+        const bool interleaved = variant == Variant::interleaved;
         for (Index p = 0; p < max_positions; ++p) {
             T* const row = table() + p * d_model;
             std::memcpy(cos_sin.get(), row, row_size * sizeof(T));
