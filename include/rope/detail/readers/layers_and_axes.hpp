@@ -19,9 +19,19 @@
 
 ROPE_DETAIL_BEGIN
 
-/// The type of layer i of n, by a repeated pattern of letters: f is full, s slides, c sees its chunk, i is sparse
-/// (indexed), z is compressed, l is linear with RoPE, and - does not attend. With a period, the first or the last
-/// letter of the pattern is f, which stands once per period, at that end; the other one fills the rest.
+/// The letters of patterns.
+struct PatternLetter {
+    char letter;
+    LayerType type;
+};
+inline constexpr PatternLetter kPatternLetters[] = {
+    {'f', LayerType::full_attention},       {'s', LayerType::sliding_attention}, {'c', LayerType::chunked_attention},
+    {'i', LayerType::sparse_attention},  // indexed
+    {'z', LayerType::compressed_attention}, {'l', LayerType::linear_attention},  {'-', LayerType::no_attention},
+};
+
+/// The type of layer i of n, by a repeated pattern of letters. With a period, the first or the last letter of the
+/// pattern is f, which stands once per period, at that end; the other one fills the rest.
 ROPE_COLD LayerType layer_of_pattern(std::string_view pattern, Index period, Traits traits, Index i, Index n) noexcept {
     const Index length = period > 0 ? period : (std::max)(Index(1), static_cast<Index>(pattern.size()));
     const bool ends = ((traits & kLastIsFull) != 0 && i == n - 1) || ((traits & kFirstIsFull) != 0 && i == 0) ||
@@ -33,7 +43,9 @@ ROPE_COLD LayerType layer_of_pattern(std::string_view pattern, Index period, Tra
     const char letter = period <= 0                ? pattern[static_cast<std::size_t>(place)]
                         : is_full == full_is_first ? pattern.front()
                                                    : pattern.back();
-    return static_cast<LayerType>(std::string_view("fscizl?-").find(letter));  // in the order of LayerType
+    for (const PatternLetter& known : kPatternLetters)
+        if (letter == known.letter) return known.type;
+    return LayerType::no_attention;  // the tables have no other letter
 }
 
 ROPE_COLD bool attends_to_itself(LayerType type) noexcept {
@@ -84,7 +96,7 @@ ROPE_COLD void share_last_keys(ModelConfig& model, std::size_t n, Index shared) 
     List<HeadSteps>& steps = model.steps;
     const std::size_t storing = n - (std::min)(n, static_cast<std::size_t>(shared));
     for (std::size_t i = 0; storing == 0 && i < n; ++i) steps[i].keys_of_layer = -1;
-    Index last_of[static_cast<std::size_t>(LayerType::no_attention) + 1];  // -1: there is none
+    Index last_of[256];  // for each number of a LayerType; -1: there is none
     std::fill(std::begin(last_of), std::end(last_of), Index(-1));
     for (std::size_t i = 0; i < n; ++i) {
         Index& last = last_of[static_cast<std::size_t>(types[i])];
