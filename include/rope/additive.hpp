@@ -116,7 +116,7 @@ class SinusoidalEmbedding : public AdditiveEmbedding<T> {
     /// memory.
     ROPE_ABI SinusoidalEmbedding(Index d_model, Index max_positions, Variant variant = Variant::interleaved,
                                  double base = 10000.0) {
-        this->fill_sinusoidal(d_model, max_positions, variant == Variant::interleaved, base);
+        this->fill_sinusoidal(d_model, max_positions, variant, base);
     }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Declarations of every class that a program can name, for headers that hand them on by reference or pointer. Each
-// group names the header that completes it.
+// Declarations of the classes that a program hands from one of its parts to another, for headers that have them by
+// reference or pointer. Each group names the header that completes it; all else has its header alone.
 //
 //     #include <rope/fwd.hpp>
 //
@@ -11,8 +11,7 @@
 //     };
 //
 // Index, Layout, half and bfloat16 are complete types. Each of these names is the same in every translation unit of a
-// program, with any flags; only schedule::Default, which is empty, belongs to the translation units with the same -m
-// flags.
+// program, with any flags.
 #pragma once
 
 #include "types.hpp"
@@ -21,56 +20,21 @@
 
 ROPE_BEGIN
 
-// The answer of every check, and how it reaches the caller: <rope/errors.hpp>.
-enum class StatusCode : unsigned char;
+// The answer of every check: <rope/errors.hpp>.
 class Status;
-using CheckResult = Status;
-template <class Executor>
-class NoThrow;
-// The names of instruction sets: <rope/isa.hpp>.
-class IsaNames;
-// A std::vector of numbers: <rope/list.hpp>.
-template <class T>
-class List;
 
-// How frequencies are made: <rope/schedule.hpp>.
-namespace schedule {
-struct ROPE_ABI Default;
-struct Ntk;
-struct DynamicNtk;
-enum class FactorSource : unsigned char;
-enum class YarnMagnitude : unsigned char;
-struct Yarn;
-struct Llama3;
-struct LongRope;
-struct Proportional;
-struct Axial;
-struct Xpos;
-struct FreqFactors;
-struct Custom;
-}  // namespace schedule
-class Schedule;
-// One rotary embedding, as a model's configuration has it, and the slice of a head that rotates: <rope/config.hpp>.
+// One rotary embedding and the slice of a head that rotates: <rope/config.hpp>; how its frequencies are made:
+// <rope/schedule.hpp>; the frequencies: <rope/frequencies.hpp>.
 struct Config;
 struct HeadSlice;
-// How fast each pair rotates: <rope/frequencies.hpp>.
+class Schedule;
 struct Frequencies;
 
-// Where each token stands: <rope/positions.hpp>; on several axes: <rope/axis_positions.hpp>.
+// Where each token stands: <rope/positions.hpp>; on several axes: <rope/axis_positions.hpp>; the axis that each pair
+// follows: <rope/axis_map.hpp>.
 class Positions;
-class PositionsArgument;
 class AxisPositions;
-// The axis that each pair follows: <rope/axis_map.hpp>.
 struct AxisMap;
-enum class LeftOver : unsigned char;
-// The parts of images and prompts: <rope/position_builders.hpp>.
-struct GridOrder;
-struct PromptSpan;
-enum class NextSpan : unsigned char;
-struct PromptOptions;
-template <class Number>
-struct BasicPromptPositions;
-using PromptPositions = BasicPromptPositions<Index>;
 
 // Rows of cos and sin. T is float or double. What apply needs to know of all of them: <rope/cos_sin_rows.hpp>.
 template <class T>
@@ -88,75 +52,33 @@ class Moves;
 // Made by other programs: <rope/wrapped_rows.hpp>.
 template <class T = float>
 class WrappedRows;
-template <class Number>
-struct CosSinView;
 
-// Heads in memory: <rope/tensor_view.hpp>; rows of weights: <rope/weights.hpp>.
+// Heads in memory: <rope/tensor_view.hpp>.
 template <class T>
 struct TensorView;
-struct HeadRows;
 
-// The steps of a model beside the rotation: <rope/head_steps.hpp>.
-enum class NormKind : unsigned char;
-enum class NormWeight : unsigned char;
-enum class NormRounding : unsigned char;
-enum class RotateRounding : unsigned char;
-struct HeadNorm;
-struct HeadSteps;
-// A model, layer by layer: <rope/model_config.hpp>; from GGUF metadata: <rope/gguf_config.hpp>.
-enum class LayerType : unsigned char;
-struct HeadCounts;
-struct AttentionTemperature;
+// A model, layer by layer: <rope/model_config.hpp>; the steps of a layer beside the rotation: <rope/head_steps.hpp>; the
+// rotation of all layers, and of one step: <rope/rotary_embedding.hpp>.
 struct ModelConfig;
-struct GgufTensors;
-// The rotation of all layers of a model, and of one step: <rope/rotary_embedding.hpp>.
-struct TableOptions;
+struct HeadSteps;
 template <class T = float>
 class RotaryEmbedding;
 template <class T = float>
 class RotaryStep;
 
-// Steps on heads in one pass: <rope/heads.hpp>; where they go: <rope/destinations.hpp>; executors: <rope/part.hpp>.
-class StepNumbers;
-enum class NormSpan : unsigned char;
-struct NormOptions;
+// Steps on heads in one pass: <rope/heads.hpp>; where they go: <rope/destinations.hpp>; the weights of a model's steps:
+// <rope/recipe.hpp>.
 class Path;
-template <class T>
-struct Paged;
 class Destination;
-enum class ScaleUse : unsigned char;
-class Part;
-template <class Executor>
-class AtEverySize;
-// The steps of a model as paths: <rope/recipe.hpp>.
 struct HeadWeights;
-enum class RecipeRounding : unsigned char;
-struct RecipeOptions;
 
 // The additive encodings: <rope/additive.hpp>.
-enum class SinusoidalVariant : unsigned char;
 template <class T>
 class AdditiveEmbedding;
 template <class T = float>
 class SinusoidalEmbedding;
 template <class T = float>
 class LearnedEmbedding;
-
-// The slow and obvious rotation: <rope/reference.hpp>.
-namespace reference {
-struct CosSin;
-struct PairIndex;
-}  // namespace reference
-// Checks of any rotating function: <rope/testing.hpp>.
-// NOLINTBEGIN(bugprone-forward-declaration-namespace): other namespaces have classes of these names
-namespace testing {
-struct Model;
-struct Options;
-struct Place;
-struct Measurement;
-struct Report;
-}  // namespace testing
-// NOLINTEND(bugprone-forward-declaration-namespace)
 
 ROPE_END
 

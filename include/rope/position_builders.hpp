@@ -132,6 +132,7 @@ struct BasicPromptPositions {
     /// which is one after the largest position of the prompt for the first of them. Hugging Face's rope_deltas.
     Number delta = 0;
 };
+using PromptPositions = BasicPromptPositions<Index>;
 
 /// The first token stands at `start`. Text takes one position per token, the same on all axes. An image or a video
 /// takes a grid whose three axes begin at the next position. Where the span after it begins is an option: with

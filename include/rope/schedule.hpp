@@ -5,7 +5,6 @@
 #include <optional>
 #include <variant>
 
-#include "fwd.hpp"
 #include "list.hpp"
 #include "types.hpp"
 #include "version.hpp"
@@ -40,7 +39,7 @@ ROPE_BEGIN
 namespace schedule {
 
 /// w_i.
-struct Default {};  // fwd.hpp declares it, with ROPE_ABI
+struct ROPE_ABI Default {};
 
 /// NTK-aware scaling: the base becomes base * factor^(d / (d - 2)), so that the fastest pair does not change and the
 /// slowest rotates `factor` times slower. HunYuan's "alpha" is this factor. rotary_dim is at least 4. Source: bloc97

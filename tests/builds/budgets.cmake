@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # cmake -DROOT=. -P budgets.cmake
-# Budgets of reading: who raises one says why in the commit. Lines are all lines of a file.
+# Budgets of reading. A figure is the one reached; the test fails above it by more than 2 percent, so that a small change
+# fits. Who raises a figure says why in the commit. Lines are all lines of a file.
 cmake_minimum_required(VERSION 3.25)
 set(include ${ROOT}/include/rope)
 set(core_lines 8778)         # of the files that core.hpp reaches, each counted once
@@ -82,10 +83,13 @@ math(EXPR percent "100 * ${prose} / (${prose} + ${code})")
 message(STATUS "core.hpp reaches ${core} lines, ${without_sets} without instruction sets; ${all} in all; public headers are ${percent} % prose")
 foreach(budget core_lines:core core_without_sets:without_sets all_lines:all)
   string(REPLACE ":" ";" budget ${budget})
-  list(GET budget 0 limit)
+  list(GET budget 0 figure)
   list(GET budget 1 count)
-  if(${count} GREATER ${limit})
-    string(APPEND mistakes "${limit} is ${${limit}}; it is ${${count}} now.\n")
+  math(EXPR limit "${${figure}} + ${${figure}} / 50")
+  math(EXPR left "${limit} - ${${count}}")
+  message(STATUS "${figure} is ${${figure}}, at most ${limit}; ${left} are left")
+  if(left LESS 0)
+    string(APPEND mistakes "${figure} is ${${figure}}, and at most ${limit} with 2 percent; it is ${${count}} now.\n")
   endif()
 endforeach()
 if(percent LESS prose_percent)

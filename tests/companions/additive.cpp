@@ -260,6 +260,8 @@ TEST_CASE("a table that cannot be made is refused") {
     };
     CHECK_SAYS(sinusoidal(7, 4, 1e4), "invalid_argument: d_model is 7; it must be even");
     CHECK_SAYS(sinusoidal(0, 4, 1e4), "d_model is 0");
+    CHECK_SAYS(refusal([] { rope::SinusoidalEmbedding<float>(8, 4, static_cast<rope::SinusoidalVariant>(2)); }),
+               "invalid_argument: variant is 2; it must be interleaved (0) or concatenated (1).");
     CHECK_SAYS(sinusoidal((Index(1) << 20) + 2, 4, 1e4), "d_model is 1048578");
     CHECK_SAYS(sinusoidal(8, 0, 1e4), "max_positions is 0; it must be at least 1.");
     CHECK_SAYS(sinusoidal(8, Index(1) << 60, 1e4),

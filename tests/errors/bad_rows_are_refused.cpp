@@ -225,6 +225,9 @@ TEST_CASE("sections and axes are checked") {
               rope::mrope_interleaved({1, 1});
           }).message == "sections has 2 entries; it must have 3: pairs that follow time, height and width.");
     CHECK(refusal([] {
+              rope::mrope_interleaved({1, 1, 1}, static_cast<rope::LeftOver>(2));
+          }).message == "left_over is 2; it must be LeftOver::first_axis (0) or LeftOver::fourth_axis (1).");
+    CHECK(refusal([] {
               rope::mrope_alternating({3, 2, 1});
           }).message == "sections[1] is 2; h and w alternate, so it must be sections[0] (3).");
     CHECK(refusal([] {

@@ -3,8 +3,8 @@
 # Breaks the library once per block of list.txt and runs the test named there, which must then fail. The unbroken library
 # must pass all of those tests first.
 #   tests/mutations/run.sh [NAME...]      all mutations, or those named; CXX and JOBS are read from the environment
-#   tests/mutations/run.sh --every N      every N-th block, beginning with another one each day; for .ci/run, where the
-#                                         unbroken library has just passed all tests
+#   tests/mutations/run.sh --every N TURN every N-th block, others in each of N turns; for .ci/run, where the unbroken
+#                                         library has just passed all tests
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export CXX=${CXX:-g++}
@@ -63,7 +63,7 @@ mkdir "$work/headers.hpp.gch"  # one for each level
 for level in -O0 -O1; do $CXX $flags $level -x c++-header "$work/headers.hpp" -o "$work/headers.hpp.gch/$level"; done
 lines=$(sed -n 's/^== //p' tests/mutations/list.txt | tr -d ' ')  # name|file|test
 if [ "${1:-}" = --every ]; then
-    lines=$(awk -v n="$2" -v day="$(($(date +%s) / 86400))" '(NR + day) % n == 0' <<<"$lines")
+    lines=$(awk -v n="$2" -v turn="$3" '(NR + turn) % n == 0' <<<"$lines")
 elif [ $# -gt 0 ]; then lines=$(for name in "$@"; do grep "^$name|" <<<"$lines"; done); fi
 jobs=${JOBS:-$(nproc)}
 [ "${1:-}" = --every ] || while IFS='|' read -r name file test; do

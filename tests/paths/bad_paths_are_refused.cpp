@@ -271,6 +271,10 @@ TEST_CASE("formats that do not fit") {
     CHECK(refused_at_0([&](Tensors& t) {
               return rope::heads(t.in()).to(rope::int8(codes(t, kDim), rope::view(t.scales.data(), kSeq, kHeads, 1)));
           }) == "destination of path 1 has codes of unsigned char; those of int8 are signed char.");
+    CHECK(refused_at_0([&](Tensors& t) {
+              const auto unknown = static_cast<rope::ScaleUse>(2);
+              return rope::heads(t.in()).to(rope::fp8_e4m3(codes(t, kDim), 2.0f, unknown));
+          }) == "destination of path 1 has use number 2 of ScaleUse; there are 2.");
     CHECK(refused_at_0([&](Tensors& t) { return rope::heads(t.in()).to(rope::fp8_e4m3(codes(t, kDim), 0.0f)); }) ==
           "destination of path 1 has scale 0; it must be finite and above 0.");
     CHECK(refused_at_0(

@@ -6,7 +6,7 @@ set(flags -std=c++17 -O1 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion
 set(program ${WORK}/self_check)
 set(environment "")
 
-# ROPE_BUILDS in the environment names the legs of today (.ci/run), separated by commas; all, if it is not set.
+# ROPE_BUILDS in the environment names the legs of this turn (.ci/run), separated by commas; all, if it is not set.
 if(DEFINED ENV{ROPE_BUILDS} AND NOT ",$ENV{ROPE_BUILDS}," MATCHES ",${LEG},")
   message("SKIPPED: no turn of this leg; ROPE_BUILDS is $ENV{ROPE_BUILDS}.")
   return()

@@ -2,7 +2,6 @@
 // Where rows of cos and sin lie, for the functions that rotate with them.
 #pragma once
 
-#include "../../fwd.hpp"
 #include "../../types.hpp"
 
 ROPE_DETAIL_BEGIN

@@ -66,10 +66,13 @@ template <class In, class Out, class T>
 ROPE_INLINE Rotation<In, Out, T> rotation_of(const CosSinRows<T>& table, Direction direction,
                                              const RotateKernels<In, Out, T>& kernels) noexcept {
     T cos_scale = 1, sin_scale = 1;
-    if (direction != Direction::forward) {
-        const double m = table.attention_factor();
-        if (direction == Direction::inverse) cos_scale = static_cast<T>(quotient(1.0, m * m));
-        sin_scale = -cos_scale;
+    switch (direction) {
+        case Direction::forward: break;
+        case Direction::transpose: sin_scale = -1; break;
+        case Direction::inverse:
+            const double m = table.attention_factor();
+            cos_scale = static_cast<T>(quotient(1.0, m * m));
+            sin_scale = -cos_scale;
     }
     const Index before = table.rotary_offset(), after = table.head_dim() - before - table.rotary_dim();
     return {kernels, RowsAccess::source(table), cos_scale, sin_scale, kAllHeads, 1, 1, before, after, false, false};

@@ -26,7 +26,7 @@ inline Destination with_format(const Destination& codes, const Destination* scal
     if (scales != nullptr) d.scales = PathAccess::data(*scales).codes;
     if (zeros != nullptr) d.zeros = PathAccess::data(*zeros).codes;
     d.factor = factor;
-    d.divides = use == ScaleUse::divides;
+    d.use = use;
     return PathAccess::make<Destination>(d);
 }
 
@@ -89,6 +89,8 @@ ROPE_COLD Status check_destination(const char* name, const DestinationData& d, I
     if (d.has_two_formats)
         return invalid("{} has a format of what has a format already; codes, scales and zeros are views or pages.",
                        {name});
+    if (d.use > ScaleUse::divides)
+        return invalid("{} has use number {} of ScaleUse; there are 2.", {name, static_cast<int>(d.use)});
     const bool has_bytes = codes.type >= ElementType::i8, has_codes = format.code != kNoElements;
     if (has_bytes != has_codes)
         return has_codes
@@ -138,7 +140,7 @@ inline FormatRow format_row(const DestinationData& d, Index b, Index s, Index se
     if (format.scale != kNoElements) row.scale = scales.at(offset_in(scales, b, s, seq, h));
     if (format.zero != kNoElements) row.zero = zeros.at(offset_in(zeros, b, s, seq, h));
     row.factor = d.factor;
-    row.divides = d.divides;
+    row.divides = d.use == ScaleUse::divides;
     return row;
 }
 

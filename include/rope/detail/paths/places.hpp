@@ -13,11 +13,11 @@
 #include "../positions/position_numbers.hpp"
 #include "../views/any_view.hpp"
 
-ROPE_DETAIL_BEGIN
+ROPE_BEGIN
+enum class ScaleUse : unsigned char;  // <rope/destinations.hpp>
+ROPE_END
 
-/// Codes of a cache format lie in bytes.
-template <class T>
-inline constexpr bool is_code = std::is_same_v<T, signed char> || std::is_same_v<T, unsigned char>;
+ROPE_DETAIL_BEGIN
 
 /// Heads, or, where slots choose a page and a place in it for each token, [pages, page_size, heads, head_dim].
 struct HeadsInMemory : AnyView {
@@ -59,7 +59,7 @@ struct DestinationData {
     HeadsInMemory codes = {}, scales = {}, zeros = {};
     CacheFormat format = kElements;
     float factor = 1.0f;
-    bool divides = false;
+    ScaleUse use = {};
     bool has_two_formats = false;  // which a check refuses
 };
 

@@ -101,7 +101,11 @@ ROPE_ABI inline AxisMap mrope_sections(const List<Index>& sections) {
 }
 
 ROPE_ABI inline AxisMap mrope_interleaved(const List<Index>& sections, LeftOver left_over) {
-    detail::ok_or_raise(detail::check_sections(sections, 3, 3));
+    Status s = detail::check_sections(sections, 3, 3);
+    if (left_over > LeftOver::fourth_axis)
+        s = detail::invalid("left_over is {}; it must be LeftOver::first_axis (0) or LeftOver::fourth_axis (1).",
+                            {static_cast<int>(left_over)});
+    detail::ok_or_raise(s);
     const Index other = left_over == LeftOver::fourth_axis ? 3 : 0;
     AxisMap map = {other == 3 ? 4 : 3};
     const Index pairs = sections[0] + sections[1] + sections[2];

@@ -139,8 +139,11 @@ class NumberList {
             case Type::u8: return whole<std::uint8_t>(i);
             case Type::u16: return whole<std::uint16_t>(i);
             case Type::u32: return whole<std::uint32_t>(i);
-            default: return whole<std::uint64_t>(i);
+            case Type::u64:
+            case Type::f32:  // which as_double reads
+            case Type::f64: break;
         }
+        return whole<std::uint64_t>(i);
     }
 
     /// The first of `count` integers below `low` or above `high`, or count if there is none.

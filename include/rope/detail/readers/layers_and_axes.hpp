@@ -13,14 +13,25 @@
 #include <vector>
 
 #include "../../model_config.hpp"
+#include "axis_schemes.hpp"
 #include "fields.hpp"
 #include "hf/model_type.hpp"
 
 ROPE_DETAIL_BEGIN
 
-/// The type of layer i of n, by a repeated pattern of letters: f is full, s slides, c sees its chunk, i is sparse
-/// (indexed), z is compressed, l is linear with RoPE, and - does not attend. With a period, the first or the last
-/// letter of the pattern is f, which stands once per period, at that end; the other one fills the rest.
+/// The letters of patterns.
+struct PatternLetter {
+    char letter;
+    LayerType type;
+};
+inline constexpr PatternLetter kPatternLetters[] = {
+    {'f', LayerType::full_attention},       {'s', LayerType::sliding_attention}, {'c', LayerType::chunked_attention},
+    {'i', LayerType::sparse_attention},  // indexed
+    {'z', LayerType::compressed_attention}, {'l', LayerType::linear_attention},  {'-', LayerType::no_attention},
+};
+
+/// The type of layer i of n, by a repeated pattern of letters. With a period, the first or the last letter of the
+/// pattern is f, which stands once per period, at that end; the other one fills the rest.
 ROPE_COLD LayerType layer_of_pattern(std::string_view pattern, Index period, Traits traits, Index i, Index n) noexcept {
     const Index length = period > 0 ? period : (std::max)(Index(1), static_cast<Index>(pattern.size()));
     const bool ends = ((traits & kLastIsFull) != 0 && i == n - 1) || ((traits & kFirstIsFull) != 0 && i == 0) ||
@@ -32,7 +43,9 @@ ROPE_COLD LayerType layer_of_pattern(std::string_view pattern, Index period, Tra
     const char letter = period <= 0                ? pattern[static_cast<std::size_t>(place)]
                         : is_full == full_is_first ? pattern.front()
                                                    : pattern.back();
-    return static_cast<LayerType>(std::string_view("fscizl?-").find(letter));  // in the order of LayerType
+    for (const PatternLetter& known : kPatternLetters)
+        if (letter == known.letter) return known.type;
+    return LayerType::no_attention;  // the tables have no other letter
 }
 
 ROPE_COLD bool attends_to_itself(LayerType type) noexcept {
@@ -83,7 +96,7 @@ ROPE_COLD void share_last_keys(ModelConfig& model, std::size_t n, Index shared) 
     List<HeadSteps>& steps = model.steps;
     const std::size_t storing = n - (std::min)(n, static_cast<std::size_t>(shared));
     for (std::size_t i = 0; storing == 0 && i < n; ++i) steps[i].keys_of_layer = -1;
-    Index last_of[static_cast<std::size_t>(LayerType::no_attention) + 1];  // -1: there is none
+    Index last_of[256];  // for each number of a LayerType; -1: there is none
     std::fill(std::begin(last_of), std::end(last_of), Index(-1));
     for (std::size_t i = 0; i < n; ++i) {
         Index& last = last_of[static_cast<std::size_t>(types[i])];
@@ -94,41 +107,16 @@ ROPE_COLD void share_last_keys(ModelConfig& model, std::size_t n, Index shared) 
     }
 }
 
-/// Whether sections of this kind are right for `pairs` pairs.
-ROPE_COLD bool fits(Mrope kind, const std::vector<Index>& sections, Index pairs) {
-    const Index sum = std::accumulate(sections.begin(), sections.end(), Index(0));
-    if (sum != pairs || sections.size() < 2 || sections.size() > 4) return false;
-    if (kind == Mrope::chunked) return true;
-    if (sections.size() != 3) return false;
-    if (kind == Mrope::alternating) return sections[0] == sections[1];
-    return kind == Mrope::time_last ? sections[1] == sections[2] : kind != Mrope::apportioned || sections[0] > 0;
-}
-ROPE_COLD AxisMap axes_of(Mrope kind, const std::vector<Index>& sections) {
-    switch (kind) {
-        case Mrope::interleaved: return mrope_interleaved(sections);
-        case Mrope::fourth_axis: return mrope_interleaved(sections, LeftOver::fourth_axis);
-        case Mrope::alternating: return mrope_alternating(sections);
-        case Mrope::time_last: return mrope_alternating({sections[1], sections[2], sections[0]});
-        case Mrope::apportioned: return mrope_apportioned(sections);
-        case Mrope::none:
-        case Mrope::chunked: break;
-    }
-    return mrope_sections(sections);
-}
 /// Writes the axes into the model. `path` is where the sections stand, for errors.
-ROPE_COLD void set_axes(ModelConfig& model, Mrope kind, const std::vector<Index>& sections, Index pairs,
+ROPE_COLD void set_axes(ModelConfig& model, const AxisScheme& scheme, const std::vector<Index>& sections, Index pairs,
                         const std::string& path, Diagnostics& diagnostics) {
-    if (!fits(kind, sections, pairs)) {
-        const char* const count = kind == Mrope::chunked       ? "2 to 4"
-                                  : kind == Mrope::alternating ? "3, the first two of which are equal,"
-                                  : kind == Mrope::time_last   ? "3, the last two of which are equal,"
-                                                               : "3";
+    if (!fits(scheme, sections, pairs)) {
         const Index sum = std::accumulate(sections.begin(), sections.end(), Index(0));
         diagnostics.fail("{} has {} sections with a sum of {}; there must be {} with as many pairs as turn ({}).",
-                         {path, sections.size(), sum, count, pairs});
+                         {path, sections.size(), sum, scheme.count, pairs});
     }
     if (!diagnostics.ok()) return;
-    const AxisMap map = axes_of(kind, sections);
+    const AxisMap map = scheme.map(sections);
     if (!model.axis_map.axis_of.empty() && model.axis_map.axis_of != map.axis_of)
         diagnostics.fail("{} is not that of the other layer types; a model must have one.", {path});
     model.axis_map = map;

@@ -132,8 +132,10 @@ ROPE_COLD std::string shown(const Value& value) {
         case Value::Kind::number: return shown(value.number);
         case Value::Kind::list: return "a list of " + std::to_string(value.size);
         case Value::Kind::object: return "an object";
-        default: return "null";
+        case Value::Kind::text:
+        case Value::Kind::null: break;
     }
+    return "null";
 }
 
 ROPE_DETAIL_END

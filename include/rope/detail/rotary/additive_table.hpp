@@ -117,9 +117,13 @@ class AdditiveTable {
     }
 
     /// Gets the memory and fills it with sines and cosines.
-    void fill_sinusoidal(Index d_model, Index max_positions, bool interleaved, double base) {
+    template <class Variant>
+    void fill_sinusoidal(Index d_model, Index max_positions, Variant variant, double base) {
         if (d_model < 2 || d_model % 2 != 0 || d_model > kMaxHeadDim)
             refuse(invalid("d_model is {}; it must be even and from 2 to {}.", {d_model, kMaxHeadDim}));
+        if (variant > Variant::concatenated)
+            refuse(
+                invalid("variant is {}; it must be interleaved (0) or concatenated (1).", {static_cast<int>(variant)}));
         Config config;
         config.head_dim = d_model;
         config.base = base;
@@ -130,6 +134,7 @@ class AdditiveTable {
         if (!cos_sin || !fill_cos_sin_table(f, 0, max_positions, table()))
             refuse(no_memory(max_positions, d_model, sizeof(T)));
         const Index pairs = d_model / 2;
+        const bool interleaved = variant == Variant::interleaved;
         for (Index p = 0; p < max_positions; ++p) {
             T* const row = table() + p * d_model;
             std::memcpy(cos_sin.get(), row, row_size * sizeof(T));

@@ -42,15 +42,19 @@ ROPE_DETAIL_BEGIN
 
 inline constexpr const char* kAxisNames[4] = {"batch", "seq", "heads", "head_dim"};
 
+constexpr ElementType type_of(const double*) noexcept { return ElementType::f64; }
+constexpr ElementType type_of(const float*) noexcept { return ElementType::f32; }
+constexpr ElementType type_of(const half*) noexcept { return ElementType::f16; }
+constexpr ElementType type_of(const bfloat16*) noexcept { return ElementType::bf16; }
+constexpr ElementType type_of(const signed char*) noexcept { return ElementType::i8; }
+constexpr ElementType type_of(const unsigned char*) noexcept { return ElementType::u8; }
+/// Codes of a cache format lie in bytes.
+template <class T>
+inline constexpr bool is_code = std::is_same_v<T, signed char> || std::is_same_v<T, unsigned char>;
 template <class T>
 constexpr ElementType element_type() noexcept {
-    using Storage = typename ElementTraits<T>::storage;
-    return std::is_same_v<Storage, double>     ? ElementType::f64
-           : std::is_same_v<Storage, float>    ? ElementType::f32
-           : std::is_same_v<Storage, half>     ? ElementType::f16
-           : std::is_same_v<Storage, bfloat16> ? ElementType::bf16
-           : std::is_signed_v<T>               ? ElementType::i8
-                                               : ElementType::u8;
+    using Code = std::conditional_t<is_code<T>, T, typename ElementTraits<T>::storage>;
+    return type_of(static_cast<const Code*>(nullptr));
 }
 
 template <class T>

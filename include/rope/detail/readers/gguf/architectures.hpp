@@ -19,6 +19,20 @@ enum class Rope : unsigned char {
     mrope,  ///< the pairs of neox, several axes one after the other
     imrope  ///< the pairs of neox, several axes interleaved
 };
+struct RopeKind {
+    Layout layout;
+    const AxisScheme* axes;  ///< null: positions have one axis
+};
+constexpr RopeKind kind_of(Rope rope) noexcept {
+    switch (rope) {
+        case Rope::norm: return {Layout::interleaved, nullptr};
+        case Rope::mrope: return {Layout::half_split, &kChunkedAxes};
+        case Rope::imrope: return {Layout::half_split, &kFourthAxis};
+        case Rope::none:
+        case Rope::neox: break;
+    }
+    return {Layout::half_split, nullptr};
+}
 
 /// Peculiarities of an architecture, as bits beside the traits of its layers.
 inline constexpr Traits kRowsPermuted =

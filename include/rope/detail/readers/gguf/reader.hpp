@@ -68,7 +68,7 @@ class Reader : Rotary {
         sections_ = fields_.counts("rope.dimension_sections", kAnyCountOrNone).list;
         const bool has_axes = sections_.size() > 1 && sections_[0] > 0 && sections_[1] > 0;
         if (has(kOptionalSections) && has_axes) architecture_.rope = Rope::mrope;
-        const Layout own = architecture_.rope == Rope::norm ? Layout::interleaved : Layout::half_split;
+        const Layout own = kind_of(architecture_.rope).layout;
         if (!layout_) layout_ = own;
         if (known == nullptr) return;
         const bool converted = was_norm && architecture_.rope == Rope::mrope;

@@ -133,7 +133,8 @@ class Rotary {
     ROPE_COLD void read_sections(std::vector<Index> sections) {
         const char* const key = "rope.dimension_sections";
         const bool is_used = std::any_of(sections.begin(), sections.end(), [](Index n) { return n != 0; });
-        if (architecture_.rope != Rope::mrope && architecture_.rope != Rope::imrope) {
+        const AxisScheme* const scheme = kind_of(architecture_.rope).axes;
+        if (scheme == nullptr) {
             if (is_used && !has(kOptionalSections))
                 fields_.warn_not_used(key, named() + " is not known to have positions of several axes");
             return;
@@ -141,8 +142,7 @@ class Rotary {
         fields_.demand(fields_.has(key), key, named());
         while (!sections.empty() && sections.back() == 0) sections.pop_back();
         const Index pairs = rotary_dim(model_.configs.front()) / 2;
-        const Mrope kind = architecture_.rope == Rope::imrope ? Mrope::fourth_axis : Mrope::chunked;
-        if (ok()) set_axes(model_, kind, sections, pairs, fields_.path_of(key), diagnostics_);
+        if (ok()) set_axes(model_, *scheme, sections, pairs, fields_.path_of(key), diagnostics_);
     }
 
     /// Adds base and scaling to a Config that has its layout and dimensions.

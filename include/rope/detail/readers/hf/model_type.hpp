@@ -7,6 +7,7 @@
 #include "../../../head_steps.hpp"
 #include "../../../types.hpp"
 #include "../../../version.hpp"
+#include "../axis_schemes.hpp"
 
 ROPE_DETAIL_BEGIN
 
@@ -80,17 +81,6 @@ inline constexpr Traits kClips = kFirstOwnTrait << 37;            ///< clip_qkv 
 inline constexpr Traits kReadsParamsJson = kFirstOwnTrait << 39;  ///< the file is a params.json of Mistral or Llama
 inline constexpr Traits kRopeTypeBeside = kFirstOwnTrait << 38;   ///< rope_type stands beside rope_theta
 
-/// How several axes share the pairs; see axis_map.hpp.
-enum class Mrope : unsigned char {
-    none,         ///< the table says nothing: the file's keys decide
-    chunked,      ///< mrope_sections
-    interleaved,  ///< mrope_interleaved
-    fourth_axis,  ///< the same, with ggml's fourth axis
-    alternating,  ///< mrope_alternating; sections of height, width and time
-    time_last,    ///< the same; sections of time, height and width
-    apportioned   ///< mrope_apportioned
-};
-
 /// A number that a key says, and its default.
 struct KeyedNumber {
     const char* key = nullptr;
@@ -116,7 +106,7 @@ struct HfModel {
     const char* length_key = nullptr;           ///< a key for it that means something else to most types
     Index shared_layers = 0;                    ///< num_kv_shared_layers
     double log_coefficient = 0.1;
-    Mrope mrope = Mrope::none;  ///< none: the keys decide
+    const AxisScheme* mrope = nullptr;  ///< null: the keys decide
     Index sections[3] = {};
     const char* rope_key = nullptr;    ///< a key that must have rope_value for any layer to be rotated
     const char* rope_value = nullptr;  ///< null: true
@@ -163,8 +153,8 @@ struct HfModel {
     constexpr HfModel with_log_coefficient(double value) const noexcept {
         return with(&HfModel::log_coefficient, value);
     }
-    constexpr HfModel with_mrope(Mrope kind, Index a = 0, Index b = 0, Index c = 0) const noexcept {
-        HfModel m = with(&HfModel::mrope, kind);
+    constexpr HfModel with_mrope(const AxisScheme& scheme, Index a = 0, Index b = 0, Index c = 0) const noexcept {
+        HfModel m = with(&HfModel::mrope, &scheme);
         m.sections[0] = a;
         m.sections[1] = b;
         m.sections[2] = c;

@@ -33,15 +33,15 @@ inline constexpr HfModel kHfModels[] = {
     interleaved_model("ernie4_5").with_theta(500000.0).with_head_dim(128).with(kRotatesInFloat),
     interleaved_model("ernie4_5_moe").with_theta(500000.0).with(kRotatesInFloat),
     interleaved_model("ernie4_5_vl_moe_text ernie4_5_vl_moe").with_theta(500000.0)
-        .with_mrope(Mrope::alternating, 22, 22, 20).with(kRotatesInFloat),
+        .with_mrope(kAlternatingAxes, 22, 22, 20).with(kRotatesInFloat),
     interleaved_model("glm").with_partial(0.5).with_head_dim(128),
     interleaved_model("glm4").with_partial(0.5).with_head_dim(128),
-    interleaved_model("glm4v_text glm46v glm4v glmga").with_mrope(Mrope::chunked, 8, 12, 12).with(kReadsPartial),
-    interleaved_model("glm_ocr_text glm_ocr").with_mrope(Mrope::chunked, 8, 12, 12).with(kReadsPartial),
+    interleaved_model("glm4v_text glm46v glm4v glmga").with_mrope(kChunkedAxes, 8, 12, 12).with(kReadsPartial),
+    interleaved_model("glm_ocr_text glm_ocr").with_mrope(kChunkedAxes, 8, 12, 12).with(kReadsPartial),
     interleaved_model("gptj").with_rotary_dim(64).with(kFixedTheta),
     interleaved_model("helium").with_theta(100000.0).with_head_dim(128),
     interleaved_model("hy_v4_vl_text hy_v4_vl").with_pattern("i").with_latent_dim(64)
-        .with_mrope(Mrope::interleaved, 12, 10, 10).with(kDeepSeekYarn | kFixedLayout | kRotatesByRoundedRows),
+        .with_mrope(kInterleavedAxes, 12, 10, 10).with(kDeepSeekYarn | kFixedLayout | kRotatesByRoundedRows),
     interleaved_model("llama4_text llama4").with_theta(500000.0).with_head_dim(128).with_norm(kRmsWeightlessAfter, 1e-5)
         .norm_if("use_qk_norm", true).with(kLlama4 | kEveryFourthNoRope | kNormIfRotated | kRotatesInFloat),
     interleaved_model("moonshine").with_partial(0.9),
@@ -100,10 +100,10 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("chameleon").with_norm(kLayerNormEachBias, 1e-5, nullptr),
     half_split_model("clvp_encoder clvp").with_scale(nullptr, 1.0).with_factors({nullptr, -0.5})
         .with(kFixedTheta | kRotatesValues),
-    half_split_model("cohere_compass_text cohere_compass").with_mrope(Mrope::interleaved, 24, 20, 20)
+    half_split_model("cohere_compass_text cohere_compass").with_mrope(kInterleavedAxes, 24, 20, 20)
         .with(kRopeByEntry),
     half_split_model("cosmos3_edge_text cosmos3_edge").with_theta(100000000.0).with_head_dim(128)
-        .with_mrope(Mrope::interleaved, 24, 20, 20),
+        .with_mrope(kInterleavedAxes, 24, 20, 20),
     half_split_model("csm").with_theta(500000.0),
     half_split_model("csm_depth_decoder_model").with_theta(500000.0),
     half_split_model("cwm").with_theta(1000000.0).with_head_dim(128).with_pattern("fsss")
@@ -163,9 +163,9 @@ inline constexpr HfModel kHfModels[] = {
         .with_norm(kRms, 1e-6).with_v_norm(kRmsWeightless, 1e-6).with_scale(nullptr, 1.0)
         .with(kValuesFromKeysIfAsked | kLastIsAlwaysFull),
     half_split_model("glm4_moe").with_partial(0.5).with_norm(kRmsTwice, 1e-5).norm_if("use_qk_norm", false),
-    half_split_model("glm4v_moe_text glm4v_moe").with_partial(0.5).with_mrope(Mrope::chunked, 8, 12, 12)
+    half_split_model("glm4v_moe_text glm4v_moe").with_partial(0.5).with_mrope(kChunkedAxes, 8, 12, 12)
         .with(kReadsPartial),
-    half_split_model("glm_image_text glm_image").with_mrope(Mrope::chunked, 8, 12, 12).with(kReadsPartial),
+    half_split_model("glm_image_text glm_image").with_mrope(kChunkedAxes, 8, 12, 12).with(kReadsPartial),
     half_split_model("glmasr_encoder").with_partial(0.5),
     half_split_model("gpt_neox").with_partial(0.25),
     half_split_model("gpt_neox_japanese").with(kReadsPartial),
@@ -279,10 +279,10 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("olmo_hybrid").with_pattern("---f").with_norm(kRmsAllHeads, 1e-6).with(kRopeIfTheta | kRotatesInFloat),
     half_split_model("olmoe").with_norm(kRmsAllHeadsTwice, 1e-5).with(kClips),
     half_split_model("openpangu_v2").with_latent_dim(64).with(kHasOtherSteps),
-    half_split_model("openpangu_v2_vl_moe openpangu_v2_vl openpangu_vl_text openpangu_vl").with_mrope(Mrope::apportioned).with(kReadsPartial),
+    half_split_model("openpangu_v2_vl_moe openpangu_v2_vl openpangu_vl_text openpangu_vl").with_mrope(kApportionedAxes).with(kReadsPartial),
     half_split_model("orion").with(kReadsPartial),
     half_split_model("paddleocr_vl_text paddleocr_vl").with_theta(500000.0).with_head_dim(128)
-        .with_mrope(Mrope::chunked, 16, 24, 24),
+        .with_mrope(kChunkedAxes, 16, 24, 24),
     half_split_model("PanguEmbedded"),
     half_split_model("persimmon fuyu").with_partial(0.5).with_norm(kLayerNorm, 1e-5, "layer_norm_eps")
         .norm_if("qk_layernorm", true),
@@ -299,36 +299,36 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("qwen2 audioflamingo3 fast_vlm got_ocr2 internvl llava_onevision musicflamingo ovis2 " "pp_chart2table qwen2_audio vibevoice vibevoice_asr video_llama_3 vibepod")
         .with_shape(32, 4096, 32, 32).with(kSlidesIfAsked),
     half_split_model("qwen2_5_omni_talker").with_theta(1000000.0).with_head_dim(128)
-        .with_mrope(Mrope::chunked, 16, 24, 24),
+        .with_mrope(kChunkedAxes, 16, 24, 24),
     half_split_model("qwen2_5_omni_text qwen2_5_omni_thinker qwen2_5_omni").with_theta(1000000.0)
-        .with_mrope(Mrope::chunked, 16, 24, 24),
-    half_split_model("qwen2_5_vl_text qwen2_5_vl").with_theta(1000000.0).with_mrope(Mrope::chunked, 16, 24, 24)
+        .with_mrope(kChunkedAxes, 16, 24, 24),
+    half_split_model("qwen2_5_vl_text qwen2_5_vl").with_theta(1000000.0).with_mrope(kChunkedAxes, 16, 24, 24)
         .with(kSlidesIfAsked),
     half_split_model("qwen2_moe"),
-    half_split_model("qwen2_vl_text qwen2_vl colqwen2").with_theta(1000000.0).with_mrope(Mrope::chunked, 16, 24, 24)
+    half_split_model("qwen2_vl_text qwen2_vl colqwen2").with_theta(1000000.0).with_mrope(kChunkedAxes, 16, 24, 24)
         .with(kSlidesIfAsked),
     half_split_model("qwen3 fun_asr_nano interns1 lighton_ocr moss_transcribe_diarize qianfan_ocr qwen3_asr").with_head_dim(128)
         .with_norm(kRmsTwice, 1e-6).with(kSlidesIfAsked),
     half_split_model("qwen3_5_moe_text qwen3_5_moe qwen3_8_moe_text qwen3_8_moe").with_partial(0.25).with_head_dim(256).with_pattern("---f")
-        .with_mrope(Mrope::interleaved, 11, 11, 10).with_norm(kRmsPlusOne, 1e-6),
+        .with_mrope(kInterleavedAxes, 11, 11, 10).with_norm(kRmsPlusOne, 1e-6),
     half_split_model("qwen3_5_text jev minicpm_ocr minicpmv4_6 minicpmv4_7 qwen3_5 qwen3_8_text qwen3_8").with_partial(0.25)
-        .with_head_dim(256).with_pattern("---f").with_mrope(Mrope::interleaved, 11, 11, 10)
+        .with_head_dim(256).with_pattern("---f").with_mrope(kInterleavedAxes, 11, 11, 10)
         .with_norm(kRmsPlusOne, 1e-6),
-    half_split_model("qwen3_tts qwen3_tts_talker").with_theta(1000000.0).with_mrope(Mrope::interleaved).with_norm(kRmsTwice, 1e-6),
+    half_split_model("qwen3_tts qwen3_tts_talker").with_theta(1000000.0).with_mrope(kInterleavedAxes).with_norm(kRmsTwice, 1e-6),
     half_split_model("qwen3_moe").with_norm(kRmsTwice, 1e-6).with(kSlidesIfAsked),
     half_split_model("qwen3_next").with_partial(0.25).with_pattern("---f").with_head_dim(256)
         .with_norm(kRmsPlusOne, 1e-6),
     half_split_model("qwen3_omni_moe_talker_code_predictor").with_head_dim(128).with_norm(kRmsTwice, 1e-6),
-    half_split_model("qwen3_omni_moe_talker_text").with_mrope(Mrope::interleaved, 24, 20, 20)
+    half_split_model("qwen3_omni_moe_talker_text").with_mrope(kInterleavedAxes, 24, 20, 20)
         .with_norm(kRmsTwice, 1e-6),
     half_split_model("qwen3_omni_moe_text qwen3_omni_moe_thinker qwen3_omni_moe").with_theta(1000000.0)
-        .with_mrope(Mrope::interleaved, 24, 20, 20).with_norm(kRmsTwice, 1e-6),
-    half_split_model("qwen3_vl_moe_text qwen3_vl_moe").with_theta(500000.0).with_mrope(Mrope::interleaved, 24, 20, 20)
+        .with_mrope(kInterleavedAxes, 24, 20, 20).with_norm(kRmsTwice, 1e-6),
+    half_split_model("qwen3_vl_moe_text qwen3_vl_moe").with_theta(500000.0).with_mrope(kInterleavedAxes, 24, 20, 20)
         .with_norm(kRmsTwice, 1e-6),
     half_split_model("qwen3_vl_text cosmos3_omni qwen3_vl").with_theta(500000.0).with_head_dim(128)
-        .with_mrope(Mrope::interleaved, 24, 20, 20).with_norm(kRmsTwice, 1e-6),
+        .with_mrope(kInterleavedAxes, 24, 20, 20).with_norm(kRmsTwice, 1e-6),
     half_split_model("qwen4_exp_text qwen4_exp qwen3_8_flash_next_text qwen3_8_flash_next").with_head_dim(256).with_pattern("---f")
-        .with_mrope(Mrope::interleaved, 11, 11, 10).with_norm(kRmsPlusOne, 1e-6).with(kReadsPartial),
+        .with_mrope(kInterleavedAxes, 11, 11, 10).with_norm(kRmsPlusOne, 1e-6).with(kReadsPartial),
     half_split_model("recurrent_gemma").with_partial(0.5).with_pattern("--s"),
     half_split_model("sarvam_moe").with_theta(8000000.0).with_head_dim(64).with_norm(kRmsTwice, 1e-6)
         .norm_if("use_qk_norm", true).with(kReadsPartial),

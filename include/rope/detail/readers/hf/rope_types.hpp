@@ -28,7 +28,8 @@ enum class RopeFormula : unsigned char {
 struct RopeType {
     const char* name;
     RopeFormula formula;
-    Mrope axes = Mrope::none;      ///< how axes share the pairs, beside any model_type; none: the model_type decides
+    const AxisScheme* axes =
+        nullptr;                   ///< how axes share the pairs, beside any model_type; null: the model_type decides
     double log_coefficient = 0.0;  ///< of YaRN, beside any model_type; 0: the model_type decides
 };
 
@@ -39,7 +40,7 @@ inline constexpr RopeType kRopeTypes[] = {
     {"ntk", RopeFormula::ntk},
     {"yarn", RopeFormula::yarn},
     {"deepseek_yarn", RopeFormula::deepseek_yarn},
-    {"telechat3-yarn", RopeFormula::yarn, Mrope::none, 0.07},
+    {"telechat3-yarn", RopeFormula::yarn, nullptr, 0.07},
     {"longrope", RopeFormula::longrope},
     {"su", RopeFormula::longrope},
     {"llama3", RopeFormula::llama3},
@@ -47,9 +48,9 @@ inline constexpr RopeType kRopeTypes[] = {
     {"axial", RopeFormula::axial},
     {"mrope", RopeFormula::usual},
     {"xdrope", RopeFormula::alpha},
-    {"video_rope", RopeFormula::usual, Mrope::time_last},     // Ming
-    {"bailing_mrope", RopeFormula::usual, Mrope::time_last},  // the same, as vLLM names it
-    {"openpangu", RopeFormula::usual, Mrope::apportioned},
+    {"video_rope", RopeFormula::usual, &kTimeLastAxes},     // Ming
+    {"bailing_mrope", RopeFormula::usual, &kTimeLastAxes},  // the same, as vLLM names it
+    {"openpangu", RopeFormula::usual, &kApportionedAxes},
 };
 /// nullptr for an unknown word.
 ROPE_COLD const RopeType* find_rope_type(std::string_view name) noexcept {
@@ -61,7 +62,7 @@ ROPE_COLD const RopeType* find_rope_type(std::string_view name) noexcept {
 ROPE_COLD std::string names_of_rope_types() {
     std::string names;
     for (const RopeType& known : kRopeTypes)
-        if (known.axes == Mrope::none && known.log_coefficient == 0.0)
+        if (known.axes == nullptr && known.log_coefficient == 0.0)
             names.append(names.empty() ? "" : ", ").append(known.name);
     return names + " or a word of one family";
 }

@@ -219,11 +219,11 @@ class HfRotary : HfSchedules {
         }
         const auto flag = params_.truth({"mrope_interleaved", "interleaved"});
         const auto is_video = params_.truth({"video_rope"});
-        Mrope kind = known_ != nullptr && known_->axes != Mrope::none ? known_->axes : type_.mrope;
-        if (kind == Mrope::none && is_video.value_or(false)) kind = Mrope::time_last;
-        const bool is_decided = kind != Mrope::none;
-        if (!is_decided) kind = flag.value_or(false) ? Mrope::interleaved : Mrope::chunked;
-        if (is_decided && flag && *flag != (kind == Mrope::interleaved || kind == Mrope::apportioned))
+        const AxisScheme* scheme = known_ != nullptr && known_->axes != nullptr ? known_->axes : type_.mrope;
+        if (scheme == nullptr && is_video.value_or(false)) scheme = &kTimeLastAxes;
+        const bool is_decided = scheme != nullptr;
+        if (!is_decided) scheme = flag.value_or(false) ? &kInterleavedAxes : &kChunkedAxes;
+        if (is_decided && flag && *flag != scheme->is_interleaved)
             params_.warn_not_used(params_.says("mrope_interleaved") ? "mrope_interleaved" : "interleaved",
                                   "the code of " + named() + " decides it by itself");
         if (!is_decided && flag.value_or(false))
@@ -233,25 +233,25 @@ class HfRotary : HfSchedules {
                 {params_.path_of(params_.says("mrope_interleaved") ? "mrope_interleaved" : "interleaved"), named()});
         if (!ok()) return;
         const Index pairs = rotary_dim(c) / 2;
-        if (sections) return set_axes(model_, kind, sections.list, pairs, sections_are, diagnostics_);
-        if (kind == Mrope::time_last && is_decided && type_.sections[0] == 0) {
+        if (sections) return set_axes(model_, *scheme, sections.list, pairs, sections_are, diagnostics_);
+        if (scheme == &kTimeLastAxes && is_decided && type_.sections[0] == 0) {
             warn("{}; that of Ming was taken, [8, 12, 12].", {params_.lack_of(key)});
-            return set_axes(model_, kind, {8, 12, 12}, pairs, params_.path_of(key), diagnostics_);
+            return set_axes(model_, *scheme, {8, 12, 12}, pairs, params_.path_of(key), diagnostics_);
         }
-        const bool needs_sections = rope_type_ == "mrope" || (known_ != nullptr && known_->axes != Mrope::none);
+        const bool needs_sections = rope_type_ == "mrope" || (known_ != nullptr && known_->axes != nullptr);
         if (type_.sections[0] == 0) return params_.demand(!needs_sections, "mrope_section", by_);
         std::vector<Index> own(std::begin(type_.sections), std::end(type_.sections));
-        if (kind == Mrope::interleaved) {  // an axis has every third pair: no more than there are of these
+        if (scheme == &kInterleavedAxes) {  // an axis has every third pair: no more than there are of these
             own[2] = (std::min)(own[2], pairs / 3);
             own[1] = (std::min)(own[1], (pairs + 1) / 3);
             own[0] = pairs - own[1] - own[2];
         }
         const std::string lack = params_.lack_of(key);
-        if (!fits(kind, own, pairs))
+        if (!fits(*scheme, own, pairs))
             return warn("{}; that of {} is not for {} pairs, so positions of several axes are not known.",
                         {lack, named(), pairs});
         warn("{}; that of {} was taken, [{}, {}, {}].", {lack, named(), own[0], own[1], own[2]});
-        set_axes(model_, kind, own, pairs, params_.path_of(key), diagnostics_);
+        set_axes(model_, *scheme, own, pairs, params_.path_of(key), diagnostics_);
     }
     ROPE_COLD void read_temperature() {
         if (const Value* const of = has(kReadsParamsJson) ? top_.object("llama_4_scaling") : nullptr) {
