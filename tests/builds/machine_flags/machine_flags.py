@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 # Machines of clang: the flag that names a processor, and what comes before the name of an extension.
 MACHINES = {
@@ -20,6 +21,8 @@ MACHINES = {
     "aarch64-linux-gnu": ("-mcpu=", "-march=armv8-a+"), "armv7a-linux-gnueabihf": ("-mcpu=", "-march=armv8-a+"),
     "riscv64-linux-gnu": ("-mcpu=", "-march=rv64gc_"), "powerpc64le-linux-gnu": ("-mcpu=", ""),
     "s390x-linux-gnu": ("-march=", ""), "loongarch64-linux-gnu": ("-march=", ""), "wasm32": ("-mcpu=", "")}
+# Flags of clang that are no features, and that change instructions on some machine.
+OTHER_FLAGS = ["-mgeneral-regs-only", "-msoft-float", "-mno-unaligned-access", "-mthumb", "-mcx16", "-mno-implicit-float"]
 # Units that differ in one of these are not linked with each other: size of pointers, byte order, how numbers are handed over.
 ABI = re.compile(r"__SIZEOF_(POINTER|LONG)__|__BYTE_ORDER__|__GCC_IEC_559|__SOFTFP__|__ARM_PCS\w*|__riscv_(float_)?abi\w*"
                  r"|__loongarch_\w*float|__NO_FPRS__")
@@ -30,7 +33,7 @@ NOT_INSTRUCTIONS = re.compile("|".join([
     r"__(?!riscv|loongarch|wasm|thumb)[a-z]\w*|__(ANDROID|PI[CE]|CONSTANT_CFSTRINGS)__",  # names of processors and systems
     r"__(riscv_cmodel|AARCH64_CMODEL|CMODEL)_\w*",  # where code lies
     r"_ARCH_([467]\d\d|A2)\w*",  # names of processors with 32 bits
-    r"__riscv_s\w+",  # extensions for operating systems
+    r"__riscv_(s\w+|zicsr|zifencei)",  # for operating systems; control registers, which older compilers do not name
     r"__ARM_ARCH(_PROFILE)?",  # a generation: its instructions have macros of their own
 ]))
 
@@ -102,13 +105,13 @@ class Asked:
         values = ["-mapxf"] if self.ask(["-mapxf"]) else []  # it stands for others, and is not listed
         for option in [word for word in words if word.endswith("features=")]:
             values += [option + name for name in run([self.compiler, "--autocomplete=" + option])[1].split()]
-        words = [w for w in words if not re.search(r"=$|^-m(llvm|lir|thread-model|odule-.*|link-builtin.*|kernel)$", w)]
-        while True:  # flags of other machines are named in errors and warnings, not all of them at once
-            _, _, err = run([*self.command, "-dM", "-E", "-x", "c++", os.devnull, *words])
-            strange = set(re.findall(r"'-?([^' ]*)'", err))
-            if not strange.intersection(word[1:] for word in words) and not strange.intersection(w[2:] for w in words):
-                break
-            words = [word for word in words if word[1:] not in strange and word[2:] not in strange]
+        # Flags of this machine are those that clang hands on as features of it; flags of others it names or drops.
+        words = [word for word in words if not word.endswith("=")]
+        features = set()
+        for many in ([w for w in words if w.startswith("-mno-")], [w for w in words if not w.startswith("-mno-")]):
+            _, out, err = run([*self.command, "-###", "-c", "-x", "c++", os.devnull, *many])
+            features |= set(re.findall(r'"-target-feature" "([+-][^"]*)"', out + err))
+        words = [w for w in words if "+" + w[2:] in features or "-" + w[5:] in features] + OTHER_FLAGS
         processor, before = MACHINES[self.machine]
         _, out, err = run([*self.command, "-print-supported-cpus"])
         values += [processor + name for name in re.findall(r"^\t(\S+)$", out + err, re.M)]
@@ -148,7 +151,7 @@ def main():
     include, named = os.path.abspath(sys.argv[1]), sys.argv[2:]
     found = compilers(named)
     newest = max([c for c in found if is_clang(c)], key=lambda c: int(run([c, "-dumpversion"])[1].split(".")[0]), default="")
-    sentences, count = [], 0
+    sentences, count, begun = [], 0, time.monotonic()
     only = os.environ.get("ROPE_TEST_ONLY", "")
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
         source = os.path.join(folder, "name.cpp")
@@ -158,12 +161,21 @@ def main():
             own = run([compiler, "-dumpmachine"])[1].strip().replace("-pc-", "-")
             machines = [""] if not is_clang(compiler) else list(MACHINES) if compiler == newest else [own]
             for machine in machines:
-                if only and only not in compiler + " " + machine: continue
+                if only not in compiler + " " + machine:
+                    continue
                 asked = Asked(compiler, machine, source, pool)
                 if asked.plain:
                     sentences += examine(asked)
                     count += 1
+    for compiler in [c for c in found if run([c, "-dumpmachine"])[1].startswith("x86_64")]:
+        for flag in "-DNO_FLAG", "-msse4.2", "-mavx", "-mfma", "-mavx2", "-mavx512f":
+            here = os.path.dirname(os.path.abspath(__file__))
+            code, _, err = run([compiler, flag, "-std=c++17", "-fsyntax-only", "-I" + include,
+                                f'-DROPE_TEST_REGION="{here}/region.hpp"', here + "/regions.cpp"])
+            if code:
+                sentences.append(f"{compiler} {flag}: {err}")
     print("\n".join(sentences))
+    print(f"{count} compilers and machines in {time.monotonic() - begun:.0f} s")
     sys.exit(1 if sentences or not count else 0)
 
 

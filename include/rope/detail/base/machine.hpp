@@ -140,8 +140,7 @@
         ROPE_N(IF, xsfvqmaccqoq, xtheadba, xtheadbb, xtheadbs) \
         ROPE_N(IF, xtheadcmo, xtheadcondmov, xtheadfmemidx, xtheadmac) \
         ROPE_N(IF, xtheadmemidx, xtheadmempair, xtheadsync, xtheadvdot) ROPE_N(IF, xventanacondops, x, x, x) \
-        ROPE_N(NO, mul, div, muldiv, a) ROPE_N(NO, atomic, f, d, c) ROPE_N(NO, compressed, fdiv, fsqrt, zicsr) \
-        ROPE_N(NO, zifencei, x, x, x)
+        ROPE_N(NO, mul, div, muldiv, a) ROPE_N(NO, atomic, f, d, c) ROPE_N(NO, compressed, fdiv, fsqrt, i)
 #elif defined(__powerpc__)
 #    define ROPE_FEATURES(IF, NO) \
         IF(_ARCH_PWR9, _ARCH_PWR10, _ARCH_PWR11, _ARCH_PWR_FUTURE) IF(__HTM__, __MMA__, __PCREL__, __POWER9_VECTOR__) \
@@ -186,8 +185,8 @@
 #define ROPE_COUNT_IF(a, b, c, d) +ROPE_HAS(a) + ROPE_HAS(b) + ROPE_HAS(c) + ROPE_HAS(d)
 #define ROPE_COUNT_NO(a, b, c, d) +ROPE_LACKS(a) + ROPE_LACKS(b) + ROPE_LACKS(c) + ROPE_LACKS(d)
 #define ROPE_JOIN_(v, g, a, b, c, d, e, f, h, i, j, k, l, m, n, o, p, q, r, s, t, u, w, x, y, z, A, B, C, D, E, F, G, \
-                   H, I, J, K, ...)                                                                                   \
-    v##g##a##b##c##d##e##f##h##i##j##k##l##m##n##o##p##q##r##s##t##u##w##x##y##z##A##B##C##D##E##F##G##H##I##J##K
+                   H, I, J, K, L, M, N, O, P, Q, ...)                                                                 \
+    v##g##a##b##c##d##e##f##h##i##j##k##l##m##n##o##p##q##r##s##t##u##w##x##y##z##A##B##C##D##E##F##G##H##I##J##K##L##M##N##O##P##Q
 #if ROPE_FEATURES(ROPE_COUNT_IF, ROPE_COUNT_NO)
 #    define ROPE_HEX_0000 0
 #    define ROPE_HEX_0001 1
@@ -211,9 +210,8 @@
         , ROPE_CALL(ROPE_DIGIT, ROPE_LACKS(a), ROPE_LACKS(b), ROPE_LACKS(c), ROPE_LACKS(d))
 #    define ROPE_MACHINE                                                                                               \
         ROPE_CALL(ROPE_JOIN_, ROPE_M_VECTORS, ROPE_M_NUMBER ROPE_FEATURES(ROPE_DIGIT_IF, ROPE_DIGIT_NO), , , , , , , , \
-                  , , , , , , , , , , , , , , , , , , , , , , , , , , , , )
+                  , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , )
 #else
-#    define ROPE_MACHINE                                                                                               \
-        ROPE_CALL(ROPE_JOIN_, ROPE_M_VECTORS, ROPE_M_NUMBER, , , , , , , , , , , , , , , , , , , , , , , , , , , , , , \
-                  , , , , , )
+#    define ROPE_PLAIN_(v, g) v##g
+#    define ROPE_MACHINE ROPE_CALL(ROPE_PLAIN_, ROPE_M_VECTORS, ROPE_M_NUMBER)
 #endif
