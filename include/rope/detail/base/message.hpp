@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builds a sentence in a fixed buffer: no allocation, no locale, no printf.
+// Builds a sentence in a fixed buffer: no allocation, no locale.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,9 @@ struct Piece {
         std::uint64_t natural;
         double real;
     };
-    /// Prints `real`. A pointer, so that a unit without doubles in its sentences does not compile that function.
-    void (*write)(double x, int most, char* to) noexcept = nullptr;
 
     Piece(const char* x) noexcept : kind(Kind::text), text(x) {}  // NOLINT(google-explicit-constructor)
-    Piece(double x) noexcept                                      // NOLINT(google-explicit-constructor)
-        : kind(Kind::real), real(x), write(&write_number) {}
+    Piece(double x) noexcept : kind(Kind::real), real(x) {}       // NOLINT(google-explicit-constructor)
     template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
     Piece(Integer x) noexcept  // NOLINT(google-explicit-constructor)
         : kind(std::is_signed_v<Integer> ? Kind::whole : Kind::natural), natural(static_cast<std::uint64_t>(x)) {}
@@ -110,7 +107,7 @@ class Message {
         const std::uint64_t bits = bit_cast<std::uint64_t>(piece.real);
         if (!is_finite(piece.real)) return append(bits << 12 != 0 ? "nan" : bits >> 63 != 0 ? "-inf" : "inf");
         char digits[32];  // the longest shortest double has 24 characters
-        piece.write(piece.real, 0, digits);
+        write_number(piece.real, 0, digits);
         append(digits);
     }
 
