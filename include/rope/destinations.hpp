@@ -107,21 +107,19 @@ enum class ScaleUse : unsigned char { multiplies, divides };
 /// and 1 / scale are rounded to float, too, so a code may be the second nearest to x / scale. Where max |x| is below
 /// 2e-41, the scale is a float with few bits, or 0: codes are then held within -127 .. 127, and what is read back may be
 /// wrong by as much as the number. Codes are signed char.
-ROPE_ABI inline Destination int8(const Destination& codes, const Destination& scales) noexcept;
+ROPE_API Destination int8(const Destination& codes, const Destination& scales) noexcept;
 /// Codes 0 .. 255, the nearest to (x - zero) / scale computed in double, ties to even, with zero = min x and
 /// scale = (max x - min x) / 255, both NaN where x has a NaN or an infinity. Codes are unsigned char.
-ROPE_ABI inline Destination uint8(const Destination& codes, const Destination& scales,
-                                  const Destination& zeros) noexcept;
+ROPE_API Destination uint8(const Destination& codes, const Destination& scales, const Destination& zeros) noexcept;
 /// The same with codes 0 .. 15 and 15 in place of 255, two in a byte, the first in its lower half: head_dim / 2 bytes.
-ROPE_ABI inline Destination uint4(const Destination& codes, const Destination& scales,
-                                  const Destination& zeros) noexcept;
+ROPE_API Destination uint4(const Destination& codes, const Destination& scales, const Destination& zeros) noexcept;
 /// 8-bit floats of x times or over a scale of the whole tensor, above 0: OCP's E4M3 (largest 448, no infinity) and E5M2
 /// (largest 57344). To nearest, ties to even; larger numbers and infinities become the largest code, NaN stays.
-ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, float scale = 1.0f,
-                                     ScaleUse use = ScaleUse::multiplies) noexcept;
+ROPE_API Destination fp8_e4m3(const Destination& codes, float scale = 1.0f,
+                              ScaleUse use = ScaleUse::multiplies) noexcept;
 /// The same in E5M2.
-ROPE_ABI inline Destination fp8_e5m2(const Destination& codes, float scale = 1.0f,
-                                     ScaleUse use = ScaleUse::multiplies) noexcept;
+ROPE_API Destination fp8_e5m2(const Destination& codes, float scale = 1.0f,
+                              ScaleUse use = ScaleUse::multiplies) noexcept;
 /// E4M3 of x / scale, with a scale for each head, beside the codes as above: max |x| / 448 in float, or, if scales are
 /// unsigned char, the smallest power of two that is not below that nor below 1e-4, as the byte of its exponent (OCP's
 /// E8M0; 255 where a head has no finite scale). A number above 240 * 2^120 may be read as an infinity then.
@@ -130,21 +128,24 @@ ROPE_ABI inline Destination fp8_e5m2(const Destination& codes, float scale = 1.0
 /// Some caches pack codes, scales and further features of a token into one row of bytes (FlashMLA: 512 codes, 4 floats,
 /// 64 bfloat16). Each of these parts is a view, or a Paged whose strides are filled in by hand, that begins at its first
 /// byte in the first row and steps from row to row.
-ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, const Destination& scales) noexcept;
+ROPE_API Destination fp8_e4m3(const Destination& codes, const Destination& scales) noexcept;
 /// ggml's blocks of 32 numbers, with the bits of its reference code: 34 and 18 bytes for 32 features, so that the codes
 /// have head_dim / 32 * 34 or 18 unsigned chars in place of head_dim. Blocks so small that ggml's reciprocal overflows,
 /// where its result is undefined, are read as zeros.
-ROPE_ABI inline Destination q8_0(const Destination& blocks) noexcept;
+ROPE_API Destination q8_0(const Destination& blocks) noexcept;
 /// Its blocks of 18 bytes: a scale in half and 32 codes of 4 bits.
-ROPE_ABI inline Destination q4_0(const Destination& blocks) noexcept;
+ROPE_API Destination q4_0(const Destination& blocks) noexcept;
 
 /// Reads back what a path has written: the numbers that the codes stand for, as float. Tokens whose slot is -1 are left
 /// as they are. Throws std::out_of_range for a slot that the pages do not have, and std::invalid_argument for any other
 /// `from` or `to` that does not suit.
-ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>& to);
+ROPE_API void dequantise(const Destination& from, const TensorView<float>& to);
 
 ROPE_END
 
-#include "detail/paths/destinations.hpp"
+#include "detail/paths/paged.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/paths/destinations.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

@@ -77,12 +77,12 @@ struct NormOptions {
 class Path {
  public:
     /// x + b
-    ROPE_ABI Path& add(const StepNumbers& bias) noexcept ROPE_LIFETIMEBOUND;
+    ROPE_API Path& add(const StepNumbers& bias) noexcept ROPE_LIFETIMEBOUND;
     /// x, held within -limit .. limit; the limit is finite and at least 0
-    ROPE_ABI Path& clamp(double limit) noexcept ROPE_LIFETIMEBOUND;
+    ROPE_API Path& clamp(double limit) noexcept ROPE_LIFETIMEBOUND;
     /// x * factor, which is finite
-    ROPE_ABI Path& multiply(double factor) noexcept ROPE_LIFETIMEBOUND;
-    ROPE_ABI Path& multiply(const StepNumbers& factors) noexcept ROPE_LIFETIMEBOUND;
+    ROPE_API Path& multiply(double factor) noexcept ROPE_LIFETIMEBOUND;
+    ROPE_API Path& multiply(const StepNumbers& factors) noexcept ROPE_LIFETIMEBOUND;
 
     /// x * r * w, from left to right, with r = 1 / sqrt(mean(x^2) + eps), which is computed in double and rounded to
     /// float. The sum of a head is made in double, of 16 sums of every 16th number, which are added by halves (sum k and
@@ -93,37 +93,37 @@ class Path {
     /// reciprocal overflows to infinity, which an eps from 3.5e-77 on excludes; above, it is subnormal and has fewer bits.
     /// In double squares are not scaled: the largest |x| is at most 1.3e154 over the root of the number of features, and at
     /// least 1.5e-154 if eps is 0. Numbers of 1e200 become 0, and those of 1e-200 with eps 0 infinities.
-    ROPE_ABI Path& rms_norm(const StepNumbers& weight, double eps,
+    ROPE_API Path& rms_norm(const StepNumbers& weight, double eps,
                             const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
     /// Without weight.
-    ROPE_ABI Path& rms_norm(double eps, const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
+    ROPE_API Path& rms_norm(double eps, const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
     /// The same with r = 1 / sqrt(sum(x^2) + eps).
-    ROPE_ABI Path& l2_norm(const StepNumbers& weight, double eps,
+    ROPE_API Path& l2_norm(const StepNumbers& weight, double eps,
                            const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
     /// (x - mean(x)) * r * w + b, with r = 1 / sqrt(mean((x - mean(x))^2) + eps). Either of w and b may be nullptr. The
     /// mean is a double; from x its nearest float is taken, then what that leaves.
-    ROPE_ABI Path& layer_norm(const StepNumbers& weight, const StepNumbers& bias, double eps,
+    ROPE_API Path& layer_norm(const StepNumbers& weight, const StepNumbers& bias, double eps,
                               const NormOptions& options = {}) noexcept ROPE_LIFETIMEBOUND;
 
     /// The rotation, as apply has it: of the slice that the rows of the call are made for.
-    ROPE_ABI Path& rotate(RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
+    ROPE_API Path& rotate(RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
     /// The inverse, as apply_inverse has it: DeepSeek-V4 rotates its output back.
-    ROPE_ABI Path& rotate_back(RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
+    ROPE_API Path& rotate_back(RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
     /// The rotation of pairs in the layout of the call, left in another one: DeepSeek-V3 reads interleaved pairs and
     /// leaves them half-split. (Scores are the same if q and k do so.)
-    ROPE_ABI Path& rotate_into(Layout layout,
+    ROPE_API Path& rotate_into(Layout layout,
                                RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
 
     /// The Walsh-Hadamard transform of the head, or of its blocks, times 1 / sqrt(block): it spreads outliers before a
     /// quantiser, and q and k both need it. Sums and differences of numbers that are 1 apart come first, then those of 2,
     /// 4, ... apart. `block` is a power of two that divides head_dim; 0: head_dim.
-    ROPE_ABI Path& hadamard(Index block = 0) noexcept ROPE_LIFETIMEBOUND;
+    ROPE_API Path& hadamard(Index block = 0) noexcept ROPE_LIFETIMEBOUND;
 
     /// Rounds to the type of the source, as a model does whose steps are operations of their own.
-    ROPE_ABI Path& round() noexcept ROPE_LIFETIMEBOUND;
+    ROPE_API Path& round() noexcept ROPE_LIFETIMEBOUND;
 
     /// Where the heads go; the last call counts.
-    ROPE_ABI Path& to(const Destination& destination) noexcept ROPE_LIFETIMEBOUND;
+    ROPE_API Path& to(const Destination& destination) noexcept ROPE_LIFETIMEBOUND;
     ROPE_CROSSES(Path)
 
  private:
@@ -199,6 +199,9 @@ ROPE_ABI inline Status check_pass(Layout layout, Args&&... args) noexcept;
 
 ROPE_END
 
-#include "detail/paths/run.hpp"
+#include "detail/paths/pass.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/paths/run.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

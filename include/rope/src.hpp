@@ -17,6 +17,7 @@
 #define ROPE_SOURCE
 
 #include "core.hpp"
+#include "heads.hpp"
 
 #include "detail/base/hide_macros.hpp"
 
@@ -26,6 +27,17 @@ ROPE_SOURCE_BEGIN
 
 template class PositionTable<float>;
 template class PositionTable<double>;
+
+#define ROPE_SOURCE_PATHS(layout, T)                                                                           \
+    template Status run_paths<Layout::layout, T>(const AnyExecutor&, const CosSinRows<T>&, const Positions&,   \
+                                                 const Path* const*, Index);                                   \
+    template Status check_paths<Layout::layout, T>(const CosSinRows<T>&, const Positions&, const Path* const*, \
+                                                   Index) noexcept;
+ROPE_SOURCE_PATHS(interleaved, float)
+ROPE_SOURCE_PATHS(interleaved, double)
+ROPE_SOURCE_PATHS(half_split, float)
+ROPE_SOURCE_PATHS(half_split, double)
+#undef ROPE_SOURCE_PATHS
 
 ROPE_SOURCE_END
 

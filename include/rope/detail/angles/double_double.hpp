@@ -161,4 +161,9 @@ inline float round_to_float(DoubleDouble x) noexcept {
     return static_cast<float>(bit_cast<double>(bits));
 }
 
+inline DoubleDouble exact(double x) noexcept { return {x, 0.0}; }
+inline DoubleDouble exact(Index x) noexcept {  // beyond 2^53, the nearest double
+    return {static_cast<double>(x), 0.0};
+}
+
 ROPE_DETAIL_END

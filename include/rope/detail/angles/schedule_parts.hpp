@@ -81,11 +81,6 @@ struct Scheduled {
     double centre = 0.0;
 };
 
-inline DoubleDouble exact(double x) noexcept { return {x, 0.0}; }
-inline DoubleDouble exact(Index x) noexcept {  // beyond 2^53, the nearest double
-    return {static_cast<double>(x), 0.0};
-}
-
 /// The factor f: given, or the ratio of the lengths.
 template <class S>
 inline DoubleDouble factor_of(const S& s) noexcept {

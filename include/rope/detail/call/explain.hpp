@@ -7,11 +7,11 @@
 
 #include "../../cos_sin_rows.hpp"
 #include "../../errors.hpp"
-#include "../../isa.hpp"
 #include "../../positions.hpp"
 #include "../../tensor_view.hpp"
 #include "../../types.hpp"
 #include "../positions/positions_in_table.hpp"
+#include "../simd/isa_choice.hpp"
 #include "../views/any_view.hpp"
 #include "../views/view_checks.hpp"
 

@@ -65,19 +65,27 @@ ROPE_NOINLINE Index run_range(const Job& job, Index begin, Index end, Index firs
     return last;
 }
 
+/// Whether the executor gets a call.
+ROPE_INLINE bool is_cut(Cutting cutting, Index bytes) noexcept {
+    return cutting == Cutting::if_large ? bytes >= kSplitBytes : cutting != Cutting::never;
+}
+template <class Job>
+ROPE_INLINE Index pieces_per_item(Cutting cutting, const Job& job) noexcept {
+    return cutting == Cutting::by_heads ? job.per_unit : job.per_item;
+}
+
 /// Hands all jobs as one range to the executor, cut into work items or into the smallest pieces, as it wants them; on the
 /// calling thread if there is no executor, or if the work ends before another thread has begun.
 template <class... Jobs>
 ROPE_NOINLINE void execute(const AnyExecutor& executor, const Jobs&... jobs) {
     const Cutting cutting = executor.cutting;
-    if (cutting == Cutting::never || (cutting == Cutting::if_large && (jobs.bytes + ...) < kSplitBytes)) {
+    if (!is_cut(cutting, (jobs.bytes + ...))) {
         (jobs.kernel(jobs.task, 0, jobs.pieces), ...);
         return;
     }
-    const auto size = [cutting](const auto& job) { return cutting == Cutting::by_heads ? job.per_unit : job.per_item; };
-    executor((count_items(jobs.pieces, size(jobs)) + ...), [&](Index begin, Index end) {
+    executor((count_items(jobs.pieces, pieces_per_item(cutting, jobs)) + ...), [&](Index begin, Index end) {
         Index first = 0;
-        ((first = run_range(jobs, begin, end, first, size(jobs))), ...);
+        ((first = run_range(jobs, begin, end, first, pieces_per_item(cutting, jobs))), ...);
     });
 }
 

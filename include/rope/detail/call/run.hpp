@@ -6,11 +6,11 @@
 
 #include "../../cos_sin_rows.hpp"
 #include "../../errors.hpp"
-#include "../../isa.hpp"
 #include "../../positions.hpp"
 #include "../../tensor_view.hpp"
 #include "../base/executor.hpp"
 #include "../kernels/rotate.hpp"
+#include "../simd/isa_choice.hpp"
 #include "../views/any_view.hpp"
 #include "accept.hpp"
 #include "arguments.hpp"
@@ -122,19 +122,6 @@ ROPE_NOINLINE Status check_and_rotate(Direction direction, const Positions& posi
     return rotate(erased(arguments)...);
 }
 
-/// Whether a call with these arguments would be accepted; with any layout if none is named.
-template <Layout... layout, class... A>
-ROPE_INLINE Status check_tensors(const Positions& positions, const A&... arguments) noexcept {
-    if constexpr ((is_refused<A> || ...)) {
-        return Status();
-    } else {
-        constexpr int uses = (0 | ... | capabilities_of<layout>(Direction::forward));
-        return [&](const auto&... views) {
-            return explain(positions, static_cast<Capabilities>(uses), {checked(arguments, views)...});
-        }(erased(arguments)...);
-    }
-}
-
 /// The most bytes of a tensor in an accepted call: more go to the executor, or are rotated in the order of memory.
 template <bool is_out_of_place>
 ROPE_INLINE Index max_accepted_bytes(const AnyExecutor& executor) noexcept {
@@ -173,6 +160,7 @@ ROPE_INLINE Status rotate(Direction direction, const Positions& positions, const
     return Status();
 }
 
+#if ROPE_HAS_DEFINITIONS  // else in rotate_call.hpp
 template <Layout layout, class Executor, class... A>
 ROPE_INLINE ResultOf<Executor> run(Direction direction, const Positions& positions, Executor& given, const A&... a) {
     const AnyExecutor executor = executor_of(given);
@@ -181,5 +169,19 @@ ROPE_INLINE ResultOf<Executor> run(Direction direction, const Positions& positio
     else
         return ResultOf<Executor>();
 }
+
+/// Whether a call with these arguments would be accepted; with any layout if none is named.
+template <Layout... layout, class... A>
+ROPE_INLINE Status check_tensors(const Positions& positions, const A&... arguments) noexcept {
+    if constexpr ((is_refused<A> || ...)) {
+        return Status();
+    } else {
+        constexpr int uses = (0 | ... | capabilities_of<layout>(Direction::forward));
+        return [&](const auto&... views) {
+            return explain(positions, static_cast<Capabilities>(uses), {checked(arguments, views)...});
+        }(erased(arguments)...);
+    }
+}
+#endif
 
 ROPE_DETAIL_END

@@ -4,12 +4,12 @@
 
 #include "../../cos_sin_rows.hpp"
 #include "../../errors.hpp"
-#include "../../isa.hpp"
 #include "../../types.hpp"
 #include "../call/explain.hpp"
 #include "../call/run.hpp"
 #include "../kernels/gradients.hpp"
 #include "../kernels/steps.hpp"
+#include "../simd/isa_choice.hpp"
 #include "sums.hpp"
 
 ROPE_DETAIL_BEGIN

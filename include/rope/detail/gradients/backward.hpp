@@ -7,13 +7,13 @@
 #include "../../cos_sin_rows.hpp"
 #include "../../errors.hpp"
 #include "../../heads.hpp"
-#include "../../isa.hpp"
 #include "../../positions.hpp"
 #include "../../types.hpp"
 #include "../kernels/gradients.hpp"
 #include "../paths/check.hpp"
 #include "../paths/loop.hpp"
 #include "../paths/run.hpp"
+#include "../simd/isa_choice.hpp"
 #include "sums.hpp"
 
 ROPE_DETAIL_BEGIN

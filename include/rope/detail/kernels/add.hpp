@@ -2,10 +2,10 @@
 // Kernels that add rows, for every instruction set of this translation unit, and the choice by number.
 #pragma once
 
-#include "../../isa.hpp"
 #include "../../positions.hpp"
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
+#include "../simd/isa_choice.hpp"
 #include "../views/any_view.hpp"
 #include "../views/loop_order.hpp"
 #include "interface.hpp"

@@ -6,19 +6,17 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../../isa.hpp"
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
 #include "../base/bits.hpp"
 #include "../base/type_list.hpp"
+#include "../simd/isa_choice.hpp"
+#include "../views/any_view.hpp"
 #include "steps.hpp"
 
 ROPE_LOOPS_BEGIN
 
 ROPE_DETAIL_BEGIN
-
-/// The number of a format: its place in the list (formats/list.hpp).
-enum class CacheFormat : unsigned char;
 
 /// Where a head lies.
 struct FormatRow {
@@ -79,7 +77,7 @@ ROPE_LOOPS_END
 ROPE_DETAIL_BEGIN
 
 using Formats = portable::Formats;
-inline constexpr CacheFormat kElements = Formats::number_of<Elements>();
+static_assert(kElements == Formats::number_of<Elements>(), "Elements stand first in the list.");
 
 constexpr const FormatFacts& facts_of(CacheFormat format) noexcept { return Formats::kFacts[static_cast<int>(format)]; }
 ROPE_INLINE WriteFormat* write_format(IsaId isa, CacheFormat format) noexcept {

@@ -2,9 +2,9 @@
 // Kernels of gradients, for every instruction set of this translation unit, and the choice by number.
 #pragma once
 
-#include "../../isa.hpp"
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
+#include "../simd/isa_choice.hpp"
 
 ROPE_DETAIL_BEGIN
 

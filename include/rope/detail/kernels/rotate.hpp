@@ -4,8 +4,8 @@
 
 #include <type_traits>
 
-#include "../../isa.hpp"
 #include "../base/arithmetic.hpp"
+#include "../simd/isa_choice.hpp"
 #include "../simd/prefetch.hpp"
 #include "interface.hpp"
 

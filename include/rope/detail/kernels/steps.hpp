@@ -3,9 +3,9 @@
 // by number.
 #pragma once
 
-#include "../../isa.hpp"
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
+#include "../simd/isa_choice.hpp"
 #include "../views/any_view.hpp"
 #include "rotate.hpp"
 

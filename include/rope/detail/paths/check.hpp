@@ -179,33 +179,35 @@ ROPE_COLD Status check_apart(const AnyView& written, const AnyView& v, PathMemor
 
 /// Requires that memory which is written shares nothing with any other: first all extents, in one order, which is usual
 /// and soon done; then, if some overlap, each view with each.
-ROPE_COLD Status check_all_apart(const PathData* const* paths, Index count, const Positions& positions) noexcept {
+ROPE_COLD Status check_all_apart(const Path* const* paths, Index count, const Positions& positions) noexcept {
     Extents extents;
     extents.add(view_of(positions), false);
     for (Index i = 0; i < count; ++i)
-        for_each_memory(*paths[i], [&](const AnyView& v, PathMemory kind, const PathStep*) {
+        for_each_memory(PathAccess::data(*paths[i]), [&](const AnyView& v, PathMemory kind, const PathStep*) {
             extents.add(v, kind == PathMemory::written);
         });
     Status mistake;
     for (Index i = 0; i < count && !extents.are_apart(); ++i)
-        for_each_memory(*paths[i], [&](const AnyView& one, PathMemory kind_of_one, const PathStep*) {
+        for_each_memory(PathAccess::data(*paths[i]), [&](const AnyView& one, PathMemory kind_of_one, const PathStep*) {
             if (kind_of_one != PathMemory::written) return;
             const AnyView written = named(one, destination_name(i));
             for (Index k = 0; k < count; ++k)
-                for_each_memory(*paths[k], [&](const AnyView& other, PathMemory kind, const PathStep* step) {
-                    if (mistake.ok() && &other != &one) mistake = check_apart(written, other, kind, step, k);
-                });
+                for_each_memory(PathAccess::data(*paths[k]),
+                                [&](const AnyView& other, PathMemory kind, const PathStep* step) {
+                                    if (mistake.ok() && &other != &one)
+                                        mistake = check_apart(written, other, kind, step, k);
+                                });
             if (mistake.ok()) mistake = check_list_apart(positions, written);
         });
     return mistake;
 }
 
 /// All checks of a pass.
-ROPE_COLD Status check_paths(const PathData* const* paths, Index count, const Positions& positions,
-                             const PathCall& call) noexcept {
-    const HeadsInMemory& first = paths[0]->source;
+ROPE_COLD Status check_all_paths(const Path* const* paths, Index count, const Positions& positions,
+                                 const PathCall& call) noexcept {
+    const HeadsInMemory& first = PathAccess::data(*paths[0]).source;
     for (Index i = 0; i < count; ++i)
-        if (const Status s = check_path(*paths[i], i, first, call); !s.ok()) return s;
+        if (const Status s = check_path(PathAccess::data(*paths[i]), i, first, call); !s.ok()) return s;
     if (const Status s = check_positions(positions, first.extents[0], first.extents[1], call.table); !s.ok()) return s;
     const Status s = check_all_apart(paths, count, positions);
     return !s.ok() || isa_is_chosen() ? s : choose_isa();

@@ -7,8 +7,10 @@
 #include "../../destinations.hpp"
 #include "../../errors.hpp"
 #include "../../types.hpp"
+#include "../kernels/formats.hpp"
 #include "../kernels/steps.hpp"
 #include "../views/view_checks.hpp"
+#include "paged.hpp"
 #include "places.hpp"
 #include "steps.hpp"
 
@@ -43,9 +45,6 @@ inline Index offset_in(const HeadsInMemory& m, Index b, Index s, Index seq, Inde
 }
 
 // ---- Checks ----
-
-inline constexpr BufferNames kPagesNames = {"cache", {"pages", "page_size", "heads", "head_dim"}};
-inline constexpr BufferNames kPagesHeadsFirstNames = {"cache", {"pages", "heads", "page_size", "head_dim"}};
 
 /// One part of a destination (codes, scales or zeros) for `batch` and `seq`, with `heads` heads of `width` numbers.
 ROPE_COLD Status check_part(const char* name, const char* part, const HeadsInMemory& m, Index batch, Index seq,
@@ -179,107 +178,37 @@ ROPE_COLD void read_destination(const DestinationData& from, const HeadsInMemory
 
 ROPE_DETAIL_END
 
+#if ROPE_HAS_DEFINITIONS
 ROPE_BEGIN
 
-template <class T>
-template <class Slot>
-ROPE_ABI Paged<T> Paged<T>::with_slots(const Slot* first, Index count, Index stride) const noexcept {
-    static_assert(detail::is_position_number<Slot> && std::is_integral_v<Slot>,
-                  "Slots are integers of up to 64 bits (not bool or characters).");
-    Paged p = *this;
-    p.slot_list = detail::NumberList(first, stride);
-    p.slot_count = count;
-    return p;
-}
-
-template <class T, class Slots>
-ROPE_ABI inline Paged<T> paged(T* data, Index pages, Index page_size, Index heads, Index head_dim,
-                               const Slots& slot_list ROPE_LIFETIMEBOUND) noexcept {
-    const Index place = detail::clamped_product(heads, head_dim);
-    return {data,
-            pages,
-            page_size,
-            heads,
-            head_dim,
-            detail::clamped_product(page_size, place),
-            place,
-            head_dim,
-            1,
-            detail::slots_of(slot_list),
-            static_cast<Index>(slot_list.size())};
-}
-
-template <class T, class Slots>
-ROPE_ABI inline Paged<T> paged_heads_first(T* data, Index pages, Index heads, Index page_size, Index head_dim,
-                                           const Slots& slot_list ROPE_LIFETIMEBOUND) noexcept {
-    Paged<T> result = rope::paged(data, pages, page_size, heads, head_dim, slot_list);
-    result.place_stride = head_dim;
-    result.head_stride = detail::clamped_product(page_size, head_dim);
-    return result;
-}
-
-template <class C, class Slots, detail::IfOwner<C>>
-ROPE_ABI inline auto paged(C& container ROPE_LIFETIMEBOUND, Index pages, Index page_size, Index heads, Index head_dim,
-                           const Slots& slot_list ROPE_LIFETIMEBOUND) {
-    return rope::paged(detail::elements_of(container, detail::kPagesNames, pages, page_size, heads, head_dim), pages,
-                       page_size, heads, head_dim, slot_list);
-}
-
-template <class C, class Slots, detail::IfOwner<C>>
-ROPE_ABI inline auto paged_heads_first(C& container ROPE_LIFETIMEBOUND, Index pages, Index heads, Index page_size,
-                                       Index head_dim, const Slots& slot_list ROPE_LIFETIMEBOUND) {
-    return rope::paged_heads_first(
-        detail::elements_of(container, detail::kPagesHeadsFirstNames, pages, heads, page_size, head_dim), pages, heads,
-        page_size, head_dim, slot_list);
-}
-
-template <class T>
-ROPE_ABI Destination::Destination(const Paged<T>& p) noexcept
-    : Destination(TensorView<T>{p.data, p.pages, p.page_size, p.heads, p.head_dim, p.page_stride, p.place_stride,
-                                p.head_stride, p.feature_stride}) {
-    data_.codes.is_paged = true;
-    data_.codes.slot_list = p.slot_list;
-    data_.codes.slot_count = p.slot_count;
-}
-
-template <class T>
-void Destination::check_elements() noexcept {
-    using Element = std::remove_const_t<T>;
-    static_assert(!std::is_void_v<typename ElementTraits<Element>::storage> || detail::is_code<Element>,
-                  "Elements of a destination are float, double, rope::half or rope::bfloat16, or, for the codes of "
-                  "a format such as rope::int8, signed char or unsigned char.");
-}
-
-ROPE_ABI inline Destination int8(const Destination& codes, const Destination& scales) noexcept {
+ROPE_API Destination int8(const Destination& codes, const Destination& scales) noexcept {
     return detail::with_format<detail::portable::Int8>(codes, &scales);
 }
-ROPE_ABI inline Destination uint8(const Destination& codes, const Destination& scales,
-                                  const Destination& zeros) noexcept {
+ROPE_API Destination uint8(const Destination& codes, const Destination& scales, const Destination& zeros) noexcept {
     return detail::with_format<detail::portable::Uint8>(codes, &scales, &zeros);
 }
-ROPE_ABI inline Destination uint4(const Destination& codes, const Destination& scales,
-                                  const Destination& zeros) noexcept {
+ROPE_API Destination uint4(const Destination& codes, const Destination& scales, const Destination& zeros) noexcept {
     return detail::with_format<detail::portable::Uint4>(codes, &scales, &zeros);
 }
-ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, float scale, ScaleUse use) noexcept {
+ROPE_API Destination fp8_e4m3(const Destination& codes, float scale, ScaleUse use) noexcept {
     return detail::with_format<detail::portable::Fp8<detail::portable::E4m3>>(codes, nullptr, nullptr, scale, use);
 }
-ROPE_ABI inline Destination fp8_e5m2(const Destination& codes, float scale, ScaleUse use) noexcept {
+ROPE_API Destination fp8_e5m2(const Destination& codes, float scale, ScaleUse use) noexcept {
     return detail::with_format<detail::portable::Fp8<detail::portable::E5m2>>(codes, nullptr, nullptr, scale, use);
 }
-ROPE_ABI inline Destination fp8_e4m3(const Destination& codes, const Destination& scales) noexcept {
+ROPE_API Destination fp8_e4m3(const Destination& codes, const Destination& scales) noexcept {
     const bool are_powers = detail::PathAccess::data(scales).codes.type == detail::ElementType::u8;
     return are_powers ? detail::with_format<detail::portable::Fp8E4m3ByPower>(codes, &scales)
                       : detail::with_format<detail::portable::Fp8E4m3ByHead>(codes, &scales);
 }
-ROPE_ABI inline Destination q8_0(const Destination& blocks) noexcept {
+ROPE_API Destination q8_0(const Destination& blocks) noexcept {
     return detail::with_format<detail::portable::Q8_0>(blocks);
 }
-ROPE_ABI inline Destination q4_0(const Destination& blocks) noexcept {
+ROPE_API Destination q4_0(const Destination& blocks) noexcept {
     return detail::with_format<detail::portable::Q4_0>(blocks);
 }
 
-ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>& to) {
+ROPE_API void dequantise(const Destination& from, const TensorView<float>& to) {
     const detail::DestinationData& source = detail::PathAccess::data(from);
     const detail::HeadsInMemory into = detail::in_memory(to);
     const detail::AnyView v = detail::named(into, "to");
@@ -297,3 +226,4 @@ ROPE_ABI inline void dequantise(const Destination& from, const TensorView<float>
 }
 
 ROPE_END
+#endif

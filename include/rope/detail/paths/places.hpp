@@ -9,7 +9,6 @@
 #include "../../tensor_view.hpp"
 #include "../../types.hpp"
 #include "../call/arguments.hpp"
-#include "../kernels/formats.hpp"
 #include "../positions/position_numbers.hpp"
 #include "../views/any_view.hpp"
 

@@ -18,6 +18,7 @@
 #include "check.hpp"
 #include "destinations.hpp"
 #include "loop.hpp"
+#include "pass.hpp"
 #include "stages.hpp"
 #include "steps.hpp"
 
@@ -72,156 +73,102 @@ inline PathCall call_of(const CosSinRows<T>& rows) noexcept {
             std::is_same_v<T, double>};
 }
 
-template <bool never>
-inline void refuse_pass() noexcept {
-    static_assert(
-        never,
-        "No function of this name takes these arguments. In this order it takes an executor, or none; rows, even "
-        "where no path rotates; positions, or none for 0, 1, 2, ...; and one or more paths, rope::heads(x) with "
-        "steps and to(...). " ROPE_SAYS_ROWS);
+ROPE_DETAIL_END
+
+#if ROPE_HAS_DEFINITIONS
+ROPE_SOURCE_BEGIN
+
+template <Layout layout, class T>
+ROPE_API Status check_paths(const CosSinRows<T>& rows, const Positions& positions, const Path* const* paths,
+                            Index count) noexcept {
+    return check_all_paths(paths, count, positions, call_of<layout>(rows));
 }
 
-template <class... Paths>
-inline constexpr bool are_paths = sizeof...(Paths) > 0 && (std::is_same_v<Paths, Path> && ...);
-
-template <Layout layout, class T, class... Paths>
-inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) noexcept {
-    static_assert(are_paths<Paths...>,
-                  "rope::check_pass takes what rope::pass takes: rows, positions or none, and one or more paths; an "
-                  "executor stands before the rows.");
-    if constexpr (are_paths<Paths...>) {
-        const PathData* const all[] = {&PathAccess::data(paths)...};
-        return check_paths(all, sizeof...(paths), positions, call_of<layout>(rows));
-    } else {
+/// Jobs are made where they are needed: a call may have any number of paths.
+template <Layout layout, class T>
+ROPE_API Status run_paths(const AnyExecutor& executor, const CosSinRows<T>& rows, const Positions& positions,
+                          const Path* const* paths, Index count) {
+    if (const Status s = check_paths<layout>(rows, positions, paths, count); !s.ok()) return s;
+    const auto for_each_job = [&](const auto& f) {
+        for (Index i = 0; i < count; ++i) f(path_job<layout>(PathAccess::data(*paths[i]), rows, positions));
+    };
+    const Cutting cutting = executor.cutting;
+    Index bytes = 0;
+    if (cutting == Cutting::if_large) for_each_job([&](const auto& job) { bytes += job.bytes; });
+    if (!is_cut(cutting, bytes)) {
+        for_each_job([](const auto& job) { job.kernel(job.task, 0, job.pieces); });
         return Status();
     }
+    Index items = 0;
+    for_each_job([&](const auto& job) { items += count_items(job.pieces, pieces_per_item(cutting, job)); });
+    executor(items, [&](Index begin, Index end) {
+        Index first = 0;
+        for_each_job(
+            [&](const auto& job) { first = run_range(job, begin, end, first, pieces_per_item(cutting, job)); });
+    });
+    return Status();
 }
 
-template <Layout layout, class Executor, class T, class... Paths>
-inline ResultOf<Executor> run_pass(Executor& executor, const CosSinRows<T>& rows, const Positions& positions,
-                                   const Paths&... paths) {
-    static_assert(are_paths<Paths...>,
-                  "rope::pass takes rows, positions or none, and one or more paths, rope::heads(x) with steps and "
-                  "to(...); an executor stands before the rows.");
-    if constexpr (are_paths<Paths...>) {
-        const Status s = check_pass_of<layout>(rows, positions, paths...);
-        if (s.ok()) execute(executor_of(executor), path_job<layout>(PathAccess::data(paths), rows, positions)...);
-        return finished<ResultOf<Executor>>(s);
-    }
-    return ResultOf<Executor>();
-}
-
-ROPE_DETAIL_END
+ROPE_SOURCE_END
 
 ROPE_BEGIN
 
-ROPE_ABI inline Path& Path::add(const StepNumbers& bias) noexcept {
+ROPE_API Path& Path::add(const StepNumbers& bias) noexcept {
     detail::append_step<detail::AddStage>(data_, bias, 0.0, true);
     return *this;
 }
-ROPE_ABI inline Path& Path::clamp(double limit) noexcept {
+ROPE_API Path& Path::clamp(double limit) noexcept {
     detail::append_step<detail::ClampStage>(data_, nullptr, limit);
     return *this;
 }
-ROPE_ABI inline Path& Path::multiply(double factor) noexcept {
+ROPE_API Path& Path::multiply(double factor) noexcept {
     detail::append_step<detail::MultiplyStage>(data_, nullptr, factor);
     return *this;
 }
-ROPE_ABI inline Path& Path::multiply(const StepNumbers& factors) noexcept {
+ROPE_API Path& Path::multiply(const StepNumbers& factors) noexcept {
     detail::append_step<detail::MultiplyStage>(data_, factors, 0.0, true);
     return *this;
 }
-ROPE_ABI inline Path& Path::rms_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
+ROPE_API Path& Path::rms_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
     detail::NormStage::append(data_, {options, NormKind::rms}, weight, nullptr, eps);
     return *this;
 }
-ROPE_ABI inline Path& Path::rms_norm(double eps, const NormOptions& options) noexcept {
+ROPE_API Path& Path::rms_norm(double eps, const NormOptions& options) noexcept {
     return rms_norm(nullptr, eps, options);
 }
-ROPE_ABI inline Path& Path::l2_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
+ROPE_API Path& Path::l2_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
     detail::NormStage::append(data_, {options, NormKind::l2}, weight, nullptr, eps);
     return *this;
 }
-ROPE_ABI inline Path& Path::layer_norm(const StepNumbers& weight, const StepNumbers& bias, double eps,
-                                       const NormOptions& options) noexcept {
+ROPE_API Path& Path::layer_norm(const StepNumbers& weight, const StepNumbers& bias, double eps,
+                                const NormOptions& options) noexcept {
     detail::NormStage::append(data_, {options, NormKind::layer_norm}, weight, bias, eps);
     return *this;
 }
-ROPE_ABI inline Path& Path::rotate(RotateRounding rounding) noexcept {
+ROPE_API Path& Path::rotate(RotateRounding rounding) noexcept {
     detail::RotateStage::append(data_, {rounding, false, false, Layout::half_split});
     return *this;
 }
-ROPE_ABI inline Path& Path::rotate_back(RotateRounding rounding) noexcept {
+ROPE_API Path& Path::rotate_back(RotateRounding rounding) noexcept {
     detail::RotateStage::append(data_, {rounding, true, false, Layout::half_split});
     return *this;
 }
-ROPE_ABI inline Path& Path::rotate_into(Layout layout, RotateRounding rounding) noexcept {
+ROPE_API Path& Path::rotate_into(Layout layout, RotateRounding rounding) noexcept {
     detail::RotateStage::append(data_, {rounding, false, true, layout});
     return *this;
 }
-ROPE_ABI inline Path& Path::hadamard(Index block) noexcept {
+ROPE_API Path& Path::hadamard(Index block) noexcept {
     detail::append_step<detail::HadamardStage>(data_, nullptr, static_cast<double>(block));
     return *this;
 }
-ROPE_ABI inline Path& Path::round() noexcept {
+ROPE_API Path& Path::round() noexcept {
     detail::append_step<detail::RoundStage>(data_, nullptr, 0.0);
     return *this;
 }
-ROPE_ABI inline Path& Path::to(const Destination& destination) noexcept {
+ROPE_API Path& Path::to(const Destination& destination) noexcept {
     data_.destination = detail::PathAccess::data(destination);
     return *this;
 }
 
-template <class X>
-ROPE_ABI inline Path heads(X&& x) noexcept {
-    return detail::PathAccess::make<Path>(detail::tensor_of<false, void>(x));
-}
-
-template <Layout layout, class T, class... Paths>
-ROPE_ABI inline void pass(const CosSinRows<T>& rows, PositionsArgument&& positions, const Paths&... paths) {
-    detail::CallingThread here;
-    detail::run_pass<layout>(here, rows, positions, paths...);
-}
-template <Layout layout, class T, class... Paths>
-ROPE_ABI inline void pass(const CosSinRows<T>& rows, const Path& first, const Paths&... others) {
-    detail::CallingThread here;
-    detail::run_pass<layout>(here, rows, Positions(), first, others...);
-}
-template <Layout layout, class Executor, class T, class... Paths>
-ROPE_ABI inline detail::ResultOf<Executor> pass(Executor&& executor, const CosSinRows<T>& rows,
-                                                PositionsArgument&& positions,
-                                                const Paths&... paths) noexcept(detail::throws_nothing<Executor>) {
-    return detail::run_pass<layout>(executor, rows, positions, paths...);
-}
-template <Layout layout, class Executor, class T, class... Paths>
-ROPE_ABI inline detail::ResultOf<Executor> pass(Executor&& executor, const CosSinRows<T>& rows, const Path& first,
-                                                const Paths&... others) noexcept(detail::throws_nothing<Executor>) {
-    return detail::run_pass<layout>(executor, rows, Positions(), first, others...);
-}
-template <Layout layout, class T, class... Paths>
-ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, PositionsArgument&& positions,
-                                  const Paths&... paths) noexcept {
-    return detail::check_pass_of<layout>(rows, positions, paths...);
-}
-template <Layout layout, class T, class... Paths>
-ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, const Path& first, const Paths&... others) noexcept {
-    return detail::check_pass_of<layout>(rows, Positions(), first, others...);
-}
-
-template <Layout layout, class Executor, class T, class... Paths>
-ROPE_ABI inline Status check_pass(Executor&&, const CosSinRows<T>& rows, PositionsArgument&& positions,
-                                  const Paths&... paths) noexcept {
-    return detail::check_pass_of<layout>(rows, positions, paths...);
-}
-template <Layout layout, class Executor, class T, class... Paths>
-ROPE_ABI inline Status check_pass(Executor&&, const CosSinRows<T>& rows, const Path& first,
-                                  const Paths&... others) noexcept {
-    return detail::check_pass_of<layout>(rows, Positions(), first, others...);
-}
-
-ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, pass, refuse_pass)
-ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(Status, check_pass, refuse_pass)
-ROPE_WITH_RUN_TIME_LAYOUT(pass)
-ROPE_CHECK_WITH_RUN_TIME_LAYOUT(check_pass)
-
 ROPE_END
+#endif

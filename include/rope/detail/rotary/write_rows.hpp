@@ -8,7 +8,6 @@
 #include "../../axis_positions.hpp"
 #include "../../cos_sin_rows.hpp"
 #include "../../errors.hpp"
-#include "../../isa.hpp"
 #include "../../positions.hpp"
 #include "../../types.hpp"
 #include "../../wrapped_rows.hpp"
@@ -20,6 +19,7 @@
 #include "../kernels/rotate.hpp"
 #include "../positions/axis_map.hpp"
 #include "../positions/position_checks.hpp"
+#include "../simd/isa_choice.hpp"
 
 ROPE_DETAIL_BEGIN
 

@@ -8,11 +8,11 @@
 #include <type_traits>
 
 #include "../../frequencies.hpp"
-#include "../../isa.hpp"
 #include "../../types.hpp"
 #include "../angles/double_double.hpp"
 #include "../angles/phase.hpp"
 #include "../base/arithmetic.hpp"
+#include "../simd/isa_choice.hpp"
 
 ROPE_DETAIL_BEGIN
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// Definitions of heads.hpp: the beginning of a path, and the arguments of pass.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "../../cos_sin_rows.hpp"
+#include "../../errors.hpp"
+#include "../../heads.hpp"
+#include "../../positions.hpp"
+#include "../base/executor.hpp"
+#include "../base/other_calls.hpp"
+#include "../call/arguments.hpp"
+#include "../views/view_arguments.hpp"
+#include "steps.hpp"
+
+ROPE_DETAIL_BEGIN
+
+template <bool never>
+inline void refuse_pass() noexcept {
+    static_assert(
+        never,
+        "No function of this name takes these arguments. In this order it takes an executor, or none; rows, even "
+        "where no path rotates; positions, or none for 0, 1, 2, ...; and one or more paths, rope::heads(x) with "
+        "steps and to(...). " ROPE_SAYS_ROWS);
+}
+
+template <class... Paths>
+inline constexpr bool are_paths = sizeof...(Paths) > 0 && (std::is_same_v<Paths, Path> && ...);
+
+ROPE_DETAIL_END
+
+ROPE_SOURCE_BEGIN
+
+/// Checks all paths of a call, and runs them.
+template <Layout layout, class T>
+ROPE_API Status run_paths(const AnyExecutor& executor, const CosSinRows<T>& rows, const Positions& positions,
+                          const Path* const* paths, Index count);
+template <Layout layout, class T>
+ROPE_API Status check_paths(const CosSinRows<T>& rows, const Positions& positions, const Path* const* paths,
+                            Index count) noexcept;
+
+ROPE_SOURCE_END
+
+ROPE_DETAIL_BEGIN
+
+template <Layout layout, class T, class... Paths>
+inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& positions, const Paths&... paths) noexcept {
+    static_assert(are_paths<Paths...>,
+                  "rope::check_pass takes what rope::pass takes: rows, positions or none, and one or more paths; an "
+                  "executor stands before the rows.");
+    if constexpr (are_paths<Paths...>) {
+        const Path* const all[] = {&paths...};
+        return check_paths<layout>(rows, positions, all, sizeof...(paths));
+    } else {
+        return Status();
+    }
+}
+
+template <Layout layout, class Executor, class T, class... Paths>
+inline ResultOf<Executor> run_pass(Executor& executor, const CosSinRows<T>& rows, const Positions& positions,
+                                   const Paths&... paths) {
+    static_assert(are_paths<Paths...>,
+                  "rope::pass takes rows, positions or none, and one or more paths, rope::heads(x) with steps and "
+                  "to(...); an executor stands before the rows.");
+    if constexpr (are_paths<Paths...>) {
+        const Path* const all[] = {&paths...};
+        return finished<ResultOf<Executor>>(
+            run_paths<layout>(executor_of(executor), rows, positions, all, sizeof...(paths)));
+    } else {
+        return ResultOf<Executor>();
+    }
+}
+
+ROPE_DETAIL_END
+
+ROPE_BEGIN
+
+template <class X>
+ROPE_ABI inline Path heads(X&& x) noexcept {
+    return detail::PathAccess::make<Path>(detail::tensor_of<false, void>(x));
+}
+
+template <Layout layout, class T, class... Paths>
+ROPE_ABI inline void pass(const CosSinRows<T>& rows, PositionsArgument&& positions, const Paths&... paths) {
+    detail::CallingThread here;
+    detail::run_pass<layout>(here, rows, positions, paths...);
+}
+template <Layout layout, class T, class... Paths>
+ROPE_ABI inline void pass(const CosSinRows<T>& rows, const Path& first, const Paths&... others) {
+    detail::CallingThread here;
+    detail::run_pass<layout>(here, rows, Positions(), first, others...);
+}
+template <Layout layout, class Executor, class T, class... Paths>
+ROPE_ABI inline detail::ResultOf<Executor> pass(Executor&& executor, const CosSinRows<T>& rows,
+                                                PositionsArgument&& positions,
+                                                const Paths&... paths) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run_pass<layout>(executor, rows, positions, paths...);
+}
+template <Layout layout, class Executor, class T, class... Paths>
+ROPE_ABI inline detail::ResultOf<Executor> pass(Executor&& executor, const CosSinRows<T>& rows, const Path& first,
+                                                const Paths&... others) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run_pass<layout>(executor, rows, Positions(), first, others...);
+}
+template <Layout layout, class T, class... Paths>
+ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, PositionsArgument&& positions,
+                                  const Paths&... paths) noexcept {
+    return detail::check_pass_of<layout>(rows, positions, paths...);
+}
+template <Layout layout, class T, class... Paths>
+ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, const Path& first, const Paths&... others) noexcept {
+    return detail::check_pass_of<layout>(rows, Positions(), first, others...);
+}
+
+template <Layout layout, class Executor, class T, class... Paths>
+ROPE_ABI inline Status check_pass(Executor&&, const CosSinRows<T>& rows, PositionsArgument&& positions,
+                                  const Paths&... paths) noexcept {
+    return detail::check_pass_of<layout>(rows, positions, paths...);
+}
+template <Layout layout, class Executor, class T, class... Paths>
+ROPE_ABI inline Status check_pass(Executor&&, const CosSinRows<T>& rows, const Path& first,
+                                  const Paths&... others) noexcept {
+    return detail::check_pass_of<layout>(rows, Positions(), first, others...);
+}
+
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, pass, refuse_pass)
+ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(Status, check_pass, refuse_pass)
+ROPE_WITH_RUN_TIME_LAYOUT(pass)
+ROPE_CHECK_WITH_RUN_TIME_LAYOUT(check_pass)
+
+ROPE_END
