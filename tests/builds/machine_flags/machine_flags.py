@@ -34,6 +34,8 @@ NOT_INSTRUCTIONS = re.compile("|".join([
     r"__(riscv_cmodel|AARCH64_CMODEL|CMODEL)_\w*",  # where code lies
     r"_ARCH_([467]\d\d|A2)\w*",  # names of processors with 32 bits
     r"__riscv_(s\w+|zicsr|zifencei)",  # for operating systems; control registers, which older compilers do not name
+    r"__riscv_(zic64b|zicc\w+|za\d+rs|zama16b)",  # properties of memory
+    r"__ARM_FEATURE_(CDE|CDE_COPROC|COPROC)",  # coprocessors, by intrinsics alone
     r"__ARM_ARCH(_PROFILE)?",  # a generation: its instructions have macros of their own
 ]))
 

@@ -117,6 +117,7 @@
             IF(__ARM_ARCH_7VE__, __ARM_ARCH_8M_BASE__, __ARM_ARCH_8M_MAIN__, __ARM_ARCH_8_1M_MAIN__) \
             IF(__ARM_ARCH_8R__, __ARM_NEON, __ARM_VFPV2__, __ARM_VFPV3__) \
             IF(__ARM_VFPV4__, __ARM_FPV5__, __ARM_ARCH_ISA_ARM, __thumb__) \
+            IF(__ARM_ARCH_4__, __ARM_ARCH_iwmmxt__, __ARM_ARCH_8A__, __ARM_ARCH_9A__) \
             IF(__thumb2__, __XSCALE__, __IWMMXT__, __IWMMXT2__) ROPE_N(IF, CLZ, CMSE, DIRECTED_ROUNDING, DSP) \
             ROPE_N(IF, FMA, IDIV, MVE, NUMERIC_MAXMIN) ROPE_N(IF, QBIT, SAT, SIMD32, x) \
             NO(__ARM_FEATURE_UNALIGNED, 1, 1, 1)
@@ -139,7 +140,8 @@
         ROPE_N(IF, xsfvcp, xsfvfnrclipxfqf, xsfvfwmaccqqq, xsfvqmaccdod) \
         ROPE_N(IF, xsfvqmaccqoq, xtheadba, xtheadbb, xtheadbs) \
         ROPE_N(IF, xtheadcmo, xtheadcondmov, xtheadfmemidx, xtheadmac) \
-        ROPE_N(IF, xtheadmemidx, xtheadmempair, xtheadsync, xtheadvdot) ROPE_N(IF, xventanacondops, x, x, x) \
+        ROPE_N(IF, xtheadmemidx, xtheadmempair, xtheadsync, xtheadvdot) \
+        ROPE_N(IF, xventanacondops, xsifivecdiscarddlone, xsifivecflushdlone, x) \
         ROPE_N(NO, mul, div, muldiv, a) ROPE_N(NO, atomic, f, d, c) ROPE_N(NO, compressed, fdiv, fsqrt, i)
 #elif defined(__powerpc__)
 #    define ROPE_FEATURES(IF, NO) \
