@@ -68,8 +68,8 @@
 #    define ROPE_M_RCPC3 1
 #endif
 
-// Every other feature, four for each hexadecimal digit: IF has those that flags add, NO those that plain flags have. The
-// words in ROPE_N are parts of names, so that a program's own macros do not change them.
+// Every other feature, four for each hexadecimal digit: IF has those that flags add, NO those that plain flags have.
+// The words in ROPE_N are parts of names, so that a program's own macros do not change them.
 // clang-format off
 #if defined(__x86_64__) || defined(__i386__)
 #    define ROPE_N(F, a, b, c, d) F(__##a##__, __##b##__, __##c##__, __##d##__)
@@ -165,8 +165,8 @@
 #endif
 // clang-format on
 
-// ROPE_HAS(x) is 1 if x is defined as 1, or as another number that compilers give to a feature, such as the version of an
-// extension of RISC-V; else 0. ROPE_LACKS(x) is the opposite.
+// ROPE_HAS(x) is 1 if x is defined as 1, or as another number that compilers give to a feature, such as the version of
+// an extension of RISC-V; else 0. ROPE_LACKS(x) is the opposite.
 #define ROPE_VALUE_1 0, 1, 0
 #define ROPE_VALUE_3 0, 1, 0
 #define ROPE_VALUE_1000 0, 1, 0
