@@ -68,8 +68,8 @@
 #    define ROPE_M_RCPC3 1
 #endif
 
-// Every other feature, four for each hexadecimal digit: IF has those that flags add, NO those that plain flags have. The
-// words in ROPE_N are parts of names, so that a program's own macros do not change them.
+// Every other feature, four for each hexadecimal digit: IF has those that flags add, NO those that plain flags have.
+// The words in ROPE_N are parts of names, so that a program's own macros do not change them.
 // clang-format off
 #if defined(__x86_64__) || defined(__i386__)
 #    define ROPE_N(F, a, b, c, d) F(__##a##__, __##b##__, __##c##__, __##d##__)
@@ -117,6 +117,7 @@
             IF(__ARM_ARCH_7VE__, __ARM_ARCH_8M_BASE__, __ARM_ARCH_8M_MAIN__, __ARM_ARCH_8_1M_MAIN__) \
             IF(__ARM_ARCH_8R__, __ARM_NEON, __ARM_VFPV2__, __ARM_VFPV3__) \
             IF(__ARM_VFPV4__, __ARM_FPV5__, __ARM_ARCH_ISA_ARM, __thumb__) \
+            IF(__ARM_ARCH_4__, __ARM_ARCH_iwmmxt__, __ARM_ARCH_8A__, __ARM_ARCH_9A__) \
             IF(__thumb2__, __XSCALE__, __IWMMXT__, __IWMMXT2__) ROPE_N(IF, CLZ, CMSE, DIRECTED_ROUNDING, DSP) \
             ROPE_N(IF, FMA, IDIV, MVE, NUMERIC_MAXMIN) ROPE_N(IF, QBIT, SAT, SIMD32, x) \
             NO(__ARM_FEATURE_UNALIGNED, 1, 1, 1)
@@ -139,7 +140,8 @@
         ROPE_N(IF, xsfvcp, xsfvfnrclipxfqf, xsfvfwmaccqqq, xsfvqmaccdod) \
         ROPE_N(IF, xsfvqmaccqoq, xtheadba, xtheadbb, xtheadbs) \
         ROPE_N(IF, xtheadcmo, xtheadcondmov, xtheadfmemidx, xtheadmac) \
-        ROPE_N(IF, xtheadmemidx, xtheadmempair, xtheadsync, xtheadvdot) ROPE_N(IF, xventanacondops, x, x, x) \
+        ROPE_N(IF, xtheadmemidx, xtheadmempair, xtheadsync, xtheadvdot) \
+        ROPE_N(IF, xventanacondops, xsifivecdiscarddlone, xsifivecflushdlone, x) \
         ROPE_N(NO, mul, div, muldiv, a) ROPE_N(NO, atomic, f, d, c) ROPE_N(NO, compressed, fdiv, fsqrt, i)
 #elif defined(__powerpc__)
 #    define ROPE_FEATURES(IF, NO) \
@@ -163,8 +165,8 @@
 #endif
 // clang-format on
 
-// ROPE_HAS(x) is 1 if x is defined as 1, or as another number that compilers give to a feature, such as the version of an
-// extension of RISC-V; else 0. ROPE_LACKS(x) is the opposite.
+// ROPE_HAS(x) is 1 if x is defined as 1, or as another number that compilers give to a feature, such as the version of
+// an extension of RISC-V; else 0. ROPE_LACKS(x) is the opposite.
 #define ROPE_VALUE_1 0, 1, 0
 #define ROPE_VALUE_3 0, 1, 0
 #define ROPE_VALUE_1000 0, 1, 0
