@@ -199,7 +199,7 @@ struct Stage {
     /// Refuses unsuitable options or heads. check.hpp checks what all `numbers` and `bias` must be.
     static Status check(const PathStep&, const AnyView&, const PathCall&) noexcept { return Status(); }
     // Each also has (T: float and double):
-    //     static constexpr const char* kName for sentences
+    //     static constexpr const char* kName                           for sentences
     //     static void run(const StepCall<T>&, Group<T>&) noexcept      the step, on heads of one token
 };
 
