@@ -52,6 +52,8 @@
     X(rope::NormKind)                          \
     X(rope::NormWeight)                        \
     X(rope::HeadNorm)                          \
+    X(rope::HeadStepKind)                      \
+    X(rope::HeadStep)                          \
     X(rope::HeadSteps)                         \
     X(rope::LayerType)                         \
     X(rope::HeadCounts)                        \
