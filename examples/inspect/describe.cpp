@@ -116,6 +116,7 @@ std::string describe(const rope::HeadNorm& norm) {
 }
 std::string describe(const rope::HeadStep& step) {
     switch (step.kind) {
+        case rope::HeadStepKind::none: break;
         case rope::HeadStepKind::norm: return describe(step.norm);
         case rope::HeadStepKind::clamp: return "clamped to +-" + shown(step.number);
         case rope::HeadStepKind::factor: return "times " + shown(step.number);
@@ -126,9 +127,10 @@ std::string describe(const rope::HeadStep& step) {
     return "";
 }
 /// The steps in their order: "q RMS, no weight, eps 1e-06, then rotated".
-std::string describe(const char* name, const rope::List<rope::HeadStep>& steps) {
+std::string describe(const char* name, const rope::HeadStepList& steps) {
     std::string text;
-    for (const rope::HeadStep& step : steps) text += (text.empty() ? "" : ", then ") + describe(step);
+    for (const rope::HeadStep& step : steps)
+        if (step.kind != rope::HeadStepKind::none) text += (text.empty() ? "" : ", then ") + describe(step);
     return text.empty() ? "" : std::string(name) + " " + text + "; ";
 }
 

@@ -2,7 +2,6 @@
 // HeadSteps: the steps of a model on its heads, between the QKV projection and attention, in their order.
 #pragma once
 
-#include "list.hpp"
 #include "types.hpp"
 #include "version.hpp"
 
@@ -46,40 +45,39 @@ struct HeadNorm {
     NormWeight weight = NormWeight::head_dim;
     /// Whether 1 is added to the weight, which is then stored around 0. (Files in GGUF have it added already.)
     bool adds_one = false;
-    /// Whether a bias is added after the weight: b of NormKind::layer_norm.
-    bool has_bias = false;
-    /// Where the published code rounds to the data's type, before it rounds the result.
-    NormRounding rounding = NormRounding::none;
+    bool has_bias = false;                       ///< added after the weight: b of NormKind::layer_norm
+    NormRounding rounding = NormRounding::none;  ///< of the published code, before it rounds the result
     /// Added to the mean or sum of squares, or to the variance, so that a head of zeros divides by no zero.
     double eps = 0.0;
 };
 
-/// A step, and the member of HeadStep that it has.
+/// A step, and the member of HeadStep that it reads.
 enum class HeadStepKind : unsigned char {
+    none,           ///< no step
     norm,           ///< norm
     clamp,          ///< number: heads are held within -number .. number
     factor,         ///< number: heads are multiplied by it
-    rotation,       ///< rounding; by the layer's rotary embedding, and nothing in a layer that has none
+    rotation,       ///< rounding; by the layer's rotary embedding: a layer without one is not rotated
     rotation_back,  ///< rounding; the same by minus the angle
-    temperature     ///< none: heads are multiplied by ModelConfig::attention_temperature at their positions
+    temperature     ///< no member: heads are multiplied by ModelConfig::attention_temperature at their positions
 };
 
 struct HeadStep {
     ROPE_CROSSES_AGGREGATE(HeadStep)
-    HeadStepKind kind = HeadStepKind::norm;
+    HeadStepKind kind = HeadStepKind::none;
     HeadNorm norm = {};
     double number = 1.0;
-    /// Where the published code rounds to the data's type while it rotates; in most models everywhere.
-    RotateRounding rounding = RotateRounding::all;
+    RotateRounding rounding = RotateRounding::all;  ///< of the published code; in most models everywhere
 };
+
+/// Steps in the order of a model's code. At most one is a norm; what follows the last one is none.
+using HeadStepList = HeadStep[6];
 
 /// The steps of one layer. In multi-head latent attention only the parts that rotate are described; norms of the
 /// latents they are projected from are not. Gates, sinks and soft caps are not described here.
 struct HeadSteps {
     ROPE_CROSSES_AGGREGATE(HeadSteps)
-    /// In the order of the model's code, on queries, keys and values, and on the output of attention. At most one of a
-    /// list is a norm.
-    List<HeadStep> q, k, v, output;
+    HeadStepList q = {}, k = {}, v = {}, output = {};  ///< output: of attention
     /// The factor on the products of q and k before the softmax, with ModelConfig::softmax_scale_factor and without
     /// the factors of q and k.
     double softmax_scale = 0.0;
@@ -95,7 +93,7 @@ struct HeadSteps {
 };
 
 /// The norm in a list of steps, which says what weights it needs; null if there is none.
-ROPE_ABI inline const HeadNorm* norm_of(const List<HeadStep>& steps) noexcept {
+ROPE_ABI inline const HeadNorm* norm_of(const HeadStepList& steps) noexcept {
     for (const HeadStep& step : steps)
         if (step.kind == HeadStepKind::norm) return &step.norm;
     return nullptr;

@@ -105,7 +105,7 @@ TEST_CASE("factors come before the rotation or after it, and each is rounded whe
         [](Path p) { return p.rotate(RotateRounding::all); }));
     const ModelConfig filter = model_of("openai_privacy_filter", R"(, "rope_parameters": {"rope_type": "default",
         "rope_theta": 150000.0})");
-    const double factor = filter.steps[0].q.back().number;
+    const double factor = filter.steps[0].q[1].number;
     REQUIRE(factor != 1.0);
     CHECK(are_same(
         filter, 4, [&](const Path& p) { return rope::query_path(filter, 0, p, {}, kPublished); },
@@ -121,19 +121,19 @@ TEST_CASE("a list made by hand is taken in its order, and rotates nothing in a l
     using Kind = rope::HeadStepKind;
     ModelConfig m = model_of("llama");
     const rope::HeadNorm norm = {rope::NormKind::l2, rope::NormWeight::none, false, false, {}, kEps};
-    m.steps[0].k = {{Kind::factor, {}, 3.0},
-                    {Kind::rotation, {}, 1.0, RotateRounding::rows},
-                    {Kind::clamp, {}, 0.5},
-                    {Kind::norm, norm},
-                    {Kind::factor, {}, 0.25}};
+    rope::HeadStepList& list = m.steps[0].k;
+    list[0] = {Kind::factor, {}, 3.0};
+    list[1] = {Kind::rotation, {}, 1.0, RotateRounding::rows};
+    list[2] = {Kind::clamp, {}, 0.5};
+    list[3] = {Kind::norm, norm};
     const auto key = [&](const Path& p) { return rope::key_path(m, 0, p, {}, kPublished); };
     CHECK(are_same(m, 2, key, [](Path p) {
         p.multiply(3.0).round().rotate(RotateRounding::rows).round().clamp(0.5).round();
-        return p.l2_norm(nullptr, kEps).round().multiply(0.25).round();
+        return p.l2_norm(nullptr, kEps).round();
     }));
     m.config_of_layer[0] = -1;
     CHECK(are_same(m, 2, key, [](Path p) {
-        p.multiply(3.0).round().clamp(0.5).round().l2_norm(nullptr, kEps).round().multiply(0.25).round();
+        p.multiply(3.0).round().clamp(0.5).round().l2_norm(nullptr, kEps).round();
         return p;
     }));
 }
@@ -300,7 +300,7 @@ TEST_CASE("every layer of the published models has its recipes, which a pass acc
             rope::Config config = own != nullptr ? *own : m.configs.at(0);
             config.log_scale.assign(config.has_log_scale ? size(config.head_dim / 2) : 0, 0.0);
             const Index dim = config.head_dim;
-            const auto numbers = [&](const rope::List<rope::HeadStep>& steps) {
+            const auto numbers = [&](const rope::HeadStepList& steps) {
                 const rope::HeadNorm* const norm = rope::norm_of(steps);
                 const bool is_there = norm != nullptr && norm->weight != rope::NormWeight::none;
                 return is_there ? rope::StepNumbers(w.data()) : rope::StepNumbers();

@@ -40,7 +40,7 @@ TEST_CASE("norms of q and k, by architecture") {
                                           : model.layer(i) == nullptr ? order.substr(0, order.find('r'))
                                                                       : order;
                 CHECK((order_of(s.k) == steps && order_of(s.q).substr(0, steps.size()) == steps));
-                CHECK((s.v.empty() && s.output.empty()));
+                CHECK((order_of(s.v).empty() && order_of(s.output).empty()));
                 for (const rope::HeadNorm& of : {norm(s.q), norm(s.k)}) {
                     CHECK(of.kind == (attends ? kind : NormKind::none));
                     if (of.kind == NormKind::none) continue;

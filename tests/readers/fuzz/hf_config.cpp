@@ -55,8 +55,8 @@ class Account {
                             norm.adds_one, norm.has_bias, static_cast<int>(norm.rounding), norm.eps, step.number,
                             static_cast<int>(step.rounding));
                 }
-            (*this)(s.q.size(), s.k.size(), s.softmax_scale, s.has_other_steps, s.values_from_key_projection,
-                    s.keys_are_values, s.keys_of_layer);
+            (*this)(s.softmax_scale, s.has_other_steps, s.values_from_key_projection, s.keys_are_values,
+                    s.keys_of_layer);
         }
     }
     std::uint64_t digest() const { return digest_; }

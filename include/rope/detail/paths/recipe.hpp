@@ -21,7 +21,7 @@ ROPE_DETAIL_BEGIN
 /// A tensor of a recipe: its members of HeadSteps, HeadCounts and HeadWeights. The output of attention has no weights.
 struct HeadTensor {
     const char* name;
-    List<HeadStep> HeadSteps::*steps;
+    HeadStepList HeadSteps::*steps;
     Index HeadCounts::*count;
     StepNumbers HeadWeights::*norm, HeadWeights::*norm_bias;
 };
@@ -74,7 +74,7 @@ struct Recipe {
                                  {layer, steps.keys_of_layer});
         if (is_v && steps.keys_are_values)
             return invalid("layer {} of this model makes no values: its keys are the values, too.", {layer});
-        const List<HeadStep>& list = steps.*tensor.steps;
+        const HeadStepList& list = steps.*tensor.steps;
         if (tensor.norm != nullptr && norm_of(list) == nullptr)
             if (const Status s = add_norm({}); !s.ok()) return s;  // numbers of a norm that there is not
         for (const HeadStep& step : list)
@@ -84,9 +84,10 @@ struct Recipe {
     Status add(const HeadStep& step) noexcept {
         const RotateRounding rounding = is_as_published ? step.rounding : RotateRounding::none;
         const bool is_rotation = step.kind == HeadStepKind::rotation || step.kind == HeadStepKind::rotation_back;
-        if (is_rotation && config == nullptr) return Status();
+        if (step.kind == HeadStepKind::none || (is_rotation && config == nullptr)) return Status();
         Status s;
         switch (step.kind) {
+            case HeadStepKind::none: break;
             case HeadStepKind::norm: s = add_norm(step.norm); break;
             case HeadStepKind::clamp: path.clamp(step.number); break;
             case HeadStepKind::factor: path.multiply(step.number); break;
@@ -94,8 +95,7 @@ struct Recipe {
             case HeadStepKind::rotation: s = add_rotation(rounding); break;
             case HeadStepKind::rotation_back: path.rotate_back(rounding);
         }
-        // The end of an operation of the published code.
-        if (is_as_published && !(is_rotation && rounding == RotateRounding::all)) path.round();
+        if (is_as_published && !(is_rotation && rounding == RotateRounding::all)) path.round();  // its operation ends
         return s;
     }
     /// The numbers in `given` as [extents[0..3]], if the layer needs them. A pointer, and as many numbers in a row, take

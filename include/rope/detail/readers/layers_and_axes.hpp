@@ -60,38 +60,41 @@ ROPE_COLD HfModel with_numbers(HfModel type, bool has_norm, std::optional<double
     return type;
 }
 /// Adds the steps of layer i, in the order of its type, to a model whose layers, rotary embeddings and temperature are
-/// known. Numbers of `type` are those of the file; only full layers can make values with the projection of keys.
+/// known. Numbers of `type` are those of the file. Layers of one type, rotated or not, have the same lists.
 ROPE_COLD void add_steps(ModelConfig& model, const HfModel& type, std::size_t i, double softmax_scale,
                          bool values_from_keys) {
     const auto has = [&](Traits trait) { return (type.traits & trait) != 0; };
-    HeadSteps& s = model.steps.emplace_back();
+    const bool is_rotated = model.config_of_layer[i] >= 0;
+    const bool is_like_last = i > 0 && model.layer_types[i] == model.layer_types[i - 1] &&
+                              is_rotated == (model.config_of_layer[i - 1] >= 0);  // in most models
+    model.steps.reserve(model.layer_types.size());
+    HeadSteps& s = is_like_last ? model.steps.emplace_back(model.steps.back()) : model.steps.emplace_back();
     s.keys_of_layer = static_cast<Index>(i);
     if (model.layer_types[i] == LayerType::no_attention) return;
     s.softmax_scale = softmax_scale;
-    s.has_other_steps = has(kHasOtherSteps);
     s.values_from_key_projection = values_from_keys && model.layer_types[i] == LayerType::full_attention;
+    if (is_like_last) return;
+    s.has_other_steps = has(kHasOtherSteps);
     s.keys_are_values = has(kKeysAreValues);
-    const bool is_rotated = model.config_of_layer[i] >= 0;
     const AttentionTemperature& t = model.attention_temperature;
     const bool has_temperature = t.scale != 0.0 && (is_rotated ? t.on_layers_with_rope : t.on_layers_without_rope);
     const RotateRounding rounding = has(kRotatesInFloat)         ? RotateRounding::none
                                     : has(kRotatesByRoundedRows) ? RotateRounding::rows
                                                                  : RotateRounding::all;
-    const HeadNorm of_k = has(kNormIfRotated) && !is_rotated ? HeadNorm() : type.norm;
-    HeadNorm of_q = of_k;
+    HeadNorm of_k = has(kNormIfRotated) && !is_rotated ? HeadNorm() : type.norm, of_q = of_k;
     if (s.keys_are_values) {  // DeepSeek-V4: keys alone have a weight
         of_q.weight = NormWeight::none;
         of_q.rounding = NormRounding::root;
-        if (is_rotated) s.output.push_back({HeadStepKind::rotation_back, {}, 1.0, rounding});
+        if (is_rotated) s.output[0] = {HeadStepKind::rotation_back, {}, 1.0, rounding};
     }
-    const auto append = [&](List<HeadStep>& steps, const HeadNorm& norm, double factor, bool rotates, bool is_q) {
-        for (const char letter : std::string_view(type.order)) {
-            const bool is_norm = letter == 'n' || (letter == 'k' && !is_q);
-            if (is_norm && norm.kind != NormKind::none) steps.push_back({HeadStepKind::norm, norm});
-            if (letter == 'c' && type.clip != 0.0) steps.push_back({HeadStepKind::clamp, {}, type.clip});
-            if (letter == 'f' && factor != 1.0) steps.push_back({HeadStepKind::factor, {}, factor});
-            if (letter == 'r' && rotates) steps.push_back({HeadStepKind::rotation, {}, 1.0, rounding});
-            if (letter == 't' && is_q && has_temperature) steps.push_back({HeadStepKind::temperature});
+    const auto append = [&](HeadStep* next, const HeadNorm& norm, double factor, bool rotates, bool is_q) {
+        for (const char* letter = type.order; *letter != '\0'; ++letter) {
+            const bool is_norm = *letter == 'n' || (*letter == 'k' && !is_q);
+            if (is_norm && norm.kind != NormKind::none) *next++ = {HeadStepKind::norm, norm};
+            if (*letter == 'c' && type.clip != 0.0) *next++ = {HeadStepKind::clamp, {}, type.clip};
+            if (*letter == 'f' && factor != 1.0) *next++ = {HeadStepKind::factor, {}, factor};
+            if (*letter == 'r' && rotates) *next++ = {HeadStepKind::rotation, {}, 1.0, rounding};
+            if (*letter == 't' && is_q && has_temperature) *next++ = {HeadStepKind::temperature};
         }
     };
     append(s.q, of_q, type.q_factor.value, is_rotated, true);

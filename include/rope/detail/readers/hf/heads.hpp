@@ -180,8 +180,7 @@ class HfSteps : HfPart {
         if (type_.scale.key != nullptr) given_scale = top_.number({type_.scale.key}, kAnyFactor).value_or(given_scale);
         for (std::size_t i = 0; i < file_.heads.size(); ++i) {
             type.norm = has(kLinearRotates) && file_.heads[i].is_latent ? HeadNorm() : norm;
-            const double softmax_scale = scale(file_.heads[i], given_scale) * model_.softmax_scale_factor;
-            add_steps(model_, type, i, softmax_scale, values_from_keys);
+            add_steps(model_, type, i, scale(file_.heads[i], given_scale), values_from_keys);
         }
         if (has(kValueEmbeddings)) add_value_embeddings();
         share_keys();
@@ -257,8 +256,9 @@ class HfSteps : HfPart {
     }
     ROPE_COLD double scale(const HfHeads& heads, double given) const {
         const double dim = static_cast<double>(heads.head_dim + (heads.is_latent ? heads.plain_dim : 0));
-        if (given == 0.0) return 1.0 / std::sqrt(has(kHalfHeadScale) ? dim / 2.0 : dim);
-        return type_.scale_is_inverse_root ? 1.0 / std::sqrt(given) : given;
+        const bool is_root = given == 0.0 || type_.scale_is_inverse_root;
+        if (given == 0.0) given = has(kHalfHeadScale) ? dim / 2.0 : dim;
+        return (is_root ? 1.0 / std::sqrt(given) : given) * model_.softmax_scale_factor;
     }
 
     /// Layers without keys of their own read the keys of another layer.
