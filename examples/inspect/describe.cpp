@@ -110,29 +110,40 @@ std::string describe(const rope::HeadNorm& norm) {
     static constexpr const char* kinds[] = {"no norm", "RMS", "L2", "LayerNorm"};
     static constexpr const char* weights[] = {", no weight", ", weight [head_dim]", ", weight [heads, head_dim]",
                                               " of all heads together, weight [heads * head_dim]"};
-    if (norm.kind == rope::NormKind::none) return kinds[0];
     return kinds[static_cast<int>(norm.kind)] + std::string(weights[static_cast<int>(norm.weight)]) +
            (norm.adds_one ? " + 1" : "") + (norm.has_bias ? " and bias" : "") + ", eps " + shown(norm.eps) +
-           (norm.rounding == rope::NormRounding::normalised ? ", rounded before the weight" : "") +
-           (norm.is_after_rotation ? ", after the rotation" : "");
+           (norm.rounding == rope::NormRounding::normalised ? ", rounded before the weight" : "");
+}
+std::string describe(const rope::HeadStep& step) {
+    switch (step.kind) {
+        case rope::HeadStepKind::none: break;
+        case rope::HeadStepKind::norm: return describe(step.norm);
+        case rope::HeadStepKind::clamp: return "clamped to +-" + shown(step.number);
+        case rope::HeadStepKind::factor: return "times " + shown(step.number);
+        case rope::HeadStepKind::rotation: return "rotated";
+        case rope::HeadStepKind::rotation_back: return "rotated back";
+        case rope::HeadStepKind::temperature: return "times the attention temperature";
+    }
+    return "";
+}
+/// The steps in their order: "q RMS, no weight, eps 1e-06, then rotated".
+std::string describe(const char* name, const rope::HeadStepList& steps) {
+    std::string text;
+    for (const rope::HeadStep& step : steps)
+        if (step.kind != rope::HeadStepKind::none) text += (text.empty() ? "" : ", then ") + describe(step);
+    return text.empty() ? "" : std::string(name) + " " + text + "; ";
 }
 
 /// The steps of layer `layer`.
 std::string describe(const rope::HeadSteps& s, Index layer) {
-    const std::string q = describe(s.q), k = describe(s.k), v = describe(s.v);
-    std::string text = q == k ? "q and k " + q : "q " + q + "; k " + k;
-    if (s.v.kind != rope::NormKind::none) text += "; v " + v;
-    if (s.clip != 0.0) text += "; clamped to +-" + shown(s.clip);
-    const std::string when = s.factors_follow_rotation ? ", after the rotation" : "";
-    if (s.q_factor != 1.0) text += "; q times " + shown(s.q_factor) + when;
-    if (s.k_factor != 1.0) text += "; k times " + shown(s.k_factor) + when;
-    if (s.v_factor != 1.0) text += "; v times " + shown(s.v_factor);
-    if (s.rotates_values) text += "; v is rotated, too";
-    if (s.values_from_key_projection) text += "; v comes from the projection of k";
-    if (s.keys_are_values) text += "; the keys are the values";
-    if (s.has_other_steps) text += "; further steps that are not described, such as learned factors";
-    if (s.keys_of_layer != layer) text += "; keys and values of layer " + shown(s.keys_of_layer);
-    return text + "; scores times " + shown(s.softmax_scale);
+    const std::string q = describe("", s.q), k = describe("", s.k);
+    std::string text = q == k ? describe("q and k", s.q) : describe("q", s.q) + describe("k", s.k);
+    text += describe("v", s.v) + describe("output", s.output);
+    if (s.values_from_key_projection) text += "v comes from the projection of k; ";
+    if (s.keys_are_values) text += "the keys are the values; ";
+    if (s.has_other_steps) text += "further steps that are not described, such as learned factors; ";
+    if (s.keys_of_layer != layer) text += "keys and values of layer " + shown(s.keys_of_layer) + "; ";
+    return text + "scores times " + shown(s.softmax_scale);
 }
 
 std::string wavelength(double positions) {

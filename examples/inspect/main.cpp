@@ -126,7 +126,7 @@ void print_model(const rope::ModelConfig& m) {
     if (m.reference_uses_other_layout)
         std::printf("note: the published code reorders features and rotates in the other layout\n");
     std::printf("layers without RoPE: %s\n", inspect::layers_with(m, -1).c_str());
-    std::printf("other steps on q, k and v:\n%s", m.steps.empty() ? "not known\n" : inspect::steps(m).c_str());
+    std::printf("steps on q, k, v and the output:\n%s", m.steps.empty() ? "not known\n" : inspect::steps(m).c_str());
 }
 
 int run(const Options& options) {

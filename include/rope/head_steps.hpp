@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// HeadSteps: the steps of a model on its heads beside the rotation, between the QKV projection and attention.
+// HeadSteps: the steps of a model on its heads, between the QKV projection and attention, in their order.
 #pragma once
 
 #include "types.hpp"
@@ -38,44 +38,51 @@ enum class RotateRounding : unsigned char {
     all    ///< cos and sin, both products and their sum
 };
 
-/// A norm that stands beside the rotation. It is computed over the features that `weight` says, each head for itself
-/// unless they are all_heads.
+/// A norm. It is computed over the features that `weight` says, each head for itself unless they are all_heads.
 struct HeadNorm {
     ROPE_CROSSES_AGGREGATE(HeadNorm)
     NormKind kind = NormKind::none;
     NormWeight weight = NormWeight::head_dim;
     /// Whether 1 is added to the weight, which is then stored around 0. (Files in GGUF have it added already.)
     bool adds_one = false;
-    /// Whether a bias is added after the weight: b of NormKind::layer_norm.
-    bool has_bias = false;
-    /// Whether heads are rotated first.
-    bool is_after_rotation = false;
-    /// Where the published code rounds to the data's type, before it rounds the result.
-    NormRounding rounding = NormRounding::none;
+    bool has_bias = false;                       ///< added after the weight: b of NormKind::layer_norm
+    NormRounding rounding = NormRounding::none;  ///< of the published code, before it rounds the result
     /// Added to the mean or sum of squares, or to the variance, so that a head of zeros divides by no zero.
     double eps = 0.0;
 };
+
+/// A step, and the member of HeadStep that it reads.
+enum class HeadStepKind : unsigned char {
+    none,           ///< no step
+    norm,           ///< norm
+    clamp,          ///< number: heads are held within -number .. number
+    factor,         ///< number: heads are multiplied by it
+    rotation,       ///< rounding; by the layer's rotary embedding: a layer without one is not rotated
+    rotation_back,  ///< rounding; the same by minus the angle
+    temperature     ///< no member: heads are multiplied by ModelConfig::attention_temperature at their positions
+};
+
+struct HeadStep {
+    ROPE_CROSSES_AGGREGATE(HeadStep)
+    HeadStepKind kind = HeadStepKind::none;
+    HeadNorm norm = {};
+    double number = 1.0;
+    RotateRounding rounding = RotateRounding::all;  ///< of the published code; in most models everywhere
+};
+
+/// Steps in the order of a model's code. At most one is a norm; what follows the last one is none.
+using HeadStepList = HeadStep[6];
 
 /// The steps of one layer. In multi-head latent attention only the parts that rotate are described; norms of the
 /// latents they are projected from are not. Gates, sinks and soft caps are not described here.
 struct HeadSteps {
     ROPE_CROSSES_AGGREGATE(HeadSteps)
-    HeadNorm q, k, v;
-    /// Heads are multiplied by these; 1: they are not.
-    double q_factor = 1.0, k_factor = 1.0, v_factor = 1.0;
-    /// Whether q_factor and k_factor come after the rotation. (Either way, they come after a norm that is before it.)
-    bool factors_follow_rotation = false;
+    HeadStepList q = {}, k = {}, v = {}, output = {};  ///< output: of attention
     /// The factor on the products of q and k before the softmax, with ModelConfig::softmax_scale_factor and without
-    /// q_factor and k_factor.
+    /// the factors of q and k.
     double softmax_scale = 0.0;
-    /// q, k and v are clamped to -clip .. clip, after their norms and before the rotation; 0: they are not.
-    double clip = 0.0;
     /// Whether q, k or v have further steps that are not described here: factors that the model learned, convolutions.
     bool has_other_steps = false;
-    /// Where the published code rounds to the data's type while it rotates; in most models everywhere.
-    RotateRounding rotate_rounding = RotateRounding::all;
-    /// Whether values are rotated, too.
-    bool rotates_values = false;
     /// Values are made from the projected keys, before their norm and rotation; then v's norm follows (Gemma 4).
     bool values_from_key_projection = false;
     /// Whether the rotated keys are the values: one tensor serves as both (DeepSeek-V4).
@@ -84,5 +91,12 @@ struct HeadSteps {
     /// model's (drafters such as Gemma 4's assistant).
     Index keys_of_layer = 0;
 };
+
+/// The norm in a list of steps, which says what weights it needs; null if there is none.
+ROPE_ABI inline const HeadNorm* norm_of(const HeadStepList& steps) noexcept {
+    for (const HeadStep& step : steps)
+        if (step.kind == HeadStepKind::norm) return &step.norm;
+    return nullptr;
+}
 
 ROPE_END

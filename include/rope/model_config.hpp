@@ -66,7 +66,7 @@ struct ModelConfig {
     List<Index> config_of_layer;
     List<LayerType> layer_types;
     List<HeadCounts> heads;
-    /// The other steps on q, k and v, layer by layer: norms, factors, shared keys. Empty if the reader knows none.
+    /// The steps on heads in their order, layer by layer, and shared keys. Empty if the reader does not know them.
     List<HeadSteps> steps;
 
     /// The axis of each pair (M-RoPE), for Rows and Moves. Without entries, positions have one axis.

@@ -56,9 +56,8 @@ struct RecipeOptions {
 //         rope::key_path(model, layer, rope::heads(k), weights).to(rope::paged(keys, pages, 16, 8, 128, slots)),
 //         rope::value_path(model, layer, rope::heads(v), weights).to(rope::paged(values, pages, 16, 8, 128, slots)));
 //
-// The steps are: a norm; the clamp; a factor; the rotation, if the layer has one; a norm or a factor that comes after it;
-// for queries the temperature. The layout of the pass is that of the weights, model.layer(layer)->layout. The recipe owns
-// nothing: what `weights` refers to must live until the pass. It does not allocate.
+// The layout of the pass is that of the weights, model.layer(layer)->layout. The recipe owns nothing: what `weights` refers
+// to must live until the pass. It does not allocate.
 //
 // With RecipeRounding::as_published the results are those of the published code in the type of the source, but for the
 // order of a norm's sums, and for fused multiply-add where the rotation is in float.
@@ -75,9 +74,9 @@ struct RecipeOptions {
 //
 // Errors. std::out_of_range for a layer that the model does not have. std::invalid_argument if check_recipe refuses
 // the layer; for a weight, a bias or temperatures that the layer needs and `weights` lacks, or that have another shape;
-// for a weight or a bias that the layer does not have; for a norm over all heads of a token when the path has only some
-// of them; and as the functions say. A path with more than kMaxSteps steps, which no published model needs, is refused by
-// the pass.
+// for a weight or a bias that the layer does not have; for a second norm in a list of steps, and one of the output; for a
+// norm over all heads of a token when the path has only some of them; and as the functions say. A path with more than
+// kMaxSteps steps, which no published model needs, is refused by the pass.
 
 /// Queries.
 ROPE_ABI inline Path query_path(const ModelConfig& model, Index layer, const Path& q, const HeadWeights& weights = {},
@@ -93,8 +92,8 @@ ROPE_ABI inline Path key_path(const ModelConfig& model, Index layer, const Path&
 ROPE_ABI inline Path value_path(const ModelConfig& model, Index layer, const Path& v, const HeadWeights& weights = {},
                                 const RecipeOptions& options = {});
 
-/// The output of attention, [heads, head_dim] as q. Where rotated keys are the values (HeadSteps::keys_are_values) it
-/// is rotated back, at the positions of the queries; in other layers nothing is done to it.
+/// The output of attention, [heads, head_dim] as q. Where rotated keys are the values (HeadSteps::keys_are_values) its
+/// step is the rotation back, at the positions of the queries; in other layers it has none.
 ROPE_ABI inline Path output_path(const ModelConfig& model, Index layer, const Path& output,
                                  RecipeRounding rounding = RecipeRounding::once);
 

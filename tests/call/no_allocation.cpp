@@ -23,8 +23,8 @@ rope::ModelConfig normed_model(const rope::Config& config) {
     model.layer_types = {rope::LayerType::full_attention};
     model.heads = {{4, 2, 2}};
     model.steps.resize(1);
-    model.steps[0].q.kind = rope::NormKind::rms;
-    model.steps[0].q.weight = rope::NormWeight::heads_x_head_dim;
+    model.steps[0].q[0] = {rope::HeadStepKind::norm, {rope::NormKind::rms, rope::NormWeight::heads_x_head_dim}};
+    model.steps[0].q[1] = model.steps[0].k[0] = {rope::HeadStepKind::rotation};
     return model;
 }
 

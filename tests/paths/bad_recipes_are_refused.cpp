@@ -145,11 +145,22 @@ TEST_CASE("a norm over all heads of a token, and only some of them") {
     CHECK(invalid([&] { (void)rope::key_path(m, 1, heads(4), w); }) ==
           "heads of k is 4; layer 1 of this model norms all 2 heads of a token together." + way);
     ModelConfig centred = m;
-    for (rope::HeadSteps& steps : centred.steps) steps.q.kind = rope::NormKind::layer_norm;
+    for (rope::HeadSteps& steps : centred.steps) steps.q[0].norm.kind = rope::NormKind::layer_norm;
     CHECK(
         of_q(centred, with_q(memory.data()), 0, 2).find("make the path by hand: add minus its mean, then multiply(") !=
         std::string::npos);
     CHECK(of_q(centred, with_q(memory.data()), 0, 2).find("r = 1 / sqrt(variance(x) + eps)") != std::string::npos);
+}
+
+TEST_CASE("a norm that HeadWeights has no member for") {
+    ModelConfig m = model_of("qwen3");
+    m.steps[0].q[2] = m.steps[0].q[0];
+    CHECK(of_q(m, with_q(memory.data())) ==
+          "q of layer 0 of this model has more norms than HeadWeights has members for.");
+    m.steps[0].output[0] = m.steps[0].q[0];
+    CHECK(invalid([&] { (void)rope::output_path(m, 0, heads(4)); }) ==
+          "output of layer 0 of this model has more norms than HeadWeights has members for.");
+    CHECK(rope::check_recipe(m, 0).ok());
 }
 
 TEST_CASE("the way that is named for some of the heads") {
@@ -168,7 +179,7 @@ TEST_CASE("the way that is named for some of the heads") {
             const double one = static_cast<double>(x[support::size(t * kHeads * kDim + i)]);
             sum += one * one;
         }
-        r.push_back(static_cast<float>(1.0 / std::sqrt(sum / double(kHeads * kDim) + m.steps[0].q.eps)));
+        r.push_back(static_cast<float>(1.0 / std::sqrt(sum / double(kHeads * kDim) + m.steps[0].q[0].norm.eps)));
     }
     for (const Index first : {0, 2})
         rope::pass<rope::Layout::half_split>(cache, rope::start_at(5),

@@ -16,6 +16,7 @@
 
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "support/readers/head_steps.hpp"
 #include "support/readers/hf_models.hpp"
 #include "support/readers/read_hf_config.hpp"
 
@@ -104,7 +105,7 @@ TEST_CASE("factors come before the rotation or after it, and each is rounded whe
         [](Path p) { return p.rotate(RotateRounding::all); }));
     const ModelConfig filter = model_of("openai_privacy_filter", R"(, "rope_parameters": {"rope_type": "default",
         "rope_theta": 150000.0})");
-    const double factor = filter.steps[0].q_factor;
+    const double factor = filter.steps[0].q[1].number;
     REQUIRE(factor != 1.0);
     CHECK(are_same(
         filter, 4, [&](const Path& p) { return rope::query_path(filter, 0, p, {}, kPublished); },
@@ -114,6 +115,27 @@ TEST_CASE("factors come before the rotation or after it, and each is rounded whe
     CHECK(are_same(
         mimo, 2, [&](const Path& p) { return rope::value_path(mimo, 0, p); },
         [](Path p) { return p.multiply(0.707); }));
+}
+
+TEST_CASE("a list made by hand is taken in its order, and rotates nothing in a layer without RoPE") {
+    using Kind = rope::HeadStepKind;
+    ModelConfig m = model_of("llama");
+    const rope::HeadNorm norm = {rope::NormKind::l2, rope::NormWeight::none, false, false, {}, kEps};
+    rope::HeadStepList& list = m.steps[0].k;
+    list[0] = {Kind::factor, {}, 3.0};
+    list[1] = {Kind::rotation, {}, 1.0, RotateRounding::rows};
+    list[2] = {Kind::clamp, {}, 0.5};
+    list[3] = {Kind::norm, norm};
+    const auto key = [&](const Path& p) { return rope::key_path(m, 0, p, {}, kPublished); };
+    CHECK(are_same(m, 2, key, [](Path p) {
+        p.multiply(3.0).round().rotate(RotateRounding::rows).round().clamp(0.5).round();
+        return p.l2_norm(nullptr, kEps).round();
+    }));
+    m.config_of_layer[0] = -1;
+    CHECK(are_same(m, 2, key, [](Path p) {
+        p.multiply(3.0).round().clamp(0.5).round().l2_norm(nullptr, kEps).round();
+        return p;
+    }));
 }
 
 TEST_CASE("values: rotated in RoFormer, normed in Gemma 4, left alone in Qwen3") {
@@ -278,16 +300,17 @@ TEST_CASE("every layer of the published models has its recipes, which a pass acc
             rope::Config config = own != nullptr ? *own : m.configs.at(0);
             config.log_scale.assign(config.has_log_scale ? size(config.head_dim / 2) : 0, 0.0);
             const Index dim = config.head_dim;
-            const auto numbers = [&](const rope::HeadNorm& norm) {
-                const bool is_there = norm.kind != rope::NormKind::none && norm.weight != rope::NormWeight::none;
+            const auto numbers = [&](const rope::HeadStepList& steps) {
+                const rope::HeadNorm* const norm = rope::norm_of(steps);
+                const bool is_there = norm != nullptr && norm->weight != rope::NormWeight::none;
                 return is_there ? rope::StepNumbers(w.data()) : rope::StepNumbers();
             };
             HeadWeights weights;
             weights.q_norm = numbers(s.q);
             weights.k_norm = numbers(s.k);
             weights.v_norm = numbers(s.v);
-            if (s.q.has_bias) weights.q_norm_bias = w.data();
-            if (s.k.has_bias) weights.k_norm_bias = w.data();
+            if (support::norm(s.q).has_bias) weights.q_norm_bias = w.data();
+            if (support::norm(s.k).has_bias) weights.k_norm_bias = w.data();
             weights.temperatures = w.data();
             const rope::CosSinCache<float> table(config, 1);
             const auto accepted = [&](const Path& path) {

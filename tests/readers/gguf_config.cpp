@@ -13,6 +13,7 @@
 #include "support/exact/mpfr.hpp"
 #include "support/exact/schedules.hpp"
 #include "support/readers/gguf.hpp"
+#include "support/readers/head_steps.hpp"
 
 using rope::Config;
 using rope::Index;
@@ -288,9 +289,10 @@ TEST_CASE("DeepSeek-V4: the last features turn, and the ratio of compression dec
     check_frequencies(model.layer(1), c);
     CHECK(rope::frequencies(*model.layer(1)).attention_factor == 1.0);
     CHECK(model.steps[1].keys_are_values);
-    CHECK(model.steps[1].q.kind == rope::NormKind::rms);
-    CHECK(model.steps[1].q.weight == rope::NormWeight::none);
-    CHECK(model.steps[1].k.weight == rope::NormWeight::head_dim);
+    CHECK((support::order_of(model.steps[1].q) == "nr" && support::order_of(model.steps[1].output) == "b"));
+    CHECK(support::norm(model.steps[1].q).kind == rope::NormKind::rms);
+    CHECK(support::norm(model.steps[1].q).weight == rope::NormWeight::none);
+    CHECK(support::norm(model.steps[1].k).weight == rope::NormWeight::head_dim);
     CHECK(model.steps[1].softmax_scale == Approx(1.0 / std::sqrt(512.0)));
 
     for (const char* key :

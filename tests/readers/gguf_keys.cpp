@@ -15,6 +15,7 @@
 #include "support/exact/mpfr.hpp"
 #include "support/exact/schedules.hpp"
 #include "support/readers/gguf.hpp"
+#include "support/readers/head_steps.hpp"
 
 using rope::Config;
 using rope::GgufValue;
@@ -155,11 +156,15 @@ TEST_CASE("scales and limits of heads") {
                     .set("attention.sliding_window_pattern", Ints{0, 0, 0, 1})
                     .set("attention.key_length_swa", 100))
               .softmax_scale == 0.1);
-    CHECK(steps(support::small_model("olmo").set("attention.clamp_kqv", 8.0)).clip == 8.0);
-    CHECK(steps(support::small_model().set("attention.value_scale", 0.5)).v_factor == 0.5);
-    CHECK(steps(support::small_model().set("attention.value_scale", 0.0)).v_factor == 1.0);
-    CHECK(steps(support::small_model("qwen3")).q.eps == 1e-6);
-    CHECK(steps(support::small_model("qwen3").set("attention.layer_norm_rms_epsilon", 1e-5)).k.eps == 1e-5);
+    const auto number = [](const auto& list, rope::HeadStepKind kind) { return support::step(list, kind).number; };
+    file = support::small_model("olmo").set("attention.clamp_kqv", 8.0);
+    CHECK((support::order_of(steps(file).k) == "cr" && number(steps(file).k, rope::HeadStepKind::clamp) == 8.0));
+    file = support::small_model().set("attention.value_scale", 0.5);
+    CHECK((support::order_of(steps(file).v) == "f" && number(steps(file).v, rope::HeadStepKind::factor) == 0.5));
+    CHECK(support::order_of(steps(support::small_model().set("attention.value_scale", 0.0)).v).empty());
+    CHECK(support::norm(steps(support::small_model("qwen3")).q).eps == 1e-6);
+    file = support::small_model("qwen3").set("attention.layer_norm_rms_epsilon", 1e-5);
+    CHECK(support::norm(steps(file).k).eps == 1e-5);
     // Latent attention multiplies more than the part that turns, and YaRN adds its factor.
     file = support::yarn_model("deepseek2").set("rope.dimension_count", 32).set("attention.key_length", 100);
     CHECK(steps(file).softmax_scale == 0.1);

@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/readers/gguf.hpp"
+#include "support/readers/head_steps.hpp"
 
 using rope::Index;
 using rope::LayerType;
@@ -16,13 +17,15 @@ using rope::ModelConfig;
 using support::complete_model;
 using support::GgufFile;
 using support::Ints;
+using support::norm;
+using support::order_of;
 using support::small_grouped_model;
 
 TEST_CASE("norms of q and k, by architecture") {
     using rope::NormKind;
     using rope::NormWeight;
     using Names = std::vector<const char*>;
-    const auto have = [](const Names& names, NormKind kind, NormWeight weight, bool is_after) {
+    const auto have = [](const Names& names, NormKind kind, NormWeight weight, const std::string& order) {
         for (const char* name : names) {
             CAPTURE(name);
             GgufFile file = complete_model(name).set("attention.layer_norm_rms_epsilon", 0.25);
@@ -33,16 +36,18 @@ TEST_CASE("norms of q and k, by architecture") {
                 CHECK_FALSE(s.keys_are_values);
                 const bool attends = model.layer_types[support::size(i)] != LayerType::no_attention;
                 CHECK(s.softmax_scale == (attends ? 0.125 : 0.0));
-                for (const rope::HeadNorm& norm : {s.q, s.k}) {
-                    CHECK(norm.kind == (attends ? kind : NormKind::none));
-                    if (norm.kind == NormKind::none) continue;
-                    CHECK(norm.weight == weight);
-                    CHECK(norm.is_after_rotation == is_after);
-                    CHECK_FALSE(norm.adds_one);
-                    CHECK(norm.eps == (kind == NormKind::rms ? 0.25 : std::string(name) == "chameleon" ? 1e-5 : 0.125));
+                const std::string steps = !attends                    ? ""
+                                          : model.layer(i) == nullptr ? order.substr(0, order.find('r'))
+                                                                      : order;
+                CHECK((order_of(s.k) == steps && order_of(s.q).substr(0, steps.size()) == steps));
+                CHECK((order_of(s.v).empty() && order_of(s.output).empty()));
+                for (const rope::HeadNorm& of : {norm(s.q), norm(s.k)}) {
+                    CHECK(of.kind == (attends ? kind : NormKind::none));
+                    if (of.kind == NormKind::none) continue;
+                    CHECK(of.weight == weight);
+                    CHECK_FALSE(of.adds_one);
+                    CHECK(of.eps == (kind == NormKind::rms ? 0.25 : std::string(name) == "chameleon" ? 1e-5 : 0.125));
                 }
-                CHECK(s.v.kind == NormKind::none);
-                CHECK((s.q_factor == 1.0 && s.k_factor == 1.0 && s.v_factor == 1.0 && s.clip == 0.0));
             }
         }
     };
@@ -52,21 +57,21 @@ TEST_CASE("norms of q and k, by architecture") {
           "hrm_text",   "hy_v4",    "llama",    "mimo2",        "minimax-01", "mistral3",    "mistral4",
           "nanbeige",   "phi2",     "phi3",     "qwen2",        "qwen2moe",   "qwen2vl",     "seed_oss",
           "smollm3",    "stablelm"},
-         NormKind::none, NormWeight::none, false);
+         NormKind::none, NormWeight::none, "r");
     have({"afmoe",        "apertus",    "dflash",   "dots1",     "exaone-moe", "exaone4",   "gemma-embedding",
           "gemma3",       "hy_v3",      "laguna",   "lfm2",      "lfm2moe",    "mellum",    "minimax-m3",
           "muse-glimmer", "qwen3",      "qwen35",   "qwen35moe", "qwen3moe",   "qwen3next", "qwen3tts",
           "qwen3vl",      "qwen3vlmoe", "qwen4exp", "step35"},
-         NormKind::rms, NormWeight::head_dim, false);
-    have({"hunyuan-dense", "hunyuan-moe", "hunyuan_vl"}, NormKind::rms, NormWeight::head_dim, true);
-    have({"minimax-m2", "olmo2", "olmoe"}, NormKind::rms, NormWeight::all_heads, false);
-    have({"chameleon"}, NormKind::layer_norm, NormWeight::heads_x_head_dim, false);
+         NormKind::rms, NormWeight::head_dim, "nr");
+    have({"hunyuan-dense", "hunyuan-moe", "hunyuan_vl"}, NormKind::rms, NormWeight::head_dim, "rn");
+    have({"minimax-m2", "olmo2", "olmoe"}, NormKind::rms, NormWeight::all_heads, "nr");
+    have({"chameleon"}, NormKind::layer_norm, NormWeight::heads_x_head_dim, "nr");
     for (const char* unknown : {"talkie", "maincoder", "dots3note", "maple"})
         CHECK(complete_model(unknown).read().steps.empty());
 
     // Of some architectures only the larger models have norms, and no key says it.
     const auto is_normed = [](const char* name, Index layers) {
-        return complete_model(name, layers).read().steps[0].k.kind != NormKind::none;
+        return rope::norm_of(complete_model(name, layers).read().steps[0].k) != nullptr;
     };
     CHECK_FALSE(is_normed("command-r", 40));
     CHECK(is_normed("command-r", 64));
@@ -78,18 +83,19 @@ TEST_CASE("norms of q and k, by architecture") {
     // Llama 4: layers that are rotated, unless there are 128 experts.
     ModelConfig model =
         small_grouped_model("llama4").set("expert_count", 16).set("attention.layer_norm_rms_epsilon", 0.25).read();
-    CHECK((model.steps[2].q.kind == NormKind::rms && model.steps[2].q.weight == NormWeight::none));
-    CHECK((model.steps[2].q.is_after_rotation && model.steps[2].q.eps == 0.25));
-    CHECK(model.steps[3].q.kind == NormKind::none);
-    CHECK(small_grouped_model("llama4").set("expert_count", 128).read().steps[2].q.kind == NormKind::none);
+    CHECK((norm(model.steps[2].q).kind == NormKind::rms && norm(model.steps[2].q).weight == NormWeight::none));
+    CHECK((order_of(model.steps[2].q) == "rn" && norm(model.steps[2].q).eps == 0.25));
+    CHECK(order_of(model.steps[3].q) == "t");
+    CHECK(order_of(small_grouped_model("llama4").set("expert_count", 128).read().steps[2].q) == "r");
 }
 
 TEST_CASE("Gemma: values, and the scale of the softmax") {
     for (const char* name : {"gemma3n", "gemma4", "gemma4-assistant"}) {
         const ModelConfig model = complete_model(name).set("attention.layer_norm_rms_epsilon", 0.25).read();
         CHECK(model.steps[7].softmax_scale == 1.0);
-        CHECK((model.steps[7].v.kind == rope::NormKind::rms && model.steps[7].v.weight == rope::NormWeight::none));
-        CHECK((model.steps[7].v.eps == 0.25 && model.steps[7].k.weight == rope::NormWeight::head_dim));
+        const rope::HeadNorm of_v = norm(model.steps[7].v);
+        CHECK((of_v.kind == rope::NormKind::rms && of_v.weight == rope::NormWeight::none && of_v.eps == 0.25));
+        CHECK(norm(model.steps[7].k).weight == rope::NormWeight::head_dim);
         CHECK_FALSE(model.steps[7].values_from_key_projection);
     }
     // The last layers reuse keys and values of the last layer of their kind before them.

@@ -14,6 +14,7 @@
 
 #include "support/catch.hpp"
 #include "support/exact/mpfr.hpp"
+#include "support/readers/head_steps.hpp"
 #include "support/readers/hf_files.hpp"
 #include "support/readers/hf_models.hpp"
 #include "support/readers/read_hf_config.hpp"
@@ -258,9 +259,10 @@ TEST_CASE("params.json of Llama 4: every fourth layer without RoPE, chunks, a no
         const rope::HeadSteps& steps = m.steps[support::size(i)];
         CHECK((m.layer(i) != nullptr) == rotates);
         CHECK(m.layer_types[support::size(i)] == (rotates ? LayerType::chunked_attention : LayerType::full_attention));
-        CHECK(steps.q.kind == (rotates ? rope::NormKind::rms : rope::NormKind::none));
+        CHECK(support::order_of(steps.q) == (rotates ? "rn" : ""));
         if (!rotates) continue;
-        CHECK((steps.q.is_after_rotation && steps.q.weight == rope::NormWeight::none && steps.q.eps == 1e-5));
+        const rope::HeadNorm norm = support::norm(steps.q);
+        CHECK((norm.kind == rope::NormKind::rms && norm.weight == rope::NormWeight::none && norm.eps == 1e-5));
         CHECK(has_frequencies_of(*m.layer(i), expected));
         CHECK(m.layer(i)->layout == Layout::interleaved);
     }
@@ -272,7 +274,7 @@ TEST_CASE("params.json of Llama 4: every fourth layer without RoPE, chunks, a no
     other.erase("use_qk_norm");
     other.erase("attention_chunk_size");
     CHECK(read(params_json(other)).layer_types[0] == LayerType::full_attention);
-    CHECK(read(params_json(other)).steps[0].q.kind == rope::NormKind::none);
+    CHECK(support::order_of(read(params_json(other)).steps[0].q) == "r");
     // The numbers that Llama 4's code takes where the file has none.
     other.erase("rope_scaling_factor");
     other.erase("rope_high_freq_factor");
@@ -292,7 +294,7 @@ TEST_CASE("Ring-linear: layers of linear attention rotate, too, unless linear_ro
         CHECK(m.layer_types[support::size(i)] == (is_full ? LayerType::full_attention : LayerType::linear_attention));
         CHECK((m.layer(i) != nullptr && m.layer(i)->rotary_dim == 64));
         CHECK(m.heads[support::size(i)].k == (is_full ? 2 : 8));
-        CHECK(m.steps[support::size(i)].q.kind == rope::NormKind::rms);
+        CHECK(support::norm(m.steps[support::size(i)].q).kind == rope::NormKind::rms);
     }
     j["linear_rope"] = false;
     CHECK(read(j).layer(0) == nullptr);
@@ -314,8 +316,7 @@ TEST_CASE("Ring-2.5: latent layers are interleaved, linear ones half-split, over
     CHECK((m.layer(0)->head_dim == 96 && m.layer(0)->rotary_dim == 48 && m.layer(0)->layout == Layout::half_split));
     CHECK((m.layer(7)->head_dim == 64 && m.layer(7)->rotary_dim == 0 && m.layer(7)->layout == Layout::interleaved));
     CHECK((m.heads[0].k == 8 && m.heads[7].k == 1));
-    CHECK(m.steps[0].q.kind == rope::NormKind::rms);
-    CHECK(m.steps[7].q.kind == rope::NormKind::none);
+    CHECK((support::order_of(m.steps[0].q) == "nr" && support::order_of(m.steps[7].q) == "r"));
     CHECK(is_close(m.steps[0].softmax_scale, pow(Real(96.0), Real(-0.5))));
     // A function that no step describes stands before the norm.
     Json silu = j;

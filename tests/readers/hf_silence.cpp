@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/readers/head_steps.hpp"
 #include "support/readers/hf_files.hpp"
 #include "support/readers/hf_models.hpp"
 #include "support/readers/read_hf_config.hpp"
@@ -92,8 +93,8 @@ TEST_CASE("steps of other model types are warnings, unless their value says what
     CHECK(warnings("llama", {{"clip_qkv", 8.0}}) == not_read("clip_qkv", "llama"));
     CHECK(warnings("llama", {{"attention_multiplier", 0.5}}) == not_read("attention_multiplier", "llama"));
     CHECK(warnings("llama", {{"key_multiplier", 0.5}}) == not_read("key_multiplier", "llama"));
-    CHECK(read(config_of("llama", 1, {{"clip_qkv", 8.0}})).steps[0].clip == 0.0);
-    CHECK(read(config_of("olmo", 1, {{"clip_qkv", 8.0}})).steps[0].clip == 8.0);
+    CHECK(support::order_of(read(config_of("llama", 1, {{"clip_qkv", 8.0}})).steps[0].q) == "r");
+    CHECK(support::order_of(read(config_of("olmo", 1, {{"clip_qkv", 8.0}})).steps[0].q) == "cr");
     // The norm of Qwen3 cannot be switched off.
     CHECK(warnings("qwen3", {{"use_qk_norm", false}}) == not_read("use_qk_norm", "qwen3"));
     CHECK(warnings("qwen3", {{"use_qk_norm", true}}).empty());
@@ -161,7 +162,8 @@ TEST_CASE("keys that only the code of other types reads are as good as missing, 
         for (const Index i : {0, 1, 2, 3}) {
             CHECK(m.layer(i) != nullptr);
             CHECK((m.heads[support::size(i)].k == 2 && m.layer(i)->head_dim == 128));
-            CHECK((m.steps[support::size(i)].keys_of_layer == i && !m.steps[support::size(i)].rotates_values));
+            CHECK((m.steps[support::size(i)].keys_of_layer == i &&
+                   support::order_of(m.steps[support::size(i)].v).empty()));
         }
     }
 }
@@ -299,11 +301,11 @@ TEST_CASE("types that few programs know: their layout, their norms, what rotates
         const ModelConfig m = read(config_of(t.name, 4));
         CHECK_FALSE(warns_of(m, "is not known"));
         CHECK(m.layer(3)->layout == t.layout);
-        CHECK(m.steps[3].q.kind == t.norm);
+        CHECK(support::norm(m.steps[3].q).kind == t.norm);
     }
     CHECK(read(config_of("minimax_m1", 2, {{"attn_type_list", {0, 1}}, {"rotary_dim", 64}})).layer(1)->rotary_dim ==
           64);
-    CHECK(read(config_of("bailing_moe", 1, {{"use_qk_norm", true}})).steps[0].q.kind == NormKind::rms);
+    CHECK(support::order_of(read(config_of("bailing_moe", 1, {{"use_qk_norm", true}})).steps[0].q) == "nr");
     // "max_length" is how much to generate, but for NeoBERT.
     for (const auto& [type, length] : {std::pair{"neobert", 4096}, {"mimo", 0}})
         CHECK(read(support::without(config_of(type, 1, {{"max_length", 4096}}), "max_position_embeddings"))
@@ -312,7 +314,7 @@ TEST_CASE("types that few programs know: their layout, their norms, what rotates
     for (const auto& [version, norm] : {std::pair{2.6, NormKind::none}, {4.5, NormKind::rms}}) {
         const ModelConfig m = read(config_of("minicpmv", 1, {{"version", version}}));
         CHECK_FALSE(warns_of(m, "is not known"));
-        CHECK(m.steps[0].q.kind == norm);
+        CHECK(support::norm(m.steps[0].q).kind == norm);
     }
     // Grok 2 calls itself "git"; its schedule's word stands beside the base.
     Json grok = config_of("git", 1, {{"architectures", Json::array({"Grok1ForCausalLM"})}, {"rope_type", "original"}});

@@ -2,13 +2,16 @@
 // The steps on q, k and v other than the rotation, from config.json: norms of heads, factors, the softmax's scale,
 // whose keys are read. One test for each way in which models differ; expected is what transformers 5.24 does.
 #include <rope/core.hpp>
+#include <rope/detail/readers/hf/model_names.hpp>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "support/catch.hpp"
 #include "support/exact/mpfr.hpp"
+#include "support/readers/head_steps.hpp"
 #include "support/readers/hf_files.hpp"
 #include "support/readers/hf_models.hpp"
 #include "support/readers/read_hf_config.hpp"
@@ -16,6 +19,7 @@
 namespace {
 
 using rope::HeadNorm;
+using rope::HeadStepKind;
 using rope::HeadSteps;
 using rope::Index;
 using rope::ModelConfig;
@@ -26,6 +30,8 @@ using support::config_of;
 using support::gemma4;
 using support::is_close;
 using support::Json;
+using support::norm;
+using support::order_of;
 using support::published;
 using support::read;
 using support::Real;
@@ -35,7 +41,7 @@ bool is_norm(const HeadNorm& got, NormKind kind, NormWeight weight, double eps) 
     return got.kind == kind && got.weight == weight && got.eps == eps;
 }
 bool has_no_norm(const HeadSteps& s) {
-    return s.q.kind == NormKind::none && s.k.kind == NormKind::none && s.v.kind == NormKind::none;
+    return rope::norm_of(s.q) == nullptr && rope::norm_of(s.k) == nullptr && rope::norm_of(s.v) == nullptr;
 }
 HeadSteps steps(const Json& j, Index layer = 0) {
     const ModelConfig m = read(j);
@@ -47,23 +53,23 @@ HeadSteps steps(const Json& j, Index layer = 0) {
 
 TEST_CASE("steps: Qwen3 norms each head before it turns, with one weight, and rounds twice") {
     const HeadSteps s = steps(config_of("qwen3", 2, {{"rms_norm_eps", 1e-5}}), 1);
-    for (const HeadNorm& norm : {s.q, s.k}) {
-        CHECK(is_norm(norm, NormKind::rms, NormWeight::head_dim, 1e-5));
-        CHECK(norm.rounding == NormRounding::normalised);
-        CHECK_FALSE((norm.is_after_rotation || norm.adds_one || norm.has_bias));
+    CHECK((order_of(s.q) == "nr" && order_of(s.k) == "nr"));
+    for (const HeadNorm& of : {norm(s.q), norm(s.k)}) {
+        CHECK(is_norm(of, NormKind::rms, NormWeight::head_dim, 1e-5));
+        CHECK(of.rounding == NormRounding::normalised);
+        CHECK_FALSE((of.adds_one || of.has_bias));
     }
-    CHECK(s.v.kind == NormKind::none);
+    CHECK((order_of(s.v).empty() && order_of(s.output).empty()));
     CHECK(is_close(s.softmax_scale, pow(Real(128.0), Real(-0.5))));
-    CHECK((s.q_factor == 1.0 && s.k_factor == 1.0 && s.v_factor == 1.0 && s.clip == 0.0));
     CHECK(s.keys_of_layer == 1);
-    CHECK(steps(config_of("qwen3", 1)).q.eps == 1e-6);
+    CHECK(norm(steps(config_of("qwen3", 1)).q).eps == 1e-6);
     CHECK(has_no_norm(steps(config_of("llama", 1, {{"rms_norm_eps", 1e-5}}))));
 }
 
 TEST_CASE("steps: the weights of Gemma 3's norms have 1 added, and its softmax a scale of its own") {
     const Json j = config_of("gemma3_text", 6);
-    CHECK((steps(j).q.adds_one && steps(j).k.adds_one));
-    CHECK(steps(j).q.rounding == NormRounding::none);
+    CHECK((norm(steps(j).q).adds_one && norm(steps(j).k).adds_one));
+    CHECK(norm(steps(j).q).rounding == NormRounding::none);
     CHECK(steps(j).softmax_scale == 0.0625);  // 256^-0.5, though heads have 128 features
     CHECK(is_close(steps(config_of("gemma3_text", 6, {{"query_pre_attn_scalar", 168}})).softmax_scale,
                    pow(Real(168.0), Real(-0.5))));
@@ -73,51 +79,51 @@ TEST_CASE("steps: the weights of Gemma 3's norms have 1 added, and its softmax a
 TEST_CASE("steps: OLMo 2 norms all heads of a token at once") {
     for (const char* type : {"olmo2", "olmoe", "minimax_m2"}) {
         const HeadSteps s = steps(config_of(type, 1, {{"rms_norm_eps", 1e-4}}));
-        CHECK(is_norm(s.q, NormKind::rms, NormWeight::all_heads, 1e-4));
-        CHECK(is_norm(s.k, NormKind::rms, NormWeight::all_heads, 1e-4));
-        CHECK((s.q.rounding == NormRounding::normalised) == (std::string(type) != "olmo2"));
+        CHECK(is_norm(norm(s.q), NormKind::rms, NormWeight::all_heads, 1e-4));
+        CHECK(is_norm(norm(s.k), NormKind::rms, NormWeight::all_heads, 1e-4));
+        CHECK((norm(s.q).rounding == NormRounding::normalised) == (std::string(type) != "olmo2"));
     }
 }
 
 TEST_CASE("steps: Llama 4 norms after the rotation, without a weight, and only where it rotates") {
     const Json j = config_of("llama4_text", 4);
-    CHECK(is_norm(steps(j, 2).q, NormKind::rms, NormWeight::none, 1e-5));
-    CHECK((steps(j, 2).q.is_after_rotation && steps(j, 2).k.is_after_rotation));
+    CHECK(is_norm(norm(steps(j, 2).q), NormKind::rms, NormWeight::none, 1e-5));
+    CHECK((order_of(steps(j, 2).q) == "rn" && order_of(steps(j, 2).k) == "rn"));
     CHECK(read(j).layer(3) == nullptr);
-    CHECK(has_no_norm(steps(j, 3)));
+    CHECK((order_of(steps(j, 3).q) == "t" && order_of(steps(j, 3).k).empty()));
     CHECK(has_no_norm(steps(config_of("llama4_text", 4, {{"use_qk_norm", false}}), 2)));
 }
 
 TEST_CASE("steps: HunYuan norms after the rotation, with a weight") {
     const HeadSteps s = steps(config_of("hunyuan_v1_dense", 1));
-    CHECK(is_norm(s.q, NormKind::rms, NormWeight::head_dim, 1e-5));
-    CHECK((s.q.is_after_rotation && s.k.is_after_rotation && s.q.rounding == NormRounding::normalised));
+    CHECK(is_norm(norm(s.q), NormKind::rms, NormWeight::head_dim, 1e-5));
+    CHECK((order_of(s.q) == "rn" && order_of(s.k) == "rn" && norm(s.q).rounding == NormRounding::normalised));
 }
 
 TEST_CASE("steps: Command R+ has a weight per head, if use_qk_norm says so") {
     const HeadSteps s = steps(config_of("cohere", 1, {{"use_qk_norm", true}, {"layer_norm_eps", 1e-6}}));
-    CHECK(is_norm(s.q, NormKind::layer_norm, NormWeight::heads_x_head_dim, 1e-6));
-    CHECK_FALSE(s.q.has_bias);
+    CHECK(is_norm(norm(s.q), NormKind::layer_norm, NormWeight::heads_x_head_dim, 1e-6));
+    CHECK_FALSE(norm(s.q).has_bias);
     CHECK(has_no_norm(steps(config_of("cohere", 1))));
 }
 
 TEST_CASE("steps: a norm's eps stands under the key of the type") {
-    CHECK(
-        steps(config_of("lfm2", 1, {{"full_attn_idxs", Json::array({0})}, {"norm_eps", 1e-4}, {"rms_norm_eps", 1e-3}}))
-            .q.eps == 1e-4);
-    CHECK(steps(config_of("stablelm", 1, {{"qk_layernorm", true}, {"layer_norm_eps", 1e-4}})).q.eps == 1e-4);
-    CHECK(steps(config_of("dory", 1, {{"rms_norm_eps", 1e-3}})).q.eps == 1e-6);  // its code has a number of its own
-    CHECK(steps(config_of("dory", 1)).q.kind == NormKind::l2);
+    const auto of_q = [](const Json& j) { return norm(steps(j).q); };
+    const Json lfm2 = {{"full_attn_idxs", Json::array({0})}, {"norm_eps", 1e-4}, {"rms_norm_eps", 1e-3}};
+    CHECK(of_q(config_of("lfm2", 1, lfm2)).eps == 1e-4);
+    CHECK(of_q(config_of("stablelm", 1, {{"qk_layernorm", true}, {"layer_norm_eps", 1e-4}})).eps == 1e-4);
+    CHECK(of_q(config_of("dory", 1, {{"rms_norm_eps", 1e-3}})).eps == 1e-6);  // its code has a number of its own
+    CHECK(of_q(config_of("dory", 1)).kind == NormKind::l2);
     CHECK(refused(config_of("qwen3", 1, {{"rms_norm_eps", -1.0}})) ==
           "rms_norm_eps is -1; it must be a number from 0 to 1.");
 }
 
 TEST_CASE("steps: Gemma 4 norms values, too, and leaves the softmax's scale to its norms") {
     const HeadSteps s = steps(gemma4(6, {{"rms_norm_eps", 1e-5}}));
-    CHECK(is_norm(s.q, NormKind::rms, NormWeight::head_dim, 1e-5));
-    CHECK(is_norm(s.v, NormKind::rms, NormWeight::none, 1e-5));
-    CHECK_FALSE(s.q.adds_one);
-    CHECK(s.softmax_scale == 1.0);
+    CHECK(is_norm(norm(s.q), NormKind::rms, NormWeight::head_dim, 1e-5));
+    CHECK(is_norm(norm(s.v), NormKind::rms, NormWeight::none, 1e-5));
+    CHECK_FALSE(norm(s.q).adds_one);
+    CHECK((order_of(s.q) == "nr" && order_of(s.v) == "n" && s.softmax_scale == 1.0));
 }
 
 TEST_CASE("steps: with attention_k_eq_v the values of Gemma 4's full layers come from the projection of the keys") {
@@ -149,17 +155,49 @@ TEST_CASE("steps: kv_source_layers names the layer whose keys are read, which is
 }
 
 TEST_CASE("steps: factors on values, keys and both, and the clip") {
-    CHECK(steps(config_of("mimo_v2_flash", 6, {{"attention_value_scale", 0.5}})).v_factor == 0.5);
-    CHECK(steps(config_of("mimo_v2_flash", 6)).v_factor == 0.707);
-    CHECK(steps(config_of("falcon_h1", 1, {{"key_multiplier", 0.0625}})).k_factor == 0.0625);
-    CHECK(steps(config_of("falcon_h1", 1)).k_factor == 1.0);
+    const auto factor = [](const auto& list) { return support::step(list, HeadStepKind::factor).number; };
+    const auto clip = [](const Json& j) {
+        const HeadSteps s = steps(j);
+        CHECK((order_of(s.q) == "cr" && order_of(s.k) == "cr" && order_of(s.v) == "c"));
+        return s.v[0].number;
+    };
+    CHECK(factor(steps(config_of("mimo_v2_flash", 6, {{"attention_value_scale", 0.5}})).v) == 0.5);
+    CHECK(factor(steps(config_of("mimo_v2_flash", 6)).v) == 0.707);
+    CHECK(factor(steps(config_of("falcon_h1", 1, {{"key_multiplier", 0.0625}})).k) == 0.0625);
+    CHECK(order_of(steps(config_of("falcon_h1", 1, {{"key_multiplier", 0.0625}})).k) == "fr");
+    CHECK(order_of(steps(config_of("falcon_h1", 1)).k) == "r");
     const HeadSteps filter = steps(config_of("openai_privacy_filter", 1, {{"head_dim", 64}}));
-    CHECK((filter.q_factor == filter.k_factor && filter.factors_follow_rotation && filter.softmax_scale == 1.0));
-    CHECK(is_close(filter.q_factor, pow(Real(64.0), Real(-0.25))));
-    CHECK(steps(config_of("dbrx", 1, {{"attn_config", {{"clip_qkv", 8}, {"rope_theta", 1e4}}}})).clip == 8.0);
-    CHECK(steps(config_of("olmo", 1, {{"clip_qkv", 6.5}})).clip == 6.5);
-    CHECK(steps(config_of("roformer", 1, {{"rotary_value", true}})).rotates_values);
-    CHECK_FALSE(steps(config_of("roformer", 1)).rotates_values);
+    CHECK((order_of(filter.q) == "rf" && order_of(filter.k) == "rf" && filter.softmax_scale == 1.0));
+    CHECK((factor(filter.q) == factor(filter.k) && is_close(factor(filter.q), pow(Real(64.0), Real(-0.25)))));
+    CHECK(clip(config_of("dbrx", 1, {{"attn_config", {{"clip_qkv", 8}, {"rope_theta", 1e4}}}})) == 8.0);
+    CHECK(clip(config_of("olmo", 1, {{"clip_qkv", 6.5}})) == 6.5);
+    CHECK(order_of(steps(config_of("roformer", 1, {{"rotary_value", true}})).v) == "r");
+    CHECK(order_of(steps(config_of("roformer", 1)).v).empty());
+}
+
+TEST_CASE("steps: each list is in the order of the model's code") {
+    const auto q = [](const char* type, const Json& more, Index layer = 0) {
+        return order_of(steps(config_of(type, 4, more), layer).q);
+    };
+    CHECK(q("olmoe", {{"clip_qkv", 0.75}}) == "ncr");
+    CHECK(q("olmo", {{"clip_qkv", 0.75}}) == "cr");
+    CHECK(q("hunyuan_v1_moe", {}) == "rn");
+    CHECK(q("nanochat", {}) == "rn");
+    CHECK(q("params_of_llama4", {{"use_qk_norm", true}, {"dim", 1024}, {"n_heads", 8}, {"n_layers", 4}}) == "rn");
+    CHECK(q("openai_privacy_filter", {}) == "rf");
+    CHECK(q("muse_spark", {{"qk_scale_factor", 2.0}}) == "nfr");
+    const Json temperature = {{"rope_type", "default"},
+                              {"rope_theta", 1e6},
+                              {"llama_4_scaling_beta", 0.1},
+                              {"original_max_position_embeddings", 4096}};
+    const HeadSteps s = steps(config_of("ministral3", 1, {{"rope_parameters", temperature}}));
+    CHECK((order_of(s.q) == "rt" && order_of(s.k) == "r"));
+    for (const rope::detail::HfModel& type : rope::detail::kHfModels) {
+        std::string order = type.order;
+        CAPTURE(type.types, order);
+        std::sort(order.begin(), order.end());
+        CHECK((order == "cfnrt" || order == "cfkrt"));
+    }
 }
 
 TEST_CASE("steps: the softmax of latent attention is scaled by the whole head, and by YaRN's magnitude twice") {
@@ -174,8 +212,9 @@ TEST_CASE("steps: the softmax of latent attention is scaled by the whole head, a
 TEST_CASE("steps: one tensor is keys and values in DeepSeek-V4, and only they have a weight") {
     for (const HeadSteps& s : published("DeepSeek-V4-Flash").steps) {
         CHECK(s.keys_are_values);
-        CHECK(is_norm(s.q, NormKind::rms, NormWeight::none, 1e-6));
-        CHECK(is_norm(s.k, NormKind::rms, NormWeight::head_dim, 1e-6));
+        CHECK((order_of(s.q) == "nr" && order_of(s.k) == "nr" && order_of(s.v).empty() && order_of(s.output) == "b"));
+        CHECK(is_norm(norm(s.q), NormKind::rms, NormWeight::none, 1e-6));
+        CHECK(is_norm(norm(s.k), NormKind::rms, NormWeight::head_dim, 1e-6));
         CHECK(is_close(s.softmax_scale, pow(Real(512.0), Real(-0.5))));
     }
     CHECK_FALSE(published("DeepSeek-V3").steps[0].keys_are_values);
@@ -184,15 +223,15 @@ TEST_CASE("steps: one tensor is keys and values in DeepSeek-V4, and only they ha
 TEST_CASE("steps: q of LongCat is multiplied by the root of hidden_size over q_lora_rank") {
     const Json j =
         config_of("longcat_flash", 2, {{"hidden_size", 6144}, {"q_lora_rank", 1536}, {"qk_rope_head_dim", 64}});
-    CHECK(steps(j).q_factor == 2.0);
-    CHECK(steps(j).k_factor == 1.0);
+    CHECK((order_of(steps(j).q) == "fr" && steps(j).q[0].number == 2.0));
+    CHECK(order_of(steps(j).k) == "r");
 }
 
 TEST_CASE("steps: of dots3, keys alone have a norm; Zaya's heads have the length sqrt(head_dim)") {
     const HeadSteps s = steps(config_of("dots3_note_text", 3, {{"qk_rope_head_dim", 64}}));
-    CHECK(s.q.kind == NormKind::none);
-    CHECK(is_norm(s.k, NormKind::rms, NormWeight::head_dim, 1e-6));
-    CHECK(is_norm(steps(config_of("zaya", 2)).q, NormKind::rms, NormWeight::none, 0.0));
+    CHECK((order_of(s.q) == "r" && order_of(s.k) == "nr"));
+    CHECK(is_norm(norm(s.k), NormKind::rms, NormWeight::head_dim, 1e-6));
+    CHECK(is_norm(norm(steps(config_of("zaya", 2)).q), NormKind::rms, NormWeight::none, 0.0));
 }
 
 TEST_CASE("steps: Gemma 3n shares the keys of its last 15 layers, where the file does not say how many") {
@@ -206,15 +245,16 @@ TEST_CASE("steps: Gemma 3n shares the keys of its last 15 layers, where the file
 
 TEST_CASE("steps: where the published code rounds in the rotation, and in the norm of DeepSeek-V4's queries") {
     using rope::RotateRounding;
+    const auto rotation = [](const HeadSteps& s) { return support::step(s.k, HeadStepKind::rotation).rounding; };
     for (const char* type : {"olmo2", "ernie4_5", "deepseek_v2", "llama4_text"})
-        CHECK(steps(config_of(type, 1, {{"qk_rope_head_dim", 64}})).rotate_rounding == RotateRounding::none);
+        CHECK(rotation(steps(config_of(type, 1, {{"qk_rope_head_dim", 64}}))) == RotateRounding::none);
     for (const char* type : {"cohere", "cohere2", "modernbert"})
-        CHECK(steps(config_of(type, 1)).rotate_rounding == RotateRounding::rows);
+        CHECK(rotation(steps(config_of(type, 1))) == RotateRounding::rows);
     for (const char* type : {"llama", "qwen3", "gemma3_text", "helium"})
-        CHECK(steps(config_of(type, 1)).rotate_rounding == RotateRounding::all);
+        CHECK(rotation(steps(config_of(type, 1))) == RotateRounding::all);
     const HeadSteps s = published("DeepSeek-V4-Flash").steps[0];
-    CHECK(s.rotate_rounding == RotateRounding::rows);
-    CHECK((s.q.rounding == NormRounding::root && s.k.rounding == NormRounding::none));
+    CHECK((rotation(s) == RotateRounding::rows && s.output[0].rounding == RotateRounding::rows));
+    CHECK((norm(s.q).rounding == NormRounding::root && norm(s.k).rounding == NormRounding::none));
 }
 
 TEST_CASE("steps: factors that a model learned and convolutions are not described, and that is said") {

@@ -69,6 +69,8 @@
     X(rope::NormKind)                          \
     X(rope::NormWeight)                        \
     X(rope::HeadNorm)                          \
+    X(rope::HeadStepKind)                      \
+    X(rope::HeadStep)                          \
     X(rope::LayerType)                         \
     X(rope::HeadCounts)                        \
     X(rope::AttentionTemperature)              \

@@ -48,12 +48,15 @@ class Account {
             std::visit([this](const auto& s) { add(s); }, c.schedule);
         }
         for (const rope::HeadSteps& s : m.steps) {
-            for (const rope::HeadNorm& norm : {s.q, s.k, s.v})
-                (*this)(static_cast<int>(norm.kind), static_cast<int>(norm.weight), norm.adds_one, norm.has_bias,
-                        norm.is_after_rotation, static_cast<int>(norm.rounding), norm.eps);
-            (*this)(s.q_factor, s.k_factor, s.v_factor, s.factors_follow_rotation, s.softmax_scale, s.clip,
-                    s.rotates_values, s.has_other_steps, static_cast<int>(s.rotate_rounding),
-                    s.values_from_key_projection, s.keys_are_values, s.keys_of_layer);
+            for (const auto* steps : {&s.q, &s.k, &s.v, &s.output})
+                for (const rope::HeadStep& step : *steps) {
+                    const rope::HeadNorm& norm = step.norm;
+                    (*this)(static_cast<int>(step.kind), static_cast<int>(norm.kind), static_cast<int>(norm.weight),
+                            norm.adds_one, norm.has_bias, static_cast<int>(norm.rounding), norm.eps, step.number,
+                            static_cast<int>(step.rounding));
+                }
+            (*this)(s.softmax_scale, s.has_other_steps, s.values_from_key_projection, s.keys_are_values,
+                    s.keys_of_layer);
         }
     }
     std::uint64_t digest() const { return digest_; }

@@ -66,8 +66,10 @@ inline void check_model(const rope::ModelConfig& model) {
         const rope::HeadSteps& s = model.steps[i];
         require(s.keys_of_layer >= -1 && s.keys_of_layer <= static_cast<rope::Index>(i),
                 "keys come from a layer before, or from another model");
-        for (const double x : {s.q_factor, s.k_factor, s.v_factor, s.softmax_scale, s.clip, s.q.eps, s.k.eps, s.v.eps})
-            require(std::isfinite(x), "a step's number is one");
+        require(std::isfinite(s.softmax_scale), "the softmax has a scale");
+        for (const auto* steps : {&s.q, &s.k, &s.v, &s.output})
+            for (const rope::HeadStep& step : *steps)
+                require(std::isfinite(step.number) && std::isfinite(step.norm.eps), "a step's number is one");
     }
     require(std::isfinite(model.softmax_scale_factor), "the softmax has a factor");
     for (const rope::Index p : {rope::Index(0), rope::Index(1) << 31})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Definitions of recipe.hpp: from the facts of a layer to the steps of a path.
+// Definitions of recipe.hpp: from the steps of a layer to those of a path.
 #pragma once
 
 #include <type_traits>
@@ -18,45 +18,13 @@
 
 ROPE_DETAIL_BEGIN
 
-/// The tensor of a recipe and, of HeadWeights, its numbers.
-enum class HeadKind : unsigned char { q, k, v };
-struct NumbersOfNorm {
+/// A tensor of a recipe: its members of HeadSteps, HeadCounts and HeadWeights. The output of attention has no weights.
+struct HeadTensor {
     const char* name;
-    const StepNumbers& numbers;
+    HeadStepList HeadSteps::*steps;
+    Index HeadCounts::*count;
+    StepNumbers HeadWeights::*norm, HeadWeights::*norm_bias;
 };
-
-/// The numbers in `given` as [extents[0..3]], if a layer needs them. A pointer, and as many numbers in a row, take that
-/// shape; a batch of 1 serves any.
-inline Status shape_numbers(const NumbersOfNorm& given, bool is_needed, Index layer, const Index (&extents)[4],
-                            StepNumbers& shaped) noexcept {
-    const NumbersKind kind = PathAccess::data(given.numbers).kind;
-    if (!is_needed && kind == NumbersKind::none) return Status();
-    if (!is_needed)
-        return invalid("{} is given; layer {} of this model has no such numbers: leave it empty.", {given.name, layer});
-    if (kind == NumbersKind::none)
-        return invalid("{} is missing; layer {} of this model needs it, with the shape [{}, {}, {}, {}].",
-                       {given.name, layer, extents[0], extents[1], extents[2], extents[3]});
-    HeadsInMemory m = PathAccess::data(given.numbers).numbers;
-    bool fits = m.extents[0] == extents[0] || m.extents[0] == 1, is_row = m.strides[3] == 1;
-    for (int axis = 1; axis < 4; ++axis) fits = fits && m.extents[axis] == extents[axis];
-    Index count = 1;
-    for (int axis = 3; axis >= 0; --axis) count = clamped_product(count, extents[axis]);
-    for (int axis = 0; axis < 3; ++axis) is_row = is_row && m.extents[axis] == 1;
-    if (kind == NumbersKind::per_feature || (!fits && is_row && m.extents[3] == count)) {
-        for (Index axis = 3, stride = 1; axis >= 0; stride = clamped_product(stride, extents[axis]), --axis) {
-            m.extents[axis] = extents[axis];
-            m.strides[axis] = stride;
-        }
-    } else if (!fits) {
-        return invalid(
-            "{} has the shape [{}, {}, {}, {}]; in layer {} of this model it must have [{}, {}, {}, {}], or as many "
-            "numbers in a row.",
-            {given.name, m.extents[0], m.extents[1], m.extents[2], m.extents[3], layer, extents[0], extents[1],
-             extents[2], extents[3]});
-    }
-    shaped = PathAccess::make<StepNumbers>(GivenNumbers{m, NumbersKind::view});
-    return Status();
-}
 
 ROPE_COLD Status check_steps(const ModelConfig& model, Index layer) noexcept {
     const std::size_t layers = model.config_of_layer.size(), i = static_cast<std::size_t>(layer);
@@ -84,143 +52,143 @@ ROPE_COLD Status check_steps(const ModelConfig& model, Index layer) noexcept {
 }
 
 /// A path under way.
-class Recipe {
- public:
-    Recipe(const ModelConfig& model, Index layer, HeadKind kind, const RecipeOptions& options, Path& path) noexcept
-        : model_(model),
-          steps_(model.steps[static_cast<std::size_t>(layer)]),
-          layer_(layer),
-          kind_(kind),
-          options_(options),
-          path_(path) {
-        const Index c = model.config_of_layer[static_cast<std::size_t>(layer)];
-        if (c >= 0) config_ = &model.configs[static_cast<std::size_t>(c)];
-    }
+struct Recipe {
+    const ModelConfig& model;
+    const Index layer;
+    const HeadTensor& tensor;
+    const HeadWeights& weights;
+    const RecipeOptions& options;
+    Path& path;
+    const HeadSteps& steps = model.steps[static_cast<std::size_t>(layer)];
+    const Config* const config = model.layer(layer);  // null: the layer is not rotated
+    const bool is_as_published = options.rounding == RecipeRounding::as_published;
+    bool has_norm = false;
 
-    Status add_steps(const HeadWeights& w) noexcept {
-        if (const Status s = check_source(); !s.ok()) return s;
-        if (const Status s = take_numbers(w); !s.ok()) return s;
-        const bool is_rotated = config_ != nullptr && (kind_ != HeadKind::v || steps_.rotates_values);
-        if (!norm().is_after_rotation) add_norm();
-        if (steps_.clip != 0.0) end_of(path_.clamp(steps_.clip));
-        if (!steps_.factors_follow_rotation || kind_ == HeadKind::v) add_factor();
-        if (is_rotated)
-            if (const Status s = add_rotation(); !s.ok()) return s;
-        if (norm().is_after_rotation) add_norm();
-        if (steps_.factors_follow_rotation && kind_ != HeadKind::v) add_factor();
-        if (has_temperature()) end_of(path_.multiply(temperatures_));
+    Status add_steps() noexcept {
+        const bool is_k = tensor.steps == &HeadSteps::k, is_v = tensor.steps == &HeadSteps::v;
+        if ((is_k || is_v) && steps.keys_of_layer != layer)
+            return steps.keys_of_layer < 0
+                       ? invalid("layer {} of this model reads the keys and values of another model; it makes none.",
+                                 {layer})
+                       : invalid("layer {} of this model reads the keys and values of layer {}; it makes none.",
+                                 {layer, steps.keys_of_layer});
+        if (is_v && steps.keys_are_values)
+            return invalid("layer {} of this model makes no values: its keys are the values, too.", {layer});
+        const HeadStepList& list = steps.*tensor.steps;
+        if (tensor.norm != nullptr && norm_of(list) == nullptr)
+            if (const Status s = add_norm({}); !s.ok()) return s;  // numbers of a norm that there is not
+        for (const HeadStep& step : list)
+            if (const Status s = add(step); !s.ok()) return s;
         return Status();
     }
-    void add_rotation_back() noexcept {
-        if (config_ == nullptr || !steps_.keys_are_values) return;
-        end_of(path_.rotate_back(rotate_rounding()));
+    Status add(const HeadStep& step) noexcept {
+        const RotateRounding rounding = is_as_published ? step.rounding : RotateRounding::none;
+        const bool is_rotation = step.kind == HeadStepKind::rotation || step.kind == HeadStepKind::rotation_back;
+        if (step.kind == HeadStepKind::none || (is_rotation && config == nullptr)) return Status();
+        Status s;
+        switch (step.kind) {
+            case HeadStepKind::none: break;
+            case HeadStepKind::norm: s = add_norm(step.norm); break;
+            case HeadStepKind::clamp: path.clamp(step.number); break;
+            case HeadStepKind::factor: path.multiply(step.number); break;
+            case HeadStepKind::temperature: s = add_temperature(); break;
+            case HeadStepKind::rotation: s = add_rotation(rounding); break;
+            case HeadStepKind::rotation_back: path.rotate_back(rounding);
+        }
+        if (is_as_published && !(is_rotation && rounding == RotateRounding::all)) path.round();  // its operation ends
+        return s;
     }
-
- private:
-    const HeadNorm& norm() const noexcept {
-        return kind_ == HeadKind::q ? steps_.q : kind_ == HeadKind::k ? steps_.k : steps_.v;
+    /// The numbers in `given` as [extents[0..3]], if the layer needs them. A pointer, and as many numbers in a row, take
+    /// that shape; a batch of 1 serves any. Their name is `of` and `name`.
+    Status shape_numbers(const char* of, const char* name, const StepNumbers& given, bool is_needed,
+                         const Index (&extents)[4], StepNumbers& shaped) const noexcept {
+        const NumbersKind kind = PathAccess::data(given).kind;
+        if (!is_needed && kind == NumbersKind::none) return Status();
+        if (!is_needed)
+            return invalid("{}{} is given; layer {} of this model has no such numbers: leave it empty.",
+                           {of, name, layer});
+        if (kind == NumbersKind::none)
+            return invalid("{}{} is missing; layer {} of this model needs it, with the shape [{}, {}, {}, {}].",
+                           {of, name, layer, extents[0], extents[1], extents[2], extents[3]});
+        HeadsInMemory m = PathAccess::data(given).numbers;
+        bool fits = m.extents[0] == extents[0] || m.extents[0] == 1, is_row = m.strides[3] == 1;
+        for (int axis = 1; axis < 4; ++axis) fits = fits && m.extents[axis] == extents[axis];
+        Index count = 1;
+        for (int axis = 3; axis >= 0; --axis) count = clamped_product(count, extents[axis]);
+        for (int axis = 0; axis < 3; ++axis) is_row = is_row && m.extents[axis] == 1;
+        if (kind == NumbersKind::per_feature || (!fits && is_row && m.extents[3] == count)) {
+            for (Index axis = 3, stride = 1; axis >= 0; stride = clamped_product(stride, extents[axis]), --axis) {
+                m.extents[axis] = extents[axis];
+                m.strides[axis] = stride;
+            }
+        } else if (!fits) {
+            return invalid(
+                "{}{} has the shape [{}, {}, {}, {}]; in layer {} of this model it must have [{}, {}, {}, {}], or as "
+                "many numbers in a row.",
+                {of, name, m.extents[0], m.extents[1], m.extents[2], m.extents[3], layer, extents[0], extents[1],
+                 extents[2], extents[3]});
+        }
+        shaped = PathAccess::make<StepNumbers>(GivenNumbers{m, NumbersKind::view});
+        return Status();
     }
-    bool has_norm() const noexcept { return norm().kind != NormKind::none; }
-    bool has_temperature() const noexcept {
-        const AttentionTemperature& t = model_.attention_temperature;
-        return kind_ == HeadKind::q && t.scale != 0.0 &&
-               (config_ != nullptr ? t.on_layers_with_rope : t.on_layers_without_rope);
-    }
-    RotateRounding rotate_rounding() const noexcept {
-        return options_.rounding == RecipeRounding::once ? RotateRounding::none : steps_.rotate_rounding;
-    }
-    /// The end of an operation of the published code.
-    void end_of(Path& operation) const noexcept {
-        if (options_.rounding == RecipeRounding::as_published) operation.round();
-    }
-
-    Status check_source() const noexcept {
-        if (kind_ != HeadKind::q && steps_.keys_of_layer != layer_)
-            return steps_.keys_of_layer < 0
-                       ? invalid("layer {} of this model reads the keys and values of another model; it makes none.",
-                                 {layer_})
-                       : invalid("layer {} of this model reads the keys and values of layer {}; it makes none.",
-                                 {layer_, steps_.keys_of_layer});
-        if (kind_ == HeadKind::v && steps_.keys_are_values)
-            return invalid("layer {} of this model makes no values: its keys are the values, too.", {layer_});
-        const HeadCounts& counts = model_.heads[static_cast<std::size_t>(layer_)];
-        const Index all = kind_ == HeadKind::q ? counts.q : kind_ == HeadKind::k ? counts.k : counts.v;
-        const Index heads = PathAccess::data(path_).source.extents[2];
-        if (has_norm() && norm().weight == NormWeight::all_heads && heads != all)
+    Status add_norm(const HeadNorm& n) noexcept {
+        if (has_norm || tensor.norm == nullptr)
+            return invalid("{} of layer {} of this model has more norms than HeadWeights has members for.",
+                           {tensor.name, layer});
+        has_norm = true;
+        const HeadsInMemory& x = PathAccess::data(path).source;
+        const Index all = model.heads[static_cast<std::size_t>(layer)].*tensor.count;
+        const bool is_norm = n.kind != NormKind::none, is_of_token = is_norm && n.weight == NormWeight::all_heads;
+        if (is_of_token && x.extents[2] != all)
             return invalid(
                 "heads of {} is {}; layer {} of this model norms all {} {head|heads} of a token together. For some of "
                 "them make the path by hand: {}multiply(rope::view(r, batch, seq, 1, 1)), r = 1 / sqrt({} + eps) of "
                 "each token over all its heads, then multiply by the weight of these heads.",
-                {kind_ == HeadKind::q   ? "q"
-                 : kind_ == HeadKind::k ? "k"
-                                        : "v",
-                 heads, layer_, all, norm().kind == NormKind::layer_norm ? "add minus its mean, then " : "",
-                 norm().kind == NormKind::rms  ? "mean(x^2)"
-                 : norm().kind == NormKind::l2 ? "sum(x^2)"
-                                               : "variance(x)"});
-        return Status();
-    }
-    Status take_numbers(const HeadWeights& w) noexcept {
-        const HeadsInMemory& x = PathAccess::data(path_).source;
-        const bool by_head = norm().weight == NormWeight::heads_x_head_dim || norm().weight == NormWeight::all_heads;
-        const Index of_norm[4] = {1, 1, by_head ? x.extents[2] : 1, x.extents[3]};
-        const Index of_tokens[4] = {x.extents[0], x.extents[1], 1, 1};
-        const NumbersOfNorm weights[] = {{"q_norm", w.q_norm}, {"k_norm", w.k_norm}, {"v_norm", w.v_norm}};
-        const NumbersOfNorm biases[] = {
-            {"q_norm_bias", w.q_norm_bias}, {"k_norm_bias", w.k_norm_bias}, {"v_norm_bias", w.v_norm_bias}};
-        const int i = static_cast<int>(kind_);
-        const bool has_weight = has_norm() && norm().weight != NormWeight::none,
-                   has_bias = has_norm() && norm().has_bias;
-        if (const Status s = shape_numbers(weights[i], has_weight, layer_, of_norm, weight_); !s.ok()) return s;
-        if (const Status s = shape_numbers(biases[i], has_bias, layer_, of_norm, bias_); !s.ok()) return s;
-        if (!has_temperature()) return Status();
-        return shape_numbers({"temperatures", w.temperatures}, true, layer_, of_tokens, temperatures_);
-    }
-
-    void add_norm() noexcept {
-        if (!has_norm()) return;
-        const HeadNorm& n = norm();
-        const NormSpan over = n.weight == NormWeight::all_heads ? NormSpan::token : NormSpan::head;
-        const bool is_as_published = options_.rounding == RecipeRounding::as_published;
+                {tensor.name, x.extents[2], layer, all,
+                 n.kind == NormKind::layer_norm ? "add minus its mean, then " : "",
+                 n.kind == NormKind::rms  ? "mean(x^2)"
+                 : n.kind == NormKind::l2 ? "sum(x^2)"
+                                          : "variance(x)"});
+        const bool has_weight = is_norm && n.weight != NormWeight::none;
+        const bool by_head = is_of_token || n.weight == NormWeight::heads_x_head_dim;
+        const Index shape[4] = {1, 1, by_head ? x.extents[2] : 1, x.extents[3]};
+        StepNumbers weight, bias;
+        Status s = shape_numbers(tensor.name, "_norm", weights.*tensor.norm, has_weight, shape, weight);
+        if (s.ok())
+            s = shape_numbers(tensor.name, "_norm_bias", weights.*tensor.norm_bias, is_norm && n.has_bias, shape, bias);
+        if (!s.ok() || !is_norm) return s;
+        const NormSpan over = is_of_token ? NormSpan::token : NormSpan::head;
         const NormRounding rounding = is_as_published ? n.rounding : NormRounding::none;
-        NormStage::append(PathAccess::data(path_), {{over, rounding, n.adds_one}, n.kind}, weight_, bias_, n.eps);
-        end_of(path_);
-    }
-    void add_factor() noexcept {
-        const double factor = kind_ == HeadKind::q   ? steps_.q_factor
-                              : kind_ == HeadKind::k ? steps_.k_factor
-                                                     : steps_.v_factor;
-        if (factor != 1.0) end_of(path_.multiply(factor));
-    }
-    Status add_rotation() noexcept {
-        if (options_.in_published_order && model_.reference_uses_other_layout) {
-            if (!config_->layout)
-                return invalid("layout of the rotary embedding of layer {} is left open; in_published_order needs it.",
-                               {layer_});
-            const bool is_interleaved = *config_->layout == Layout::interleaved;
-            path_.rotate_into(is_interleaved ? Layout::half_split : Layout::interleaved, rotate_rounding());
-        } else {
-            path_.rotate(rotate_rounding());
-        }
-        if (rotate_rounding() != RotateRounding::all) end_of(path_);
+        NormStage::append(PathAccess::data(path), {{over, rounding, n.adds_one}, n.kind}, weight, bias, n.eps);
         return Status();
     }
-
-    const ModelConfig& model_;
-    const HeadSteps& steps_;
-    const Config* config_ = nullptr;  // null: the layer is not rotated
-    Index layer_;
-    HeadKind kind_;
-    const RecipeOptions& options_;
-    Path& path_;
-    StepNumbers weight_, bias_, temperatures_;
+    Status add_temperature() noexcept {
+        const HeadsInMemory& x = PathAccess::data(path).source;
+        const Index shape[4] = {x.extents[0], x.extents[1], 1, 1};
+        StepNumbers shaped;
+        const Status s = shape_numbers("", "temperatures", weights.temperatures, true, shape, shaped);
+        if (s.ok()) path.multiply(shaped);
+        return s;
+    }
+    Status add_rotation(RotateRounding rounding) noexcept {
+        const bool reorders = options.in_published_order && model.reference_uses_other_layout;
+        if (reorders && !config->layout)
+            return invalid("layout of the rotary embedding of layer {} is left open; in_published_order needs it.",
+                           {layer});
+        if (reorders)
+            path.rotate_into(*config->layout == Layout::interleaved ? Layout::half_split : Layout::interleaved,
+                             rounding);
+        else
+            path.rotate(rounding);
+        return Status();
+    }
 };
 
-inline Path path_of(HeadKind kind, const ModelConfig& model, Index layer, const Path& heads, const HeadWeights& weights,
-                    const RecipeOptions& options) {
+inline Path path_of(const HeadTensor& tensor, const ModelConfig& model, Index layer, const Path& heads,
+                    const HeadWeights& weights, const RecipeOptions& options) {
     Path path = heads;
     Status s = check_steps(model, layer);
-    if (s.ok()) s = Recipe(model, layer, kind, options, path).add_steps(weights);
+    if (s.ok()) s = Recipe{model, layer, tensor, weights, options, path}.add_steps();
     ok_or_raise(s);
     return path;
 }
@@ -231,23 +199,24 @@ ROPE_BEGIN
 
 ROPE_ABI inline Path query_path(const ModelConfig& model, Index layer, const Path& q, const HeadWeights& weights,
                                 const RecipeOptions& options) {
-    return detail::path_of(detail::HeadKind::q, model, layer, q, weights, options);
+    return detail::path_of({"q", &HeadSteps::q, &HeadCounts::q, &HeadWeights::q_norm, &HeadWeights::q_norm_bias}, model,
+                           layer, q, weights, options);
 }
 ROPE_ABI inline Path key_path(const ModelConfig& model, Index layer, const Path& k, const HeadWeights& weights,
                               const RecipeOptions& options) {
-    return detail::path_of(detail::HeadKind::k, model, layer, k, weights, options);
+    return detail::path_of({"k", &HeadSteps::k, &HeadCounts::k, &HeadWeights::k_norm, &HeadWeights::k_norm_bias}, model,
+                           layer, k, weights, options);
 }
 ROPE_ABI inline Path value_path(const ModelConfig& model, Index layer, const Path& v, const HeadWeights& weights,
                                 const RecipeOptions& options) {
-    return detail::path_of(detail::HeadKind::v, model, layer, v, weights, options);
+    return detail::path_of({"v", &HeadSteps::v, &HeadCounts::v, &HeadWeights::v_norm, &HeadWeights::v_norm_bias}, model,
+                           layer, v, weights, options);
 }
 ROPE_ABI inline Path output_path(const ModelConfig& model, Index layer, const Path& output, RecipeRounding rounding) {
-    Path path = output;
     RecipeOptions options;
     options.rounding = rounding;
-    detail::ok_or_raise(detail::check_steps(model, layer));
-    detail::Recipe(model, layer, detail::HeadKind::q, options, path).add_rotation_back();
-    return path;
+    return detail::path_of({"output", &HeadSteps::output, &HeadCounts::q, nullptr, nullptr}, model, layer, output, {},
+                           options);
 }
 
 ROPE_ABI inline bool makes_keys(const ModelConfig& model, Index layer) {

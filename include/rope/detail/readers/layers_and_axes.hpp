@@ -65,29 +65,54 @@ ROPE_COLD Flags rotated_layers(const List<LayerType>& types, Traits traits, bool
     return rotated;
 }
 
-/// The steps of all layers of a model type; `eps` is the file's epsilon of norms.
-ROPE_COLD HeadSteps usual_steps(const HfModel& type, bool has_norm, std::optional<double> eps) {
-    HeadSteps s;
-    s.v = type.v_norm;
-    if (has_norm) s.q = s.k = type.norm;
-    for (HeadNorm* norm : {&s.q, &s.k, &s.v})
-        if (norm->kind != NormKind::none && type.eps_key != nullptr) norm->eps = eps.value_or(norm->eps);
-    if ((type.traits & kRotatesInFloat) != 0) s.rotate_rounding = RotateRounding::none;
-    if ((type.traits & kRotatesByRoundedRows) != 0) s.rotate_rounding = RotateRounding::rows;
-    s.has_other_steps = (type.traits & kHasOtherSteps) != 0;
-    s.keys_are_values = (type.traits & kKeysAreValues) != 0;
-    if (s.keys_are_values) {  // DeepSeek-V4: keys alone have a weight
-        s.q.weight = NormWeight::none;
-        s.q.rounding = NormRounding::root;
-    }
-    return s;
+/// A model type with a file's numbers of norms in the place of its defaults.
+ROPE_COLD HfModel with_numbers(HfModel type, bool has_norm, std::optional<double> eps) {
+    if (!has_norm) type.norm = HeadNorm();
+    for (HeadNorm* norm : {&type.norm, &type.v_norm})
+        if (type.eps_key != nullptr) norm->eps = eps.value_or(norm->eps);
+    return type;
 }
-/// Adds the steps of layer i to a model whose layers and rotary embeddings are known.
-ROPE_COLD void add_steps(ModelConfig& model, const HfModel& type, HeadSteps s, std::size_t i) {
-    if ((type.traits & kNormIfRotated) != 0 && model.config_of_layer[i] < 0) s.q = s.k = HeadNorm();
-    if (model.layer_types[i] == LayerType::no_attention) s = HeadSteps();
+/// Adds the steps of layer i, in the order of its type, to a model whose layers, rotary embeddings and temperature are
+/// known. Numbers of `type` are those of the file. Layers of one type, rotated or not, have the same lists.
+ROPE_COLD void add_steps(ModelConfig& model, const HfModel& type, std::size_t i, double softmax_scale,
+                         bool values_from_keys) {
+    const auto has = [&](Traits trait) { return (type.traits & trait) != 0; };
+    const bool is_rotated = model.config_of_layer[i] >= 0;
+    const bool is_like_last = i > 0 && model.layer_types[i] == model.layer_types[i - 1] &&
+                              is_rotated == (model.config_of_layer[i - 1] >= 0);  // in most models
+    model.steps.reserve(model.layer_types.size());
+    HeadSteps& s = is_like_last ? model.steps.emplace_back(model.steps.back()) : model.steps.emplace_back();
     s.keys_of_layer = static_cast<Index>(i);
-    model.steps.push_back(s);
+    if (model.layer_types[i] == LayerType::no_attention) return;
+    s.softmax_scale = softmax_scale;
+    s.values_from_key_projection = values_from_keys && model.layer_types[i] == LayerType::full_attention;
+    if (is_like_last) return;
+    s.has_other_steps = has(kHasOtherSteps);
+    s.keys_are_values = has(kKeysAreValues);
+    const AttentionTemperature& t = model.attention_temperature;
+    const bool has_temperature = t.scale != 0.0 && (is_rotated ? t.on_layers_with_rope : t.on_layers_without_rope);
+    const RotateRounding rounding = has(kRotatesInFloat)         ? RotateRounding::none
+                                    : has(kRotatesByRoundedRows) ? RotateRounding::rows
+                                                                 : RotateRounding::all;
+    HeadNorm of_k = has(kNormIfRotated) && !is_rotated ? HeadNorm() : type.norm, of_q = of_k;
+    if (s.keys_are_values) {  // DeepSeek-V4: keys alone have a weight
+        of_q.weight = NormWeight::none;
+        of_q.rounding = NormRounding::root;
+        if (is_rotated) s.output[0] = {HeadStepKind::rotation_back, {}, 1.0, rounding};
+    }
+    const auto append = [&](HeadStep* next, const HeadNorm& norm, double factor, bool rotates, bool is_q) {
+        for (const char* letter = type.order; *letter != '\0'; ++letter) {
+            const bool is_norm = *letter == 'n' || (*letter == 'k' && !is_q);
+            if (is_norm && norm.kind != NormKind::none) *next++ = {HeadStepKind::norm, norm};
+            if (*letter == 'c' && type.clip != 0.0) *next++ = {HeadStepKind::clamp, {}, type.clip};
+            if (*letter == 'f' && factor != 1.0) *next++ = {HeadStepKind::factor, {}, factor};
+            if (*letter == 'r' && rotates) *next++ = {HeadStepKind::rotation, {}, 1.0, rounding};
+            if (*letter == 't' && is_q && has_temperature) *next++ = {HeadStepKind::temperature};
+        }
+    };
+    append(s.q, of_q, type.q_factor.value, is_rotated, true);
+    append(s.k, of_k, type.k_factor.value, is_rotated, false);
+    append(s.v, type.v_norm, type.v_factor.value, is_rotated && has(kRotatesValues), false);
 }
 /// Lets the last `shared` of the first n layers, which keep no keys, read keys of the last layer of their type that
 /// does or, where all n are shared, of another model.

@@ -286,41 +286,37 @@ class Reader : Rotary {
     }
 
     ROPE_COLD void read_steps() {
-        const HfModel* const type = find_hf_model(architecture_.hf_type);
-        if (type == nullptr) return;
-        const HeadSteps usual = read_usual_steps(*type);
+        const HfModel* const known = find_hf_model(architecture_.hf_type);
+        if (known == nullptr) return;
+        const HfModel type = read_numbers(*known);
         const auto own_scale = fields_.number({"attention.scale"}, kAnyFactorOrNone);
         const Index shared = fields_.count({"attention.shared_kv_layers"}, kAnyCountOrNone).value_or(0);
         Index kv_of_sliding = 0;
         for (std::size_t i = 0; i < layers(); ++i)
             if (is_sliding(i)) kv_of_sliding = model_.heads[i].k;
         for (std::size_t i = 0; i < layers(); ++i) {
-            HeadSteps s = usual;
             const Index dim = is_sliding(i) && !is_latent_ ? sliding_head_dim_.value_or(score_dim_) : score_dim_;
-            if (own_scale.value_or(0.0) != 0.0)
-                s.softmax_scale = *own_scale;
-            else if (type->scale.key == nullptr && type->scale.value != 0.0)
-                s.softmax_scale = type->scale.value;
-            else if (dim != 0)
-                s.softmax_scale = model_.softmax_scale_factor / std::sqrt(static_cast<double>(dim));
+            double scale = own_scale.value_or(0.0);
+            if (scale == 0.0 && type.scale.key == nullptr) scale = type.scale.value;
+            if (scale == 0.0 && dim != 0) scale = model_.softmax_scale_factor / std::sqrt(static_cast<double>(dim));
             // Gemma 4: full layers have fewer key heads just where their keys' projection makes the values, too.
-            s.values_from_key_projection = (type->traits & kValuesFromKeysIfAsked) != 0 &&
-                                           model_.layer_types[i] == LayerType::full_attention && kv_of_sliding != 0 &&
-                                           kv_of_sliding != model_.heads[i].k;
-            add_steps(model_, *type, s, i);
+            const bool values_from_keys =
+                (type.traits & kValuesFromKeysIfAsked) != 0 && kv_of_sliding != 0 && kv_of_sliding != model_.heads[i].k;
+            add_steps(model_, type, i, scale, values_from_keys);
         }
         share_last_keys(model_, usual_layers_, shared);
     }
-    ROPE_COLD HeadSteps read_usual_steps(const HfModel& type) {
-        const bool is_layer_norm = type.norm.kind == NormKind::layer_norm;
+    /// The model type with this file's numbers. Conversions have added 1 to weights; no key has a factor of q or k.
+    ROPE_COLD HfModel read_numbers(const HfModel& known) {
+        const bool is_layer_norm = known.norm.kind == NormKind::layer_norm;
         const char* const key = is_layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
-        const bool is_normed = has_norm(type);
-        HeadSteps s = usual_steps(type, is_normed, fields_.number({key}, kAnyPart));
-        s.q.adds_one = s.k.adds_one = s.v.adds_one = false;  // conversions have added it
-        if (const double given = fields_.number({"attention.value_scale"}, kAnyNumber).value_or(0.0); given != 0.0)
-            s.v_factor = given;
-        s.clip = fields_.number({"attention.clamp_kqv"}, kAnyFactorOrNone).value_or(0.0);
-        return s;
+        HfModel type = with_numbers(known, has_norm(known), fields_.number({key}, kAnyPart));
+        type.norm.adds_one = type.v_norm.adds_one = false;
+        type.q_factor = type.k_factor = KeyedNumber();
+        type.v_factor.value = fields_.number({"attention.value_scale"}, kAnyNumber).value_or(0.0);
+        if (type.v_factor.value == 0.0) type.v_factor.value = 1.0;
+        type.clip = fields_.number({"attention.clamp_kqv"}, kAnyFactorOrNone).value_or(0.0);
+        return type;
     }
     /// No key says whether q and k have norms. Command R+, GLM-4.5 and StableLM 2 12B have norms and many layers,
     /// models without norms have few; the Llama 4 with 128 experts has none.

@@ -174,17 +174,15 @@ class HfSteps : HfPart {
     ROPE_COLD explicit HfSteps(HfFile& file) : HfPart(file) {}
 
     ROPE_COLD void read() {
-        const HeadSteps usual = read_usual();
+        HfModel type = read_numbers();
+        const HeadNorm norm = type.norm;
         const bool values_from_keys =
             has(kValuesFromKeys) || (has(kValuesFromKeysIfAsked) && top_.truth({"attention_k_eq_v"}).value_or(false));
         double given_scale = type_.scale.value;
         if (type_.scale.key != nullptr) given_scale = top_.number({type_.scale.key}, kAnyFactor).value_or(given_scale);
         for (std::size_t i = 0; i < file_.heads.size(); ++i) {
-            HeadSteps s = usual;
-            if (has(kLinearRotates) && file_.heads[i].is_latent) s.q = s.k = HeadNorm();
-            s.values_from_key_projection = values_from_keys && model_.layer_types[i] == LayerType::full_attention;
-            s.softmax_scale = scale(file_.heads[i], given_scale) * model_.softmax_scale_factor;
-            add_steps(model_, type_, s, i);
+            type.norm = has(kLinearRotates) && file_.heads[i].is_latent ? HeadNorm() : norm;
+            add_steps(model_, type, i, scale(file_.heads[i], given_scale), values_from_keys);
         }
         if (has(kValueEmbeddings)) add_value_embeddings();
         share_keys();
@@ -231,27 +229,26 @@ class HfSteps : HfPart {
         return is_number && value.number == 1.0 && !is_of_scores;
     }
 
-    ROPE_COLD HeadSteps read_usual() {
+    /// The model type with this file's numbers.
+    ROPE_COLD HfModel read_numbers() {
         has_norm_ = type_.norm.kind != NormKind::none &&
                     (type_.norm_key == nullptr || top_.truth({type_.norm_key}).value_or(type_.norm_is_default));
         const bool has_eps = has_norm_ && type_.eps_key != nullptr;
-        HeadSteps s = usual_steps(type_, has_norm_, has_eps ? top_.number({type_.eps_key}, kAnyPart) : std::nullopt);
-        if (has(kNormOfKeysOnly)) s.q = HeadNorm();
-        s.q_factor = factor(type_.q_factor);
+        HfModel type = with_numbers(type_, has_norm_, has_eps ? top_.number({type_.eps_key}, kAnyPart) : std::nullopt);
+        type.q_factor.value = factor(type_.q_factor);
         if (has(kScalesByQueryRank))
             if (const auto hidden = top_.count(kHiddenKeys), rank = top_.count({"q_lora_rank"}); hidden && rank)
-                s.q_factor *= std::sqrt(static_cast<double>(*hidden) / static_cast<double>(*rank));
-        s.k_factor = factor(type_.k_factor);
-        s.v_factor = factor(type_.v_factor);
-        s.factors_follow_rotation = has(kFactorsFollowRotation);
-        s.rotates_values = has(kRotatesValues) || top_.truth({"rotary_value"}).value_or(false);
+                type.q_factor.value *= std::sqrt(static_cast<double>(*hidden) / static_cast<double>(*rank));
+        type.k_factor.value = factor(type_.k_factor);
+        type.v_factor.value = factor(type_.v_factor);
+        if (top_.truth({"rotary_value"}).value_or(false)) type.traits |= kRotatesValues;
         if (has(kLinearRotates) && top_.truth({"linear_silu", "use_linear_silu"}).value_or(false))
-            s.has_other_steps = true;
-        if (!has(kClips)) return s;
+            type.traits |= kHasOtherSteps;
+        if (!has(kClips)) return type;
         auto clip = top_.number({"clip_qkv"}, kAnyFactorOrNone);
         if (!clip) clip = top_.inside("attn_config").number({"clip_qkv"}, kAnyFactorOrNone);
-        s.clip = clip.value_or(0.0);
-        return s;
+        type.clip = clip.value_or(0.0);
+        return type;
     }
     /// Without a key, a negative value is an exponent of head_dim.
     ROPE_COLD double factor(const KeyedNumber& of_type) {
@@ -261,8 +258,9 @@ class HfSteps : HfPart {
     }
     ROPE_COLD double scale(const HfHeads& heads, double given) const {
         const double dim = static_cast<double>(heads.head_dim + (heads.is_latent ? heads.plain_dim : 0));
-        if (given == 0.0) return 1.0 / std::sqrt(has(kHalfHeadScale) ? dim / 2.0 : dim);
-        return type_.scale_is_inverse_root ? 1.0 / std::sqrt(given) : given;
+        const bool is_root = given == 0.0 || type_.scale_is_inverse_root;
+        if (given == 0.0) given = has(kHalfHeadScale) ? dim / 2.0 : dim;
+        return (is_root ? 1.0 / std::sqrt(given) : given) * model_.softmax_scale_factor;
     }
 
     /// Layers without keys of their own read the keys of another layer.

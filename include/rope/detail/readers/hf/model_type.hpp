@@ -51,9 +51,8 @@ inline constexpr Traits kRopeIfTheta =
 inline constexpr Traits kKeysAreValues = kFirstOwnTrait << 14;  ///< one tensor serves as keys and values
 inline constexpr Traits kValuesFromKeysIfAsked =
     kFirstOwnTrait << 15;  ///< attention_k_eq_v: full layers make values with the projection of keys
-inline constexpr Traits kValuesFromKeys = kFirstOwnTrait << 16;         ///< full layers always do
-inline constexpr Traits kFactorsFollowRotation = kFirstOwnTrait << 17;  ///< factors on q and k come after it
-inline constexpr Traits kRotatesValues = kFirstOwnTrait << 18;          ///< v is rotated, too
+inline constexpr Traits kValuesFromKeys = kFirstOwnTrait << 16;  ///< full layers always do
+inline constexpr Traits kRotatesValues = kFirstOwnTrait << 18;   ///< v is rotated, too
 inline constexpr Traits kNormIfRotated = kFirstOwnTrait << 19;  ///< layers that are not rotated have no norm of q and k
 inline constexpr Traits kHalfHeadScale = kFirstOwnTrait << 20;  ///< the softmax scale is 1 / sqrt(head_dim / 2)
 inline constexpr Traits kNeedsLayerTypes = kFirstOwnTrait << 21;   ///< some key must say which layers attend
@@ -66,7 +65,6 @@ inline constexpr Traits kThetaListIsSwitch =
 inline constexpr Traits kRopeByEntry =
     kFirstOwnTrait << 22;  ///< kinds of layers without an entry have no RoPE; without entries, full layers have none
 
-inline constexpr Traits kNormOfKeysOnly = kFirstOwnTrait << 28;  ///< q has no norm
 inline constexpr Traits kScalesByQueryRank = kFirstOwnTrait
                                              << 29;  ///< q is multiplied by sqrt(hidden_size / q_lora_rank)
 inline constexpr Traits kSlidesUnlessToldNot = kFirstOwnTrait << 30;  ///< use_sliding_window false: no layer slides
@@ -115,9 +113,13 @@ struct HfModel {
     bool norm_is_default = true;       ///< if that key is missing
     const char* eps_key = "rms_norm_eps";
     HeadNorm v_norm = {};
+    /// The order of the steps on a tensor, of which a model has some: n is a norm (k: but not of q), c the clamp, f a
+    /// factor, r the rotation and t the temperature.
+    const char* order = "ncfrt";
     KeyedNumber scale = {nullptr, 0.0};  ///< of the softmax; value 0: 1 / sqrt(head_dim)
     bool scale_is_inverse_root = false;  ///< 1 / sqrt(scale) is meant
     KeyedNumber q_factor = {}, k_factor = {}, v_factor = {};
+    double clip = 0.0;  ///< q, k and v are clamped to -clip .. clip; 0: they are not
     Traits traits = 0;
     Layout layout = Layout::half_split;
 
@@ -177,6 +179,7 @@ struct HfModel {
     constexpr HfModel with_scale(const char* key, double value, bool is_inverse_root = false) const noexcept {
         return with(&HfModel::scale, {key, value}).with(&HfModel::scale_is_inverse_root, is_inverse_root);
     }
+    constexpr HfModel in_order(const char* steps) const noexcept { return with(&HfModel::order, steps); }
     constexpr HfModel with_factors(KeyedNumber q, KeyedNumber k = {}, KeyedNumber v = {}) const noexcept {
         return with(&HfModel::q_factor, q).with(&HfModel::k_factor, k).with(&HfModel::v_factor, v);
     }
@@ -195,19 +198,17 @@ constexpr HfModel latent_model(const char* types) noexcept {
 
 // Norms of q and k, each to the letter of its publication: where it rounds, whether 1 is added.
 inline constexpr NormRounding kTwice = NormRounding::normalised;
-inline constexpr HeadNorm kRmsTwice = {NormKind::rms, NormWeight::head_dim, false, false, false, kTwice};
+inline constexpr HeadNorm kRmsTwice = {NormKind::rms, NormWeight::head_dim, false, false, kTwice};
 inline constexpr HeadNorm kRms = {NormKind::rms, NormWeight::head_dim};
 inline constexpr HeadNorm kRmsPlusOne = {NormKind::rms, NormWeight::head_dim, true};
 inline constexpr HeadNorm kRmsWeightless = {NormKind::rms, NormWeight::none};
-inline constexpr HeadNorm kRmsAfter = {NormKind::rms, NormWeight::head_dim, false, false, true, kTwice};
-inline constexpr HeadNorm kRmsWeightlessAfter = {NormKind::rms, NormWeight::none, false, false, true};
 inline constexpr HeadNorm kRmsAllHeads = {NormKind::rms, NormWeight::all_heads};
-inline constexpr HeadNorm kRmsAllHeadsTwice = {NormKind::rms, NormWeight::all_heads, false, false, false, kTwice};
+inline constexpr HeadNorm kRmsAllHeadsTwice = {NormKind::rms, NormWeight::all_heads, false, false, kTwice};
 inline constexpr HeadNorm kL2 = {NormKind::l2, NormWeight::none};
 inline constexpr HeadNorm kLayerNorm = {NormKind::layer_norm, NormWeight::head_dim, false, true};
 inline constexpr HeadNorm kLayerNormEach = {NormKind::layer_norm, NormWeight::heads_x_head_dim};
-inline constexpr HeadNorm kLayerNormEachBias = {
-    NormKind::layer_norm, NormWeight::heads_x_head_dim, false, true, false, kTwice};
+inline constexpr HeadNorm kLayerNormEachBias = {NormKind::layer_norm, NormWeight::heads_x_head_dim, false, true,
+                                                kTwice};
 inline constexpr HeadNorm kLayerNormAllHeads = {NormKind::layer_norm, NormWeight::all_heads};
 
 ROPE_DETAIL_END

@@ -28,8 +28,8 @@ inline constexpr HfModel kHfModels[] = {
         .with(kTrailingSlice | kYarnWithoutMagnitude | kKeysAreValues | kRotatesByRoundedRows),
     interleaved_model("dots3_note_text dots3_note").with_latent_dim(64).with_theta(80000000.0).with_pattern("sfss")
         .with_parameters(R"({"indexed_attention":{"rope_type":"default","rope_theta":80000000.0,"partial_rotary_factor":0.25},"sliding_attention":{"rope_type":"default","rope_theta":50000.0,"partial_rotary_factor":0.25}})")
-        .with_norm(kRmsTwice, 1e-6)
-        .with(kReordersFeatures | kFixedLayout | kFirstIsFull | kNormOfKeysOnly | kSlidesUnlessToldNot),
+        .with_norm(kRmsTwice, 1e-6).in_order("kcfrt")
+        .with(kReordersFeatures | kFixedLayout | kFirstIsFull | kSlidesUnlessToldNot),
     interleaved_model("ernie4_5").with_theta(500000.0).with_head_dim(128).with(kRotatesInFloat),
     interleaved_model("ernie4_5_moe").with_theta(500000.0).with(kRotatesInFloat),
     interleaved_model("ernie4_5_vl_moe_text ernie4_5_vl_moe").with_theta(500000.0)
@@ -42,16 +42,17 @@ inline constexpr HfModel kHfModels[] = {
     interleaved_model("helium").with_theta(100000.0).with_head_dim(128),
     interleaved_model("hy_v4_vl_text hy_v4_vl").with_pattern("i").with_latent_dim(64)
         .with_mrope(kInterleavedAxes, 12, 10, 10).with(kDeepSeekYarn | kFixedLayout | kRotatesByRoundedRows),
-    interleaved_model("llama4_text llama4").with_theta(500000.0).with_head_dim(128).with_norm(kRmsWeightlessAfter, 1e-5)
-        .norm_if("use_qk_norm", true).with(kLlama4 | kEveryFourthNoRope | kNormIfRotated | kRotatesInFloat),
+    interleaved_model("llama4_text llama4").with_theta(500000.0).with_head_dim(128).with_norm(kRmsWeightless, 1e-5)
+        .in_order("cfrnt").norm_if("use_qk_norm", true)
+        .with(kLlama4 | kEveryFourthNoRope | kNormIfRotated | kRotatesInFloat),
     interleaved_model("moonshine").with_partial(0.9),
     interleaved_model("moonshine_streaming").with_partial(0.8),
     interleaved_model("neobert NeoBERT").with(&HfModel::length_key, "max_length").with(kFixedTheta),
     interleaved_model("openai_privacy_filter").with_theta(150000.0).with_head_dim(64)
         .with_parameters(R"({"rope_type":"yarn","factor":32.0,"beta_fast":32.0,"beta_slow":1.0,"truncate":false,"original_max_position_embeddings":4096,"rope_theta":150000.0})")
-        .with_scale(nullptr, 1.0).with_factors({nullptr, -0.25}, {nullptr, -0.25}).with(kFactorsFollowRotation),
-    interleaved_model("params_of_llama4").with_norm(kRmsWeightlessAfter, 1e-5, "norm_eps").norm_if("use_qk_norm", false)
-        .with(kReadsParamsJson | kLlama4 | kNormIfRotated | kRotatesInFloat),
+        .with_scale(nullptr, 1.0).with_factors({nullptr, -0.25}, {nullptr, -0.25}).in_order("ncrft"),
+    interleaved_model("params_of_llama4").with_norm(kRmsWeightless, 1e-5, "norm_eps").in_order("cfrnt")
+        .norm_if("use_qk_norm", false).with(kReadsParamsJson | kLlama4 | kNormIfRotated | kRotatesInFloat),
     interleaved_model("pe_audio_encoder").with_theta(20000.0).with_head_dim(128).with_norm(kRmsTwice, 1e-5),
     interleaved_model("pe_audio_video_encoder").with_theta(20000.0).with_head_dim(128).with_norm(kRmsTwice, 1e-5),
     interleaved_model("pe_video_encoder").with_theta(20000.0).with_head_dim(128).with_norm(kRmsTwice, 1e-5),
@@ -186,10 +187,12 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("higgs_audio_v2").with_theta(500000.0).with_head_dim(128)
         .with_parameters(R"({"factor":32.0,"rope_theta":500000.0,"high_freq_factor":0.5,"low_freq_factor":0.125,"original_max_position_embeddings":1024,"rope_type":"llama3"})"),
     half_split_model("hrm_text").with_head_dim(128),
-    half_split_model("hunyuan").with_norm(kRmsAfter, 1e-5).norm_if("use_qk_norm", true).with(kReadsPartial),
-    half_split_model("hunyuan_v1_dense").with_norm(kRmsAfter, 1e-5),
-    half_split_model("hunyuan_v1_moe").with_norm(kRmsAfter, 1e-5),
-    half_split_model("hunyuan_vl_text hunyuan_vl").with_norm(kRmsAfter, 1e-5).with(kRotatesByRoundedRows),
+    half_split_model("hunyuan").with_norm(kRmsTwice, 1e-5).in_order("cfrnt").norm_if("use_qk_norm", true)
+        .with(kReadsPartial),
+    half_split_model("hunyuan_v1_dense").with_norm(kRmsTwice, 1e-5).in_order("cfrnt"),
+    half_split_model("hunyuan_v1_moe").with_norm(kRmsTwice, 1e-5).in_order("cfrnt"),
+    half_split_model("hunyuan_vl_text hunyuan_vl").with_norm(kRmsTwice, 1e-5).in_order("cfrnt")
+        .with(kRotatesByRoundedRows),
     half_split_model("hy_v3").with_theta(11158840.0).with_head_dim(128).with_norm(kRmsTwice, 1e-5),
     half_split_model("hy_v4").with_pattern("i").with_latent_dim(64).with(kDeepSeekYarn),
     half_split_model("hyperclovax hyperclovax_vision_v2").with_scale("attention_multiplier", 0.0),
@@ -260,7 +263,7 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("muse_spark_text muse_spark").with_theta(500000.0).with_head_dim(64).with_pattern("sssf")
         .with_norm(kRmsWeightless, 1e-5).with_factors({"qk_scale_factor", 5.4730064863875})
         .with(kEveryFourthNoRope | kPatternFromTheEnd | kThetaListIsSwitch),
-    half_split_model("nanochat").with_norm(kRmsWeightlessAfter, 1e-6).with(kReversed),
+    half_split_model("nanochat").with_norm(kRmsWeightless, 1e-6).in_order("cfrnt").with(kReversed),
     half_split_model("nemotron").with_partial(0.5),
     half_split_model("nemotron-nas").with_theta(500000.0).with(kNeedsLayerTypes | kReadsPartial),
     half_split_model("nemotron3_5_transcribe_asr_audio").with_norm(kLayerNorm, 1e-5, nullptr).with(kReadsPartial),
@@ -349,7 +352,8 @@ inline constexpr HfModel kHfModels[] = {
     half_split_model("t5gemma2_text t5gemma2_encoder").with_theta(1000000.0, 10000.0).with_head_dim(256)
         .with_pattern("sssssf").with_norm(kRmsPlusOne, 1e-6).with_scale("query_pre_attn_scalar", 256.0, true),
     half_split_model("telechat3").with_log_coefficient(0.07).with(kReadsPartial),
-    half_split_model("timesfm2_5").with_head_dim(80).with_norm(kRmsAfter, 1e-6).with_scale(nullptr, 1.0).with(kHasOtherSteps),
+    half_split_model("timesfm2_5").with_head_dim(80).with_norm(kRmsTwice, 1e-6).in_order("cfrnt").with_scale(nullptr, 1.0)
+        .with(kHasOtherSteps),
     half_split_model("ultrabert ultravbert").with_theta(2560000.0, 10000.0).with_pattern("ssf"),
     half_split_model("unlimited_ocr_text unlimited_ocr"),
     half_split_model("vaultgemma").with_head_dim(256).with_pattern("sf")
