@@ -12,6 +12,7 @@
 #include "../../frequencies.hpp"
 #include "../../list.hpp"
 #include "../../types.hpp"
+#include "../angles/frequencies.hpp"
 
 ROPE_DETAIL_BEGIN
 

@@ -14,6 +14,7 @@
 #include "../../types.hpp"
 #include "../base/bits.hpp"
 #include "../base/mutex.hpp"
+#include "../tables/build_position_table.hpp"
 #include "../tables/position_table.hpp"
 
 ROPE_BEGIN

@@ -12,6 +12,7 @@
 #include "../../errors.hpp"
 #include "../../types.hpp"
 #include "../../wrapped_rows.hpp"
+#include "../angles/config_checks.hpp"
 #include "../base/arithmetic.hpp"
 #include "../base/bits.hpp"
 

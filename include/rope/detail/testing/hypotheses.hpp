@@ -12,6 +12,7 @@
 #include "../../frequencies.hpp"
 #include "../../reference.hpp"
 #include "../../types.hpp"
+#include "../angles/frequencies.hpp"
 #include "../base/eigen_core.hpp"
 #include "calls.hpp"
 

@@ -11,6 +11,7 @@
 #include "../../frequencies.hpp"
 #include "../../reference.hpp"
 #include "../../types.hpp"
+#include "../angles/frequencies.hpp"
 #include "../base/eigen_core.hpp"
 
 ROPE_BEGIN

@@ -12,6 +12,7 @@
 #include "../../errors.hpp"
 #include "../../types.hpp"
 #include "../../weights.hpp"
+#include "../angles/config_checks.hpp"
 
 ROPE_DETAIL_BEGIN
 
