@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# cmake -DHOW=subdirectory|fetch|package|pkg_config -DSOURCE=... -DBUILD=... -DWORK=... -DCOMPILER=... -DGENERATOR=...
+# cmake -DHOW=subdirectory|fetch|package|pkg_config|compiled -DSOURCE=... -DBUILD=... -DWORK=... -DCOMPILER=... -DGENERATOR=...
 #       -DVERSION=... [-DOLDEST=a CMake of version 3.16] -P consumption.cmake
 # Builds this folder, a user's project, against the source folder or against a fresh install, and runs it. Given an
 # older CMake, that one does all of it, the installation included.
@@ -30,8 +30,16 @@ if(DEFINED OLDEST)
     message(FATAL_ERROR "${cmake} is no CMake of version 3.16")
   endif()
 endif()
+# The compiled library, shared, for which rope is built; it is used like the installed package and by pkg-config.
+if(HOW STREQUAL "compiled")
+  set(BUILD ${WORK}/rope)
+  set(programs compiled)
+  run(${cmake} -G ${GENERATOR} -S ${SOURCE} -B ${BUILD} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON
+      -DROPE_INSTALL_COMPILED=ON -DROPE_BUILD_TESTS=OFF -DROPE_BUILD_BENCHMARKS=OFF -DROPE_BUILD_EXAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib)
+  run(${cmake} --build ${BUILD})
+endif()
 set(rope ${SOURCE})
-if(HOW STREQUAL "package" OR HOW STREQUAL "pkg_config")
+if(HOW MATCHES "package|pkg_config|compiled")
   run(${cmake} --install ${BUILD} --prefix ${WORK}/installed)
   # An installation may be moved.
   set(rope ${WORK}/prefix)
@@ -76,6 +84,16 @@ else()
   foreach(program IN LISTS programs)
     run(${cmake} --build ${WORK}/build --target user_${program})
   endforeach()
+endif()
+if(HOW STREQUAL "compiled")
+  find_program(pkg_config NAMES pkg-config pkgconf)
+  if(pkg_config)
+    set(ENV{PKG_CONFIG_PATH} ${rope}/share/pkgconfig:${rope}/lib/pkgconfig)
+    run(${pkg_config} --cflags --libs rope-compiled)
+    separate_arguments(flags UNIX_COMMAND "${output}")
+    run(${COMPILER} -std=c++17 ${CMAKE_CURRENT_LIST_DIR}/core.cpp ${flags} -Wl,-rpath,${rope}/lib -o ${WORK}/build/user_by_pkg_config)
+    list(APPEND programs by_pkg_config)
+  endif()
 endif()
 foreach(program IN LISTS programs)
   run(${WORK}/build/user_${program})

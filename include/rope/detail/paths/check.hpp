@@ -147,7 +147,7 @@ class Extents {
 };
 
 /// Memory of a path.
-enum class PathMemory { source, written, slots, numbers };
+enum class PathMemory { source, written, slot_list, numbers };
 
 /// f(view, kind, step) for all memory of a path; `step` has the numbers. A source that is written in place comes once.
 template <class F>
@@ -157,7 +157,7 @@ inline void for_each_memory(const PathData& path, const F& f) {
     for (int part = 0; part < 3; ++part)
         if (const HeadsInMemory* const m = written_part(path, part)) {
             f(*m, PathMemory::written, nullptr);
-            if (m->is_paged) f(m->view_of_slots(), PathMemory::slots, nullptr);
+            if (m->is_paged) f(m->view_of_slots(), PathMemory::slot_list, nullptr);
         }
     for (int i = 0; i < path.count; ++i)
         for (const Numbers* n : {&path.steps[i].numbers, &path.steps[i].bias})
@@ -171,7 +171,7 @@ ROPE_COLD Status check_apart(const AnyView& written, const AnyView& v, PathMemor
     if (kind == PathMemory::numbers)
         return invalid("{} and the numbers of {} in path {} may share elements; they must be shown to share none.",
                        {written.name, step_name(step->kind), k + 1});
-    if (kind == PathMemory::slots)
+    if (kind == PathMemory::slot_list)
         return invalid("{} and the slots of path {} may share elements; they must be shown to share none.",
                        {written.name, k + 1});
     return check_shares_nothing(written, named(v, kind == PathMemory::source ? source_name(k) : destination_name(k)));

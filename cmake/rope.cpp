@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// The source file of the target rope::compiled.
+#include <rope/src.hpp>

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// What a program adds that is compiled separately.
+#include <rope/src.hpp>
