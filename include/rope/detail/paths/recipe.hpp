@@ -213,10 +213,8 @@ ROPE_ABI inline Path value_path(const ModelConfig& model, Index layer, const Pat
                            layer, v, weights, options);
 }
 ROPE_ABI inline Path output_path(const ModelConfig& model, Index layer, const Path& output, RecipeRounding rounding) {
-    RecipeOptions options;
-    options.rounding = rounding;
     return detail::path_of({"output", &HeadSteps::output, &HeadCounts::q, nullptr, nullptr}, model, layer, output, {},
-                           options);
+                           {rounding, false});
 }
 
 ROPE_ABI inline bool makes_keys(const ModelConfig& model, Index layer) {
