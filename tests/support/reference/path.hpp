@@ -76,7 +76,7 @@ class ReferencePath {
                             Codes<Format>::write(
                                 Head(x, x + head_dim),
                                 {static_cast<unsigned char*>(at(out, 0)), has_scale ? at(d.scales, 0) : nullptr,
-                                 has_zero ? at(d.zeros, 0) : nullptr, d.factor, d.divides});
+                                 has_zero ? at(d.zeros, 0) : nullptr, d.factor, d.use == rope::ScaleUse::divides});
                         }
                     });
                 }
