@@ -3,19 +3,32 @@
 # cmake -DCOMPILER=... -DLIBRARY=folder -DEIGEN=folder -DWORK=folder -P compile_time.cmake
 set(rounds 7)
 set(goal 800)
-set(units empty standard core apply rope eigen)
+set(units empty standard core apply rope eigen pass apply_declared pass_declared source)
 set(title_empty "nothing")
 set(title_standard "what <rope/core.hpp> includes of others")
 set(title_core "<rope/core.hpp>")
 set(title_apply "<rope/core.hpp>, and calls apply")
 set(title_rope "<rope/rope.hpp>")
 set(title_eigen "<Eigen/Core>")
+set(title_pass "<rope/heads.hpp>, and a pass")
+set(title_apply_declared "apply, compiled separately")
+set(title_pass_declared "a pass, compiled separately")
+set(title_source "<rope/src.hpp>")
 set(text_empty "")
 set(text_core "#include <rope/core.hpp>\n")
 set(text_apply "#include <rope/core.hpp>
 void turn(float* x, const rope::CosSinCache<float>& cache, rope::Index position) {
     rope::apply<rope::Layout::half_split>(rope::view(x, 1, 32, 128), cache, rope::start_at(position));
 }\n")
+set(text_pass "#include <rope/heads.hpp>
+void turn(float* q, float* k, const float* w, const rope::CosSinCache<float>& cache, rope::Index position) {
+    rope::pass<rope::Layout::half_split>(cache, rope::start_at(position), rope::heads(rope::view(q, 1, 32, 128)).rms_norm(w, 1e-6).rotate(),
+                                         rope::heads(rope::view(k, 1, 8, 128)).rms_norm(w, 1e-6).rotate());
+}\n")
+foreach(unit apply pass)
+  set(text_${unit}_declared "#define ROPE_SEPARATE_COMPILATION\n${text_${unit}}")
+endforeach()
+set(text_source "#define ROPE_SEPARATE_COMPILATION\n#include <rope/src.hpp>\n")
 set(text_rope "#include <rope/rope.hpp>\n")
 set(text_eigen "#include <Eigen/Core>\n")
 
