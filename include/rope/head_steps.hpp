@@ -73,11 +73,12 @@ struct HeadStep {
 /// Steps in the order of a model's code. At most one is a norm; what follows the last one is none.
 using HeadStepList = HeadStep[6];
 
-/// The steps of one layer. In multi-head latent attention only the parts that rotate are described; norms of the
-/// latents they are projected from are not. Gates, sinks and soft caps are not described here.
+/// The steps of one layer, by default the rotation of q and k; output is that of attention. In multi-head latent
+/// attention only the parts that rotate are described; norms of the latents they are projected from are not. Gates,
+/// sinks and soft caps are not described here.
 struct HeadSteps {
     ROPE_CROSSES_AGGREGATE(HeadSteps)
-    HeadStepList q = {}, k = {}, v = {}, output = {};  ///< output: of attention
+    HeadStepList q = {{HeadStepKind::rotation}}, k = {{HeadStepKind::rotation}}, v = {}, output = {};
     /// The factor on the products of q and k before the softmax, with ModelConfig::softmax_scale_factor and without
     /// the factors of q and k.
     double softmax_scale = 0.0;

@@ -132,6 +132,9 @@ TEST_CASE("a list made by hand is taken in its order, and rotates nothing in a l
         return p.l2_norm(nullptr, kEps).round();
     }));
     m.config_of_layer[0] = -1;
+    m.steps[1] = {};  // the default rotates q and k
+    CHECK(are_same(
+        m, 2, [&](const Path& p) { return rope::query_path(m, 1, p); }, [](Path p) { return p.rotate(); }));
     CHECK(are_same(m, 2, key, [](Path p) {
         p.multiply(3.0).round().clamp(0.5).round().l2_norm(nullptr, kEps).round();
         return p;

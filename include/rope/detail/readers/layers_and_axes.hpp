@@ -82,6 +82,7 @@ ROPE_COLD void add_steps(ModelConfig& model, const HfModel& type, std::size_t i,
                               is_rotated == (model.config_of_layer[i - 1] >= 0);  // in most models
     model.steps.reserve(model.layer_types.size());
     HeadSteps& s = is_like_last ? model.steps.emplace_back(model.steps.back()) : model.steps.emplace_back();
+    if (!is_like_last) s.q[0] = s.k[0] = HeadStep();
     s.keys_of_layer = static_cast<Index>(i);
     if (model.layer_types[i] == LayerType::no_attention) return;
     s.softmax_scale = softmax_scale;

@@ -113,8 +113,7 @@ struct HfModel {
     bool norm_is_default = true;       ///< if that key is missing
     const char* eps_key = "rms_norm_eps";
     HeadNorm v_norm = {};
-    /// The order of the steps on a tensor, of which a model has some: n is a norm (k: but not of q), c the clamp, f a
-    /// factor, r the rotation and t the temperature.
+    /// The order of steps: n is a norm (k: but not of q), c the clamp, f a factor, r the rotation, t the temperature.
     const char* order = "ncfrt";
     KeyedNumber scale = {nullptr, 0.0};  ///< of the softmax; value 0: 1 / sqrt(head_dim)
     bool scale_is_inverse_root = false;  ///< 1 / sqrt(scale) is meant
