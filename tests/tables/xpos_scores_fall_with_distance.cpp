@@ -210,7 +210,7 @@ TEMPLATE_TEST_CASE("the inverse is the transpose with the other side's table, an
         CHECK(message([&] { rope::apply_inverse(Layout::interleaved, view, tables[side], at); }) ==
               "the cache of x" + sentence);
         CHECK(message([&] { rope::apply_inverse_copy<Layout::half_split>(view, other, tables[side], at); }) ==
-              "the cache of out" + sentence);
+              "the cache of in" + sentence);
         // One of two tables is enough, whichever it is.
         const CosSinCache<TestType> plain(Config{kDim}, 900);
         CHECK(message([&] { rope::apply_inverse<Layout::half_split>(view, other, tables[side], plain, at); }) ==

@@ -83,6 +83,7 @@ inline constexpr bool throws_nothing = returns_status<Plain<Executor>> && !may_t
 /// The executor of a call.
 template <class Given>
 inline AnyExecutor executor_of(Given& given) noexcept {
+    expect_executor<Given>();
     return any_executor(NoThrowAccess::inner(given));
 }
 /// The executor of a function that cannot return a Status.

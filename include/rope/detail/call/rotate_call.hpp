@@ -50,6 +50,7 @@ RotatedTensor rotated_tensor(const A& argument) noexcept {
 
 template <Layout layout, class Executor, class... A>
 ResultOf<Executor> run(Direction direction, const Positions& positions, Executor& given, const A&... a) {
+    expect_executor<Executor>();
     const AnyExecutor executor = executor_of(given);
     if constexpr ((!is_refused<A> && ...))
         return finished<ResultOf<Executor>>(

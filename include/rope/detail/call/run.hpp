@@ -163,6 +163,7 @@ ROPE_INLINE Status rotate(Direction direction, const Positions& positions, const
 #if ROPE_HAS_DEFINITIONS  // else in rotate_call.hpp
 template <Layout layout, class Executor, class... A>
 ROPE_INLINE ResultOf<Executor> run(Direction direction, const Positions& positions, Executor& given, const A&... a) {
+    expect_executor<Executor>();
     const AnyExecutor executor = executor_of(given);
     if constexpr ((!is_refused<A> && ...))
         return finished<ResultOf<Executor>>(rotate<layout>(direction, positions, executor, a...));

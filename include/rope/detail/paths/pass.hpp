@@ -61,6 +61,7 @@ inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& position
 template <Layout layout, class Executor, class T, class... Paths>
 inline ResultOf<Executor> run_pass(Executor& executor, const CosSinRows<T>& rows, const Positions& positions,
                                    const Paths&... paths) {
+    expect_executor<Executor>();
     static_assert(are_paths<Paths...>,
                   "rope::pass takes rows, positions or none, and one or more paths, rope::heads(x) with steps and "
                   "to(...); an executor stands before the rows.");
