@@ -70,7 +70,7 @@ struct HeadStep {
     RotateRounding rounding = RotateRounding::all;  ///< of the published code; in most models everywhere
 };
 
-/// Steps in the order of a model's code. At most one is a norm; what follows the last one is none.
+/// Steps in the order of a model's code. At most one is a norm; those after the last are none.
 using HeadStepList = std::array<HeadStep, 6>;
 
 /// The steps of one layer, by default the rotation of q and k; output is that of attention. Of multi-head latent
@@ -92,7 +92,7 @@ struct HeadSteps {
     Index keys_of_layer = 0;
 };
 
-/// The norm in a list of steps, which says what weights it needs; null if there is none.
+/// The norm in a list of steps, which says the weights that it needs; null if there is none.
 ROPE_ABI inline const HeadNorm* norm_of(const HeadStepList& steps) noexcept {
     for (const HeadStep& step : steps)
         if (step.kind == HeadStepKind::norm) return &step.norm;
