@@ -2,6 +2,8 @@
 // HeadSteps: the steps of a model on its heads, between the QKV projection and attention, in their order.
 #pragma once
 
+#include <array>
+
 #include "types.hpp"
 #include "version.hpp"
 
@@ -43,12 +45,10 @@ struct HeadNorm {
     ROPE_CROSSES_AGGREGATE(HeadNorm)
     NormKind kind = NormKind::none;
     NormWeight weight = NormWeight::head_dim;
-    /// Whether 1 is added to the weight, which is then stored around 0. (Files in GGUF have it added already.)
-    bool adds_one = false;
-    bool has_bias = false;                       ///< added after the weight: b of NormKind::layer_norm
+    bool adds_one = false;  ///< 1 is added to the weight, which is stored around 0. (Files in GGUF have it added.)
+    bool has_bias = false;  ///< added after the weight: b of NormKind::layer_norm
     NormRounding rounding = NormRounding::none;  ///< of the published code, before it rounds the result
-    /// Added to the mean or sum of squares, or to the variance, so that a head of zeros divides by no zero.
-    double eps = 0.0;
+    double eps = 0.0;  ///< added to the mean or sum of squares, or to the variance: no head is divided by 0
 };
 
 /// A step, and the member of HeadStep that it reads.
@@ -70,15 +70,14 @@ struct HeadStep {
     RotateRounding rounding = RotateRounding::all;  ///< of the published code; in most models everywhere
 };
 
-/// Steps in the order of a model's code. At most one is a norm; what follows the last one is none.
-using HeadStepList = HeadStep[6];
+/// Steps in the order of a model's code. At most one is a norm; those after the last are none.
+using HeadStepList = std::array<HeadStep, 6>;
 
-/// The steps of one layer, by default the rotation of q and k; output is that of attention. In multi-head latent
-/// attention only the parts that rotate are described; norms of the latents they are projected from are not. Gates,
-/// sinks and soft caps are not described here.
+/// The steps of one layer, by default the rotation of q and k; output is that of attention. Of multi-head latent
+/// attention only the parts that rotate are described. Norms of its latents, gates, sinks and soft caps are not.
 struct HeadSteps {
     ROPE_CROSSES_AGGREGATE(HeadSteps)
-    HeadStepList q = {{HeadStepKind::rotation}}, k = {{HeadStepKind::rotation}}, v = {}, output = {};
+    HeadStepList q = {{{HeadStepKind::rotation}}}, k = {{{HeadStepKind::rotation}}}, v = {}, output = {};
     /// The factor on the products of q and k before the softmax, with ModelConfig::softmax_scale_factor and without
     /// the factors of q and k.
     double softmax_scale = 0.0;
@@ -93,7 +92,7 @@ struct HeadSteps {
     Index keys_of_layer = 0;
 };
 
-/// The norm in a list of steps, which says what weights it needs; null if there is none.
+/// The norm in a list of steps, which says the weights that it needs; null if there is none.
 ROPE_ABI inline const HeadNorm* norm_of(const HeadStepList& steps) noexcept {
     for (const HeadStep& step : steps)
         if (step.kind == HeadStepKind::norm) return &step.norm;

@@ -111,9 +111,9 @@ ROPE_COLD void add_steps(ModelConfig& model, const HfModel& type, std::size_t i,
             if (*letter == 't' && is_q && has_temperature) *next++ = {HeadStepKind::temperature};
         }
     };
-    append(s.q, of_q, type.q_factor.value, is_rotated, true);
-    append(s.k, of_k, type.k_factor.value, is_rotated, false);
-    append(s.v, type.v_norm, type.v_factor.value, is_rotated && has(kRotatesValues), false);
+    append(s.q.data(), of_q, type.q_factor.value, is_rotated, true);
+    append(s.k.data(), of_k, type.k_factor.value, is_rotated, false);
+    append(s.v.data(), type.v_norm, type.v_factor.value, is_rotated && has(kRotatesValues), false);
 }
 /// Lets the last `shared` of the first n layers, which keep no keys, read keys of the last layer of their type that
 /// does or, where all n are shared, of another model.
