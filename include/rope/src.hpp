@@ -25,6 +25,8 @@
 
 ROPE_SOURCE_BEGIN
 
+template class SourcedRows<float>;
+template class SourcedRows<double>;
 template class PositionTable<float>;
 template class PositionTable<double>;
 

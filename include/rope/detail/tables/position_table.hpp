@@ -16,6 +16,11 @@ ROPE_SOURCE_BEGIN
 template <class T>
 class PositionTable : public SourcedRows<T> {
  protected:
+    ROPE_ABI PositionTable() = default;
+    ROPE_ABI PositionTable(const PositionTable&) = default;
+    ROPE_ABI PositionTable& operator=(const PositionTable&) = default;
+    ROPE_ABI ~PositionTable() = default;
+
     ROPE_API void build(const TableSource& source, Index count, Index first);
     /// The table of frequencies(config, seq_len), or the one of the float32 chain.
     ROPE_API void build(const Config& config, Index seq_len, bool is_float32_chain, Index count, Index first);

@@ -14,8 +14,12 @@ inline constexpr Index kNoLongest = kMaxIndex;
 template <class T>
 class SourcedRows : public CosSinRows<T> {
  protected:
+    ROPE_ABI SourcedRows() noexcept = default;
+    ROPE_ABI SourcedRows(const SourcedRows&) noexcept = default;
+    ROPE_ABI SourcedRows& operator=(const SourcedRows&) noexcept = default;
+
     /// For a slice that has passed check_slice.
-    void describe(const TableSource& s, HeadSlice slice, Index pairs) noexcept;
+    ROPE_API void describe(const TableSource& s, HeadSlice slice, Index pairs) noexcept;
 };
 
 ROPE_SOURCE_END
