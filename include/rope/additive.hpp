@@ -60,7 +60,7 @@ class AdditiveEmbedding : protected detail::AdditiveTable<T> {
     template <class X, class Executor = detail::CallingThread>
     ROPE_ABI detail::ResultOf<Executor> add(X&& x, PositionsArgument&& positions = {}, Executor&& executor = {}) const
         noexcept(detail::throws_nothing<Executor>) {
-        return detail::finished<detail::ResultOf<Executor>>(
+        return detail::return_or_raise<detail::ResultOf<Executor>>(
             this->add_rows(this->embedding(x), positions, detail::executor_of(executor)));
     }
 

@@ -77,10 +77,10 @@ void refuses_layout(const CosSinCache<float>& named, const CosSinCache<float>& o
     says("x", [&] { rope::apply_inverse(layout, q, named); });
     says("x", [&] { rope::apply_transpose<layout>(q, named); });
     says("x", [&] { rope::apply_transpose(layout, q, named); });
-    says("out", [&] { rope::apply_copy<layout>(q, out, named); });
-    says("out", [&] { rope::apply_copy(layout, q, out, named); });
-    says("out", [&] { rope::apply_inverse_copy<layout>(q, out, named); });
-    says("out", [&] { rope::apply_transpose_copy<layout>(q, out, named); });
+    says("in", [&] { rope::apply_copy<layout>(q, out, named); });
+    says("in", [&] { rope::apply_copy(layout, q, out, named); });
+    says("in", [&] { rope::apply_inverse_copy<layout>(q, out, named); });
+    says("in", [&] { rope::apply_transpose_copy<layout>(q, out, named); });
     says("q", [&] { rope::apply<layout>(q, k, named); });
     // One of two tables is enough, whichever it is.
     says("q", [&] { rope::apply<layout>(q, k, named, open); });

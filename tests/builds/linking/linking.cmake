@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # cmake -DCOMPILER=g++ -DOTHER_COMPILER=clang++ -DINCLUDE=include -DINCLUDES="eigen" -DSOURCE=tests/builds/linking -DWORK=...
-#       [-DSEPARATE=ON] -P linking.cmake
+#       -P linking.cmake
 # Units compiled for three machines (UNIT is the name of each) are linked in every order. What the oldest one calls gives
 # the same results, also on an old machine (linking_on_an_old_machine.cmake runs the programs left here), because no function
 # that two units share by name has instructions that the older machine does not know. So does a unit with another version
@@ -194,8 +194,7 @@ if(cpu MATCHES " avx512vl ")
 endif()
 message(STATUS "six orders agree")
 
-# ---- Separate compilation (with -DSEPARATE=ON): units declare, and one source file for the oldest machine defines. ----
-if(SEPARATE)
+# ---- Separate compilation: units declare, and one source file for the oldest machine defines. ----
 set(separate -DROPE_SEPARATE_COMPILATION)
 run(out ${COMPILER} -std=c++17 -O1 -fPIC -fvisibility=hidden ${separate} ${warnings} -I${INCLUDE} -c ${SOURCE}/src.cpp -o src.o)
 foreach(unit "base;x86-64" "v3;x86-64-v3" "v4;x86-64-v4")
@@ -240,7 +239,6 @@ refuse_to_link(${INCLUDE} "rope_src_hpp_without_exceptions" -fno-exceptions)
 change(${WORK}/another version.hpp "ROPE_VERSION_NAMESPACE v0_1" "ROPE_VERSION_NAMESPACE v0_2")
 refuse_to_link(${WORK}/another "rope::v0_2::")
 message(STATUS "compiled separately, the same results")
-endif()
 
 # ---- Classes that a program can name: each unit calls the functions of all units. ----
 file(READ ${INCLUDE}/rope/fwd.hpp declared)

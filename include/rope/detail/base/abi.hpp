@@ -18,8 +18,9 @@
 #    define ROPE_ABI_ERRORS "_noexcept"
 #endif
 
-// The inline namespace of everything in rope::detail that translation units for different machines must not share; and
-// the lines around what is public, and around what is in rope::detail.
+// ROPE_DETAIL_NAMESPACE is the inline namespace of rope::detail's functions, which translation units for different machines
+// must not share. ROPE_BEGIN and ROPE_END open and close the public namespace, ROPE_DETAIL_BEGIN and ROPE_DETAIL_END that
+// of rope::detail.
 #if ROPE_EXCEPTIONS
 #    define ROPE_DETAIL_NAMESPACE ROPE_MACHINE
 #else
@@ -71,14 +72,14 @@
 #define ROPE_SOURCE_END ROPE_DETAIL_END
 
 // name(layout, ...) for a function name<layout>(...), where the layout is known only at run time. Files
-// that use it include <utility> and, by other headers, detail/angles/config_checks.hpp.
-#define ROPE_WITH_RUN_TIME_LAYOUT(name)                                                                     \
-    template <class... Args>                                                                                \
-    ROPE_ABI inline decltype(auto) name(Layout layout, Args&&... args) {                                    \
-        using Result = decltype(rope::name<Layout::interleaved>(std::forward<Args>(args)...));              \
-        if (const Status s = detail::check_layout(layout); !s.ok()) return detail::finished<Result>(s);     \
-        return layout == Layout::interleaved ? rope::name<Layout::interleaved>(std::forward<Args>(args)...) \
-                                             : rope::name<Layout::half_split>(std::forward<Args>(args)...); \
+// that use it include <utility> and ../../errors.hpp.
+#define ROPE_WITH_RUN_TIME_LAYOUT(name)                                                                        \
+    template <class... Args>                                                                                   \
+    ROPE_ABI inline decltype(auto) name(Layout layout, Args&&... args) {                                       \
+        using Result = decltype(rope::name<Layout::interleaved>(std::forward<Args>(args)...));                 \
+        if (const Status s = detail::check_layout(layout); !s.ok()) return detail::return_or_raise<Result>(s); \
+        return layout == Layout::interleaved ? rope::name<Layout::interleaved>(std::forward<Args>(args)...)    \
+                                             : rope::name<Layout::half_split>(std::forward<Args>(args)...);    \
     }
 /// The same for a check, which never throws.
 #define ROPE_CHECK_WITH_RUN_TIME_LAYOUT(name)                                                               \

@@ -178,9 +178,9 @@
 #define ROPE_SECOND(a, b, ...) b
 #define ROPE_THIRD(a, b, c, ...) c
 #define ROPE_CALL(macro, ...) macro(__VA_ARGS__)
-#define ROPE_HAS_(x) ROPE_CALL(ROPE_SECOND, ROPE_VALUE_##x, 0, 1)
+#define ROPE_HAS_(x) ROPE_CALL(ROPE_SECOND, ROPE_VALUE_##x, 0, 0)
 #define ROPE_HAS(x) ROPE_HAS_(x)
-#define ROPE_LACKS_(x) ROPE_CALL(ROPE_THIRD, ROPE_VALUE_##x, 0, 1)
+#define ROPE_LACKS_(x) ROPE_CALL(ROPE_THIRD, ROPE_VALUE_##x, 0, 1, 0)
 #define ROPE_LACKS(x) ROPE_LACKS_(x)
 
 // Compilers copy these names thousands of times, so digits that are all 0, as with plain -O2, are left out.

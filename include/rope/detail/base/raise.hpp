@@ -97,7 +97,7 @@ auto& only_throwing(Executor& executor) noexcept {
 
 /// The end of a call.
 template <class Result>
-inline Result finished(const Status& status) {
+inline Result return_or_raise(const Status& status) {
     if constexpr (std::is_void_v<Result>)
         ok_or_raise(status);
     else

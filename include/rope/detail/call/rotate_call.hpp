@@ -53,7 +53,7 @@ ResultOf<Executor> run(Direction direction, const Positions& positions, Executor
     expect_executor<Executor>();
     const AnyExecutor executor = executor_of(given);
     if constexpr ((!is_refused<A> && ...))
-        return finished<ResultOf<Executor>>(
+        return return_or_raise<ResultOf<Executor>>(
             rotate_tensors(direction, layout, positions, executor, {rotated_tensor(a)...}));
     else
         return ResultOf<Executor>();

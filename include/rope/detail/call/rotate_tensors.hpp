@@ -33,7 +33,16 @@ Status with_element(ElementType type, const F& f) {
     if constexpr (std::is_same_v<T, double>) {
         return f(double());
     } else {
-        return type == ElementType::f16 ? f(half()) : type == ElementType::bf16 ? f(bfloat16()) : f(float());
+        switch (type) {
+            case ElementType::f32: return f(float());
+            case ElementType::f16: return f(half());
+            case ElementType::bf16: return f(bfloat16());
+            case ElementType::f64:
+            case ElementType::i8:
+            case ElementType::u8:
+            case ElementType::integer: break;  // no tensor of a call with such rows has these
+        }
+        return Status();
     }
 }
 

@@ -76,7 +76,7 @@ ROPE_INLINE Job<RotateTask<In, Out, T>> rotate_job(Direction direction, const Po
                                                    const AnyView& in, const AnyView& out,
                                                    const CosSinRows<T>& table) noexcept {
     const Index heads = count_heads(out), pairs = table.pairs(), offset = table.rotary_offset();
-    const Index bytes = bytes_of(out, heads);
+    const Index bytes = bytes_of(out);
     const bool exceeds_cache = bytes > kCachedBytes<is_out_of_place>;
     const bool is_contiguous = in.strides[kFeatureAxis] == 1 && out.strides[kFeatureAxis] == 1;
     const bool bypasses_caches =
@@ -166,7 +166,7 @@ ROPE_INLINE ResultOf<Executor> run(Direction direction, const Positions& positio
     expect_executor<Executor>();
     const AnyExecutor executor = executor_of(given);
     if constexpr ((!is_refused<A> && ...))
-        return finished<ResultOf<Executor>>(rotate<layout>(direction, positions, executor, a...));
+        return return_or_raise<ResultOf<Executor>>(rotate<layout>(direction, positions, executor, a...));
     else
         return ResultOf<Executor>();
 }

@@ -133,7 +133,7 @@ inline Status run_angles(const AnyExecutor& executor, const AngleCall& call, con
     const AngleTask<T> task = {call,   step_kernels<T>(isa), gradient_kernels<T>(isa),
                                layout, rows.pairs(),         rows.rotary_offset()};
     const Index groups = y.extents[0] * y.extents[1] * call.angles.extents[2];
-    execute(executor, even_job(task, &add_angles<T>, groups, 2 * bytes_of(y, count_heads(y))));
+    execute(executor, even_job(task, &add_angles<T>, groups, 2 * bytes_of(y)));
     return Status();
 }
 

@@ -184,7 +184,7 @@ inline Status run_backward(const AnyExecutor& executor, const CosSinRows<T>& row
     task.rotation.sin_scale = T(-1);  // as rotation_of makes it for apply_transpose
     const BackwardTask<T> back = {call, task, gradient_kernels<T>(isa)};
     execute(executor, even_job(back, &back_through_norm<T>, count_items(x.extents[0] * x.extents[1], kTokensOfRow),
-                               2 * bytes_of(x, count_heads(x))));
+                               2 * bytes_of(x)));
     return Status();
 }
 

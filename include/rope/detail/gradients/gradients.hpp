@@ -49,7 +49,7 @@ ROPE_ABI inline detail::ResultOf<Executor> add_angle_gradients(
     Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const detail::AngleCall call = {detail::tensor_of<false, T>(y), detail::tensor_of<false, T>(g),
                                     detail::doubles_of("angles", angles), detail::doubles_of("magnitudes", magnitudes)};
-    return detail::finished<detail::ResultOf<Executor>>(
+    return detail::return_or_raise<detail::ResultOf<Executor>>(
         detail::run_angles<layout>(detail::executor_of(executor), call, rows));
 }
 
@@ -75,7 +75,7 @@ ROPE_ABI inline detail::ResultOf<Executor> add_frequency_gradients(
     const detail::AnyView rows = detail::doubles_of("angles", angles), to = detail::doubles_of("out", out);
     const Status s = detail::check_frequency_call(rows, given, AxisMap(), to);
     if (s.ok()) detail::run_token_sums(detail::executor_of(executor), rows, given, AxisMap(), to);
-    return detail::finished<detail::ResultOf<Executor>>(s);
+    return detail::return_or_raise<detail::ResultOf<Executor>>(s);
 }
 
 template <class Executor>
@@ -85,7 +85,7 @@ ROPE_ABI inline detail::ResultOf<Executor> add_frequency_gradients(
     const detail::AnyView rows = detail::doubles_of("angles", angles), to = detail::doubles_of("out", out);
     const Status s = detail::check_frequency_call(rows, positions, map, to);
     if (s.ok()) detail::run_token_sums(detail::executor_of(executor), rows, positions, map, to);
-    return detail::finished<detail::ResultOf<Executor>>(s);
+    return detail::return_or_raise<detail::ResultOf<Executor>>(s);
 }
 
 ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
@@ -108,7 +108,7 @@ ROPE_ABI inline detail::ResultOf<Executor> add_position_gradients(
     const detail::AnyView rows = detail::doubles_of("angles", angles), to = detail::doubles_of("out", out);
     const Status s = detail::check_position_call(rows, frequencies, map, to);
     if (s.ok()) detail::run_positions(detail::executor_of(executor), rows, frequencies, map, to);
-    return detail::finished<detail::ResultOf<Executor>>(s);
+    return detail::return_or_raise<detail::ResultOf<Executor>>(s);
 }
 
 template <class Executor>
@@ -149,7 +149,7 @@ template <Layout layout, class Executor, class T, class G, class Dx>
 ROPE_ABI inline detail::ResultOf<Executor> pass_backward(
     Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path, G&& g, Dx&& dx,
     const TensorView<double>& dw) noexcept(detail::throws_nothing<Executor>) {
-    return detail::finished<detail::ResultOf<Executor>>(detail::run_backward<layout>(
+    return detail::return_or_raise<detail::ResultOf<Executor>>(detail::run_backward<layout>(
         detail::executor_of(executor), rows, positions, detail::PathAccess::data(path),
         {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::doubles_of("dw", dw)}));
 }
@@ -187,7 +187,7 @@ ROPE_ABI inline detail::ResultOf<Executor> add_row_sums(
     const detail::AnyView from = detail::doubles_of("rows", rows), to = detail::doubles_of("out", out);
     const Status s = detail::check_row_sums(from, to);
     if (s.ok()) detail::run_token_sums(detail::executor_of(executor), from, detail::NoPositions(), AxisMap(), to);
-    return detail::finished<detail::ResultOf<Executor>>(s);
+    return detail::return_or_raise<detail::ResultOf<Executor>>(s);
 }
 
 ROPE_ABI inline Status check_row_sums(const TensorView<const double>& rows, const TensorView<double>& out) noexcept {

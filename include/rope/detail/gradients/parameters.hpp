@@ -91,8 +91,7 @@ inline void run_token_sums(const AnyExecutor& executor, const AnyView& rows, con
                            const AnyView& out) {
     if (is_empty(rows) || is_empty(out)) return;
     const TokenSumTask<Given> task = {rows, out, positions, map};
-    execute(executor,
-            even_job(task, &add_token_sums<Given>, out.extents[2] * out.extents[3], bytes_of(rows, count_heads(rows))));
+    execute(executor, even_job(task, &add_token_sums<Given>, out.extents[2] * out.extents[3], bytes_of(rows)));
 }
 
 /// Requires rows, and one row of outputs that shares nothing with them.
@@ -175,8 +174,7 @@ inline void run_positions(const AnyExecutor& executor, const AnyView& angles, co
                           const AnyView& out) {
     if (is_empty(angles)) return;
     const PositionTask task = {angles, out, f.inv_freq.data(), map};
-    execute(executor, even_job(task, &add_positions, angles.extents[0] * angles.extents[1],
-                               bytes_of(angles, count_heads(angles))));
+    execute(executor, even_job(task, &add_positions, angles.extents[0] * angles.extents[1], bytes_of(angles)));
 }
 
 // ---- The attention factor ----

@@ -67,7 +67,7 @@ inline ResultOf<Executor> run_pass(Executor& executor, const CosSinRows<T>& rows
                   "to(...); an executor stands before the rows.");
     if constexpr (are_paths<Paths...>) {
         const Path* const all[] = {&paths...};
-        return finished<ResultOf<Executor>>(
+        return return_or_raise<ResultOf<Executor>>(
             run_paths<layout>(executor_of(executor), rows, positions, all, sizeof...(paths)));
     } else {
         return ResultOf<Executor>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Definitions of recipe.hpp: from the steps of a layer to those of a path.
+// Definitions of recipe.hpp: the steps of a layer become steps of a path.
 #pragma once
 
 #include <type_traits>

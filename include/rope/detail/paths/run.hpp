@@ -3,18 +3,14 @@
 #pragma once
 
 #include <type_traits>
-#include <utility>
 
 #include "../../cos_sin_rows.hpp"
 #include "../../errors.hpp"
 #include "../../heads.hpp"
 #include "../../positions.hpp"
 #include "../base/executor.hpp"
-#include "../base/other_calls.hpp"
-#include "../call/arguments.hpp"
 #include "../call/job.hpp"
 #include "../call/run.hpp"
-#include "../views/view_arguments.hpp"
 #include "check.hpp"
 #include "destinations.hpp"
 #include "loop.hpp"
@@ -47,7 +43,7 @@ inline Job<PathTask<T>> path_job(const PathData& path, const CosSinRows<T>& rows
         if (rotation.has_other_layout) to = pair_shape(rotation.other_layout, rows.pairs());
     }
     const bool stays = from.step == to.step;
-    const Index heads = count_heads(source), bytes = heads * source.extents[3] * source.element_size;
+    const Index heads = count_heads(source), bytes = bytes_of(source);
     const bool is_destination_plain = d.format == kElements && is_plain<T>(out);
     const bool streams = bytes > kCachedBytes<true>;
     const bool bypasses_caches =
@@ -94,7 +90,7 @@ ROPE_API Status run_paths(const AnyExecutor& executor, const CosSinRows<T>& rows
     };
     const Cutting cutting = executor.cutting;
     Index bytes = 0;
-    if (cutting == Cutting::if_large) for_each_job([&](const auto& job) { bytes += job.bytes; });
+    for (Index i = 0; i < count; ++i) bytes += bytes_of(PathAccess::data(*paths[i]).source);
     if (!is_cut(cutting, bytes)) {
         for_each_job([](const auto& job) { job.kernel(job.task, 0, job.pieces); });
         return Status();

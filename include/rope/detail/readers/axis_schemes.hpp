@@ -30,7 +30,7 @@ ROPE_COLD AxisMap time_last_axes(const List<Index>& sections) {
     return mrope_alternating({sections[1], sections[2], sections[0]});
 }
 
-// The list. Sections of alternating axes are those of height, width and time; else time comes first.
+// The list. Sections are in the order time, height, width; for alternating axes in the order height, width, time.
 inline constexpr AxisScheme kChunkedAxes = {"2 to 4", 2, 4, {0, 0}, 0, false, mrope_sections};
 inline constexpr AxisScheme kInterleavedAxes = {"3", 3, 3, {0, 0}, 0, true, interleaved_axes};
 inline constexpr AxisScheme kFourthAxis = {"3", 3, 3, {0, 0}, 0, false, with_fourth_axis};  // ggml's

@@ -73,7 +73,7 @@ ROPE_COLD HfModel with_numbers(HfModel type, bool has_norm, std::optional<double
     return type;
 }
 /// Adds the steps of layer i, in the order of its type, to a model whose layers, rotary embeddings and temperature are
-/// known. Numbers of `type` are those of the file. Layers of one type, rotated or not, have the same lists.
+/// known. `type` has the numbers of the file. Layers of one type that are all rotated, or all not, have the same lists.
 ROPE_COLD void add_steps(ModelConfig& model, const HfModel& type, std::size_t i, double softmax_scale,
                          bool values_from_keys) {
     const auto has = [&](Traits trait) { return (type.traits & trait) != 0; };

@@ -86,7 +86,7 @@ class AdditiveTable {
             if (const Status s = check_view(out, positions); !s.ok()) return s;
             using Storage = StorageOf<decltype(v)>;
             const Index heads = count_heads(out);
-            const Index bytes = bytes_of(out, heads);
+            const Index bytes = bytes_of(out);
             const LoopOrder order = choose_order(out, bytes > kCachedBytes<false>, kFeatureAxis);
             const auto kernel = add_kernel<Storage, T>(chosen_isa.load(std::memory_order_relaxed));
             execute(executor,

@@ -61,7 +61,7 @@ ROPE_ABI inline detail::ResultOf<Executor> reposition(K&& k, const Moves<T>& mov
     const auto argument = detail::in_place("k", k, moves);
     if constexpr (!detail::is_refused<decltype(argument)>)
         if (const Status s = detail::check_count(argument.x.seq, argument.x.batch, moves); !s.ok())
-            return detail::finished<detail::ResultOf<Executor>>(s);
+            return detail::return_or_raise<detail::ResultOf<Executor>>(s);
     return detail::run<layout>(detail::Direction::forward, Positions(), executor, argument);
 }
 

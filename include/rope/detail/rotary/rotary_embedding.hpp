@@ -217,7 +217,7 @@ struct RotaryEmbedding<T>::State {
     ROPE_ABI detail::ResultOf<Executor> apply(Index layer, Q&& q, K&& k, PositionsArgument&& given,
                                               Executor&& executor) const {
         using Result = detail::ResultOf<Executor>;
-        if (!has_layer(layer)) return detail::finished<Result>(detail::no_layer(layer, model.layers()));
+        if (!has_layer(layer)) return detail::return_or_raise<Result>(detail::no_layer(layer, model.layers()));
         const Config* const config = model.layer(layer);
         if (config == nullptr) return Result();
         const Tables now = tables_now();
@@ -270,7 +270,8 @@ template <class Q, class K, class Executor>
 ROPE_ABI detail::ResultOf<Executor> RotaryStep<T>::apply(Index layer, Q&& q, K&& k, Executor&& executor) const
     noexcept(detail::throws_nothing<Executor>) {
     using Result = detail::ResultOf<Executor>;
-    if (!whole_->has_layer(layer)) return detail::finished<Result>(detail::no_layer(layer, whole_->model.layers()));
+    if (!whole_->has_layer(layer))
+        return detail::return_or_raise<Result>(detail::no_layer(layer, whole_->model.layers()));
     const auto here = rows(layer);
     if (!here) return Result();
     return rope::apply(here->layout(), std::forward<Q>(q), std::forward<K>(k), here->q, here->k, Positions(),
@@ -301,12 +302,14 @@ template <class K, class Executor>
 ROPE_ABI detail::ResultOf<Executor> RotaryStep<T>::reposition(Index layer, K&& k, Executor&& executor) const
     noexcept(detail::throws_nothing<Executor>) {
     using Result = detail::ResultOf<Executor>;
-    if (!whole_->has_layer(layer)) return detail::finished<Result>(detail::no_layer(layer, whole_->model.layers()));
+    if (!whole_->has_layer(layer))
+        return detail::return_or_raise<Result>(detail::no_layer(layer, whole_->model.layers()));
     const Config* const config = whole_->model.layer(layer);
     if (config == nullptr) return Result();
     const auto& moves = tables_[whole_->table_of(config)].moves;
     if (moves) return rope::reposition(*config->layout, std::forward<K>(k), *moves, std::forward<Executor>(executor));
-    return detail::finished<Result>(detail::invalid("moves are missing; build_moves must come before reposition."));
+    return detail::return_or_raise<Result>(
+        detail::invalid("moves are missing; build_moves must come before reposition."));
 }
 
 ROPE_END

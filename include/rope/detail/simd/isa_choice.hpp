@@ -88,6 +88,12 @@ ROPE_COLD Status choose_isa() noexcept {
 /// Ok from the first call on that was ok.
 ROPE_INLINE bool isa_is_chosen() noexcept { return chosen_isa.load(std::memory_order_relaxed) != 0; }
 
+/// The name of an instruction set that this translation unit has.
+inline const char* isa_name(IsaId isa) noexcept {
+#define ROPE_ISA_CHOICE(set) #set
+#include "isa_list.hpp"
+}
+
 /// Whether the instruction set in use has fma.
 inline bool active_isa_has_fma() noexcept {
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
@@ -103,10 +109,7 @@ ROPE_API IsaNames available_isas() noexcept { return detail::find_available_isas
 
 ROPE_API const char* active_isa() {
     if (!detail::isa_is_chosen()) detail::ok_or_raise(detail::choose_isa());
-    const detail::IsaId isa = detail::chosen_isa.load(std::memory_order_relaxed);
-    using namespace detail;
-#    define ROPE_ISA_CHOICE(set) #    set
-#    include "isa_list.hpp"
+    return detail::isa_name(detail::chosen_isa.load(std::memory_order_relaxed));
 }
 
 ROPE_API void force_isa(const char* name) {

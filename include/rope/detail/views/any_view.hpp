@@ -85,8 +85,8 @@ ROPE_INLINE bool is_empty(const AnyView& v) noexcept {
 ROPE_INLINE Index count_heads(const AnyView& v) noexcept {
     return is_empty(v) ? 0 : v.extents[kBatchAxis] * v.extents[kSeqAxis] * v.extents[kHeadAxis];
 }
-ROPE_INLINE Index bytes_of(const AnyView& v, Index heads) noexcept {
-    return heads == 0 ? 0 : heads * v.extents[kFeatureAxis] * v.element_size;
+ROPE_INLINE Index bytes_of(const AnyView& v) noexcept {
+    return count_heads(v) * v.extents[kFeatureAxis] * v.element_size;
 }
 
 /// Addresses of memory from the first byte to behind the last.

@@ -4,7 +4,7 @@
 ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
-/// Rounds to nearest, ties to even; what is larger than the largest number, infinity too, becomes that.
+/// Rounds to nearest, ties to even. Magnitudes above `most`, infinity included, become `most`.
 template <int mantissa, int bias>
 inline std::uint32_t float8_magnitude(std::uint32_t magnitude, std::uint32_t most) noexcept {
     magnitude = magnitude < most ? magnitude : most;
@@ -114,7 +114,8 @@ struct Fp8E4m3ByHead : CodesOfBytes {
     }
 };
 
-/// The scale is the smallest power of two that is not below that of Fp8E4m3ByHead nor below 1e-4, as its exponent.
+/// The scale is a power of two, stored as its exponent: the smallest that is at least 1e-4 and at least the scale of
+/// Fp8E4m3ByHead.
 struct Fp8E4m3ByPower : CodesOfBytes {
     static constexpr const char* kName = E4m3::kName;
     static constexpr ElementType kScale = ElementType::u8;

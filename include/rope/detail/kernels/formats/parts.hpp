@@ -7,7 +7,7 @@ namespace ROPE_ISA {
 /// The most numbers that are computed before their codes are written.
 inline constexpr Index kPiece = 64;
 
-/// The largest magnitude, as bits. The bits of a NaN are larger than those of infinity, so that a NaN is found, too.
+/// The largest absolute value, as bits. A NaN has larger bits than infinity, so a NaN is found, too.
 ROPE_NOINLINE std::uint32_t largest_magnitude(const float* x, Index count) noexcept {
     std::uint32_t most = 0;
     ROPE_INDEPENDENT_ITERATIONS
@@ -74,6 +74,30 @@ ROPE_COLD void limit_to_127(float* products, Index count) noexcept {
     for (Index i = 0; i < count; ++i)
         products[i] = products[i] > 127.0f ? 127.0f : products[i] < -127.0f ? -127.0f : products[i];
 }
+
+/// ggml's blocks of 32 features: a half, the scale, and codes. A Block writes and reads one of them.
+template <class Block, Index bytes>
+struct GgmlFormat : Format {
+    static constexpr Index kFeatures = 32, kBytes = bytes;
+    static constexpr ElementType kCode = ElementType::u8, kScale = kNoElements, kZero = kNoElements;
+
+    ROPE_NOINLINE static void write(const float* x, Index count, const FormatRow& to) noexcept {
+        unsigned char* block = to.codes;
+        for (Index i = 0; i < count; i += kFeatures, block += bytes) {
+            const half scale = Block::write_codes(x + i, block + sizeof(half));
+            std::memcpy(block, &scale, sizeof(half));
+        }
+    }
+    static void read(const FormatRow& from, float* x, Index count) noexcept {
+        const unsigned char* block = from.codes;
+        half scale = {};
+        for (Index i = 0; i < count; i += kFeatures, block += bytes) {
+            std::memcpy(&scale, block, sizeof(half));
+            for (Index k = 0; k < kFeatures; ++k)
+                x[i + k] = static_cast<float>(Block::code(block + sizeof(half), k)) * float_from(scale);
+        }
+    }
+};
 
 }  // namespace ROPE_ISA
 ROPE_DETAIL_END

@@ -11,33 +11,20 @@ ROPE_INLINE std::int32_t nearest_away(float x) noexcept {
     return even + ((left == 0.5f) & (x > 0.0f)) - ((left == -0.5f) & (x < 0.0f));
 }
 
-struct Q8_0 : Format {
+struct Q8_0 : GgmlFormat<Q8_0, 34> {
     static constexpr const char* kName = "q8_0";
-    static constexpr Index kFeatures = 32, kBytes = 34;
-    static constexpr ElementType kCode = ElementType::u8, kScale = kNoElements, kZero = kNoElements;
 
-    ROPE_NOINLINE static void write(const float* x, Index count, const FormatRow& to) noexcept {
-        unsigned char* codes = to.codes;
+    ROPE_INLINE static half write_codes(const float* x, unsigned char* codes) noexcept {
         float products[32];
-        for (Index i = 0; i < count; i += 32, codes += 34) {
-            const std::uint32_t most = largest_magnitude(x + i, 32);
-            const float d = nearest_quotient(bit_cast<float>(most), 127.0f);
-            const half stored = half_from(d);
-            std::memcpy(codes, &stored, 2);
-            const float inverse = usable_inverse(most, d);
-            scaled(x + i, products, inverse, 32);
-            if (!fits_127(most, inverse)) limit_to_127(products, 32);
-            for (Index k = 0; k < 32; ++k) codes[2 + k] = static_cast<unsigned char>(nearest_away(products[k]));
-        }
+        const std::uint32_t most = largest_magnitude(x, 32);
+        const float d = nearest_quotient(bit_cast<float>(most), 127.0f), inverse = usable_inverse(most, d);
+        scaled(x, products, inverse, 32);
+        if (!fits_127(most, inverse)) limit_to_127(products, 32);
+        for (Index k = 0; k < 32; ++k) codes[k] = static_cast<unsigned char>(nearest_away(products[k]));
+        return half_from(d);
     }
-    static void read(const FormatRow& from, float* x, Index count) noexcept {
-        const unsigned char* codes = from.codes;
-        half d = {};
-        for (Index i = 0; i < count; i += 32, codes += 34) {
-            std::memcpy(&d, codes, 2);
-            for (Index k = 0; k < 32; ++k)
-                x[i + k] = static_cast<float>(static_cast<signed char>(codes[2 + k])) * float_from(d);
-        }
+    ROPE_INLINE static int code(const unsigned char* codes, Index k) noexcept {
+        return static_cast<signed char>(codes[k]);
     }
 };
 
