@@ -175,7 +175,7 @@ ROPE_ABI inline std::vector<Index> image_grid(Index height, Index width, const G
 
 ROPE_ABI inline std::vector<double> image_grid_centred(Index height, Index width, const GridOrder& order) {
     detail::ok_or_raise(detail::check_grid(height, width, order));
-    // 2(i + 0.5)/n - 1 as one quotient, rounded once; `opaque` keeps -ffast-math from taking a reciprocal.
+    // 2(i + 0.5)/n - 1 is one quotient, rounded once; hidden from -ffast-math, which would take a reciprocal.
     return detail::fill_grid<double>(height, width, order, [](Index i, Index n) {
         return static_cast<double>(2 * i + 1 - n) / detail::hide_from_optimizer(static_cast<double>(n));
     });
