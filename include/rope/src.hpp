@@ -6,6 +6,9 @@
 //
 // and nothing before it; the others include what they use, as always. It needs no instruction set in its flags: it holds
 // kernels for each. (CMake has that file as the target rope::compiled.)
+//
+// read_hf_config needs <nlohmann/json.hpp>. Where that file is not found when this one is compiled, read_hf_config is
+// not defined, and a program that calls it does not link.
 #pragma once
 
 #if !defined(ROPE_SEPARATE_COMPILATION)
@@ -16,8 +19,17 @@
 #endif
 #define ROPE_SOURCE
 
+#include "axis_map.hpp"
 #include "core.hpp"
+#include "gguf_config.hpp"
 #include "heads.hpp"
+#include "model_config.hpp"
+#include "position_builders.hpp"
+#include "recipe.hpp"
+#include "weights.hpp"
+#if __has_include(<nlohmann/json.hpp>)
+#    include "hf_config.hpp"
+#endif
 
 #include "detail/base/hide_macros.hpp"
 

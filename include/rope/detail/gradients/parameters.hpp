@@ -11,6 +11,7 @@
 #include "../../positions.hpp"
 #include "../../tensor_view.hpp"
 #include "../../types.hpp"
+#include "../positions/axis_map.hpp"
 #include "../positions/position_checks.hpp"
 #include "sums.hpp"
 
