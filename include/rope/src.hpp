@@ -16,6 +16,7 @@
 #endif
 #define ROPE_SOURCE
 
+#include "additive.hpp"
 #include "core.hpp"
 #include "heads.hpp"
 
@@ -29,6 +30,12 @@ template class SourcedRows<float>;
 template class SourcedRows<double>;
 template class PositionTable<float>;
 template class PositionTable<double>;
+template class AdditiveTable<float>;
+template class AdditiveTable<double>;
+template Status AdditiveTable<float>::add_rows(const Embedded<float>&, const Positions&, const AnyExecutor&) const;
+template Status AdditiveTable<float>::add_rows(const Embedded<half>&, const Positions&, const AnyExecutor&) const;
+template Status AdditiveTable<float>::add_rows(const Embedded<bfloat16>&, const Positions&, const AnyExecutor&) const;
+template Status AdditiveTable<double>::add_rows(const Embedded<double>&, const Positions&, const AnyExecutor&) const;
 
 #define ROPE_SOURCE_PATHS(layout, T)                                                                           \
     template Status run_paths<Layout::layout, T>(const AnyExecutor&, const CosSinRows<T>&, const Positions&,   \
