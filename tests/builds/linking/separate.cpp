@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A program for separate compilation: what it prints depends on the tables, the call, the pass and the readers of
-// <rope/src.hpp>.
+// A program for separate compilation: all that it prints depends on the definitions of <rope/src.hpp>.
+#include <rope/additive.hpp>
 #include <rope/core.hpp>
 #include <rope/gguf_config.hpp>
+#include <rope/gradients.hpp>
 #include <rope/heads.hpp>
 #include <rope/hf_config.hpp>
 
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #if defined(ROPE_SEPARATE_COMPILATION) && defined(NLOHMANN_JSON_VERSION_MAJOR)
@@ -37,12 +39,59 @@ static void print(const rope::ModelConfig& model) {
                 f.attention_factor);
 }
 
+template <class X>
+static X number(std::size_t i) {
+    if constexpr (sizeof(X) == 2)
+        return {
+            static_cast<std::uint16_t>((std::is_same_v<X, rope::half> ? 0x3C00U : 0x3F80U) + 16 * i)};  // 1 and more
+    else
+        return static_cast<X>(i);
+}
+// Additive encodings of every type of elements, and gradients.
+template <class T, class X>
+static void add_and_learn() {
+    constexpr rope::Layout layout = rope::Layout::half_split;
+    std::vector<X> x(16), g(16), dx(16), weight(8, number<X>(1));
+    for (std::size_t i = 0; i < 16; ++i) x[i] = g[15 - i] = number<X>(i);
+    const auto xv = rope::view(x, 2, 1, 8), gv = rope::view(g, 2, 1, 8), dxv = rope::view(dx, 2, 1, 8);
+
+    const rope::SinusoidalEmbedding<T> sinusoidal(8, 16);
+    sinusoidal.add(rope::embedding_view(x, 1, 2, 8), rope::start_at(3));
+    rope::LearnedEmbedding<T> learned(sinusoidal.row(2), 2, 8);
+    learned = rope::LearnedEmbedding<T>(learned);
+    learned.add(xv);
+    std::printf("%s\n", learned.check(gv, rope::start_at(1)).message());
+
+    const rope::CosSinCache<T> cache(rope::Config{8}, 16);
+    std::vector<double> angles(8), dw(8), dp(2), by_rows(8), dweight(8);
+    const auto av = rope::view(angles, 2, 1, 4), rv = rope::view(by_rows, rope::weight_gradient_rows(1, 2), 1, 8);
+    rope::add_angle_gradients<layout>(xv, gv, cache, av);
+    rope::add_frequency_gradients(av, rope::start_at(1), rope::view(dw.data(), 1, 1, 4));
+    const double places[] = {3, 2.5};
+    rope::add_frequency_gradients(av, rope::AxisPositions(places, 1, 2), rope::AxisMap(),
+                                  rope::view(dw.data() + 4, 1, 1, 4));
+    rope::add_position_gradients(av, rope::frequencies(rope::Config{8}), rope::view(dp, 1, 2, 1, 1));
+    rope::pass_backward<layout>(cache, rope::heads(xv).rms_norm(weight, 1e-6).rotate(), gv, dxv, rv);
+    rope::add_row_sums(rv, rope::view(dweight, 1, 1, 8));
+    std::printf("%.17g", rope::attention_factor_gradient(av, 2.0));
+    for (const std::vector<double>& all : {angles, dw, dp, dweight})
+        for (const double number : all) std::printf(" %.17g", number);
+    for (const X* written : {x.data(), dx.data()})
+        for (std::size_t i = 0; i < 16 * sizeof(X); ++i)
+            std::printf(i % sizeof(X) == 0 ? " %02x" : "%02x", reinterpret_cast<const unsigned char*>(written)[i]);
+    std::printf("\n%s\n", rope::check_frequency_gradients(av, {}, av).message());
+}
+
 int main() {
     print(rope::read_hf_config(
         R"({"model_type": "qwen2", "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 512,
             "max_position_embeddings": 32768, "rope_theta": 1000000.0,
             "rope_scaling": {"type": "yarn", "factor": 2.0, "original_max_position_embeddings": 32768}})"));
     print(rope::read_gguf_config(find));
+    add_and_learn<float, float>();
+    add_and_learn<float, rope::half>();
+    add_and_learn<float, rope::bfloat16>();
+    add_and_learn<double, double>();
     const rope::CosSinCache<float> cache(rope::Config{8}, 16);
     std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8};
     const auto v = rope::view(x.data(), 1, 1, 8);
