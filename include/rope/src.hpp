@@ -16,8 +16,11 @@
 #endif
 #define ROPE_SOURCE
 
+#include "compact_cos_sin_cache.hpp"
 #include "core.hpp"
 #include "heads.hpp"
+#include "moves.hpp"
+#include "rows.hpp"
 
 #include "detail/base/hide_macros.hpp"
 
@@ -29,6 +32,12 @@ template class SourcedRows<float>;
 template class SourcedRows<double>;
 template class PositionTable<float>;
 template class PositionTable<double>;
+template class CompactTable<float>;
+template class CompactTable<double>;
+template class TokenRows<float>;
+template class TokenRows<double>;
+template class MoveRows<float>;
+template class MoveRows<double>;
 
 #define ROPE_SOURCE_PATHS(layout, T)                                                                           \
     template Status run_paths<Layout::layout, T>(const AnyExecutor&, const CosSinRows<T>&, const Positions&,   \
