@@ -21,6 +21,9 @@
 #include "heads.hpp"
 #include "moves.hpp"
 #include "rows.hpp"
+#include "shared_table.hpp"
+#include "wrapped_rows.hpp"
+#include "write_rows.hpp"
 
 #include "detail/base/hide_macros.hpp"
 
@@ -38,6 +41,10 @@ template class TokenRows<float>;
 template class TokenRows<double>;
 template class MoveRows<float>;
 template class MoveRows<double>;
+template CosSinView<float> write_rows_of(const CosSinRows<float>&, const Positions&, const AxisPositions*,
+                                         const AxisMap*, Index, Index, float*, const AnyExecutor&);
+template CosSinView<double> write_rows_of(const CosSinRows<double>&, const Positions&, const AxisPositions*,
+                                          const AxisMap*, Index, Index, double*, const AnyExecutor&);
 
 #define ROPE_SOURCE_PATHS(layout, T)                                                                           \
     template Status run_paths<Layout::layout, T>(const AnyExecutor&, const CosSinRows<T>&, const Positions&,   \
@@ -51,5 +58,14 @@ ROPE_SOURCE_PATHS(half_split, double)
 #undef ROPE_SOURCE_PATHS
 
 ROPE_SOURCE_END
+
+ROPE_BEGIN
+
+template class WrappedRows<float>;
+template class WrappedRows<double>;
+template CosSinCache<float> shared_table(const Frequencies&, Index, HeadSlice);
+template CosSinCache<double> shared_table(const Frequencies&, Index, HeadSlice);
+
+ROPE_END
 
 #include "detail/base/restore_macros.hpp"
