@@ -20,6 +20,7 @@
 #include "core.hpp"
 #include "heads.hpp"
 #include "moves.hpp"
+#include "rotary_embedding.hpp"
 #include "rows.hpp"
 #include "shared_table.hpp"
 #include "wrapped_rows.hpp"
@@ -63,6 +64,10 @@ ROPE_BEGIN
 
 template class WrappedRows<float>;
 template class WrappedRows<double>;
+template class RotaryEmbedding<float>;
+template class RotaryEmbedding<double>;
+template class RotaryStep<float>;
+template class RotaryStep<double>;
 template CosSinCache<float> shared_table(const Frequencies&, Index, HeadSlice);
 template CosSinCache<double> shared_table(const Frequencies&, Index, HeadSlice);
 

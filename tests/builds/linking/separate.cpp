@@ -4,7 +4,11 @@
 #include <rope/core.hpp>
 #include <rope/heads.hpp>
 #include <rope/moves.hpp>
+#include <rope/reposition.hpp>
+#include <rope/rotary_embedding.hpp>
 #include <rope/rows.hpp>
+#include <rope/shared_table.hpp>
+#include <rope/write_rows.hpp>
 
 #include <cstdio>
 #include <vector>
@@ -36,12 +40,41 @@ int main() {
         between.build({5}, {2}, 1);
         const rope::CompactCosSinCache<T> compact(config, 100000);
         compact.row(77777, cos.data(), sin.data());
+        rope::reposition<rope::Layout::half_split>(k, moves);
+        std::vector<T> memory(2 * 8);
+        const auto table = rope::shared_table<T>(rope::frequencies(config), 100);
+        const rope::WrappedRows<T> written(rope::write_rows(table, {9, 4}, 2, 1, memory.data()));
+        rope::apply<rope::Layout::half_split>(k, written, rope::start_at(1));
+        rope::drop_shared_tables();
+
+        rope::ModelConfig model;
+        model.configs = {{8}};
+        model.configs[0].layout = rope::Layout::interleaved;
+        model.config_of_layer = {0, -1};
+        model.layer_types.resize(2);
+        model.heads.resize(2);
+        model.max_position_embeddings = 64;
+        rope::RotaryEmbedding<T> rotary(model, {0, 8});
+        rotary.reserve(12);
+        std::vector<T> query = {8, 7, 6, 5, 4, 3, 2, 1};
+        const auto q = rope::view(query.data(), 1, 1, 8);
+        rotary.apply(0, q, k, rope::start_at(11));
+        rotary.apply(1, q, k, rope::start_at(100));
+        rotary.reposition(0, k, -2);
+        rope::RotaryStep<T> step(rotary);
+        step.build(rope::start_at(3), 1);
+        step.apply(0, q, k);
+        step.build_moves(7);
+        step.reposition(0, k);
+        head.insert(head.end(), query.begin(), query.end());
         for (int i = 0; i < 4; ++i)
             std::printf("%.17g %.17g %.17g %.17g ", static_cast<double>(rows.cos_row(1)[i]),
                         static_cast<double>(moves.sin_row(0)[i]), static_cast<double>(between.sin_row(0)[i]),
                         static_cast<double>(cos[static_cast<std::size_t>(i)]));
         for (const T moved : head) std::printf("%.17g ", static_cast<double>(moved));
-        std::printf("%lld\n", static_cast<long long>(rows.map().axes));
+        std::printf("%lld %lld %lld %d\n", static_cast<long long>(rows.map().axes),
+                    static_cast<long long>(rotary.positions()), static_cast<long long>(rotary.bytes()),
+                    step.rows(0)->layout() == rotary.table(0)->layout());
     };
     rows_of(0.0F);
     rows_of(0.0);
