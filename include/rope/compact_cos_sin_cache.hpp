@@ -53,14 +53,14 @@ class CompactCosSinCache : public detail::CompactTable<T> {
     /// when the magnitude grows with the position (xPos).
     ROPE_ABI CompactCosSinCache(const Config& config, Index max_positions, Index first_position = 0,
                                 Index seq_len = 0) {
-        this->build(detail::table_source(config, seq_len), max_positions, first_position);
+        this->build({config, seq_len}, max_positions, first_position);
     }
 
     /// The table of given frequencies, which are not divided by anything. The slice says where in the head the 2 *
     /// inv_freq.size() rotated features lie; by default they are the head. Throws as above, for check(frequencies).
     ROPE_ABI CompactCosSinCache(const Frequencies& frequencies, Index max_positions, HeadSlice slice = {},
                                 Index first_position = 0) {
-        this->build(detail::table_source(frequencies, slice), max_positions, first_position);
+        this->build({frequencies, slice}, max_positions, first_position);
     }
 
     // Copying is cheap and there is no moving, so that no cache is ever left empty.
@@ -84,5 +84,9 @@ class CompactCosSinCache : public detail::CompactTable<T> {
 };
 
 ROPE_END
+
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/tables/build_compact_table.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

@@ -51,14 +51,14 @@ class CosSinCache : public detail::PositionTable<T> {
     /// magnitude that grows with the position (xPos) would leave e^-64 .. e^64. Throws std::bad_alloc when there is no
     /// memory.
     ROPE_ABI CosSinCache(const Config& config, Index max_positions, Index first_position = 0, Index seq_len = 0) {
-        this->build(config, seq_len, false, max_positions, first_position);
+        this->build({config, seq_len}, false, max_positions, first_position);
     }
 
     /// The table of given frequencies, which are not divided by anything. The slice says where in the head the 2 *
     /// inv_freq.size() rotated features lie; by default they are the head. Throws as above, for check(frequencies).
     ROPE_ABI CosSinCache(const Frequencies& frequencies, Index max_positions, HeadSlice slice = {},
                          Index first_position = 0) {
-        this->build(frequencies, slice, max_positions, first_position);
+        this->build({frequencies, slice}, false, max_positions, first_position);
     }
 
     /// The table that eager float32 frameworks compute, for comparing with their models: 2i/d, its power of base, the
@@ -71,7 +71,7 @@ class CosSinCache : public detail::PositionTable<T> {
                                               Index seq_len = 0) {
         static_assert(std::is_same_v<T, float>, "The float32 chain makes a float table.");
         CosSinCache cache;
-        cache.build(config, seq_len, true, max_positions, first_position);
+        cache.build({config, seq_len}, true, max_positions, first_position);
         return cache;
     }
 

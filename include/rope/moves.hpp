@@ -64,25 +64,23 @@ class Moves : public detail::MoveRows<T> {
     /// std::invalid_argument when check of either is not ok, and for mixed axes, whose frequencies no Config has;
     /// std::bad_alloc when there is no memory.
     ROPE_ABI explicit Moves(const Config& config, AxisMap map = {}, Index seq_len = 0)
-        : Base(detail::table_source(config, seq_len), std::move(map)) {}
+        : Base({config, seq_len}, std::move(map)) {}
 
     /// From one schedule to another, each with the sequence length that its numbers are for: 0 where that is the
     /// original context or the schedule does not ask. Throws as above, and std::invalid_argument when the two do not
     /// rotate the same features, name different layouts, or m_new / m_old is not from 2^-32 to 2^32.
     ROPE_ABI Moves(const Config& old_config, Index old_seq_len, const Config& new_config, Index new_seq_len,
                    AxisMap map = {})
-        : Base(detail::table_source(old_config, old_seq_len), detail::table_source(new_config, new_seq_len),
-               std::move(map)) {}
+        : Base({old_config, old_seq_len}, {new_config, new_seq_len}, std::move(map)) {}
 
     /// For given frequencies, one set or two, which are not divided by anything. The slice says where in the head the
     /// rotated features lie; by default they are the head. Throws as above; mixed axes are allowed, but not with
     /// log_growth (xPos).
     ROPE_ABI explicit Moves(const Frequencies& frequencies, AxisMap map = {}, HeadSlice slice = {})
-        : Base(detail::table_source(frequencies, slice), std::move(map)) {}
+        : Base({frequencies, slice}, std::move(map)) {}
     ROPE_ABI Moves(const Frequencies& old_frequencies, const Frequencies& new_frequencies, AxisMap map = {},
                    HeadSlice slice = {})
-        : Base(detail::table_source(old_frequencies, slice), detail::table_source(new_frequencies, slice),
-               std::move(map)) {}
+        : Base({old_frequencies, slice}, {new_frequencies, slice}, std::move(map)) {}
 
     // The functions below check everything before they write anything: after a refusal the old rows are there.
 
@@ -142,5 +140,9 @@ class Moves : public detail::MoveRows<T> {
 };
 
 ROPE_END
+
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/tables/build_move_rows.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

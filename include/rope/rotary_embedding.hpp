@@ -5,12 +5,13 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "config.hpp"
 #include "cos_sin_cache.hpp"
+#include "errors.hpp"
 #include "fwd.hpp"
+#include "list.hpp"
 #include "model_config.hpp"
 #include "positions.hpp"
 #include "types.hpp"
@@ -66,9 +67,7 @@ class RotaryEmbedding {
     /// Throws std::invalid_argument when check(model) is not ok; when the layout of a rotary embedding is left open;
     /// when neither the options nor the model say how many positions there are; when the tables would take more than
     /// max_bytes; and as CosSinCache does, also when it refuses only the position max_positions - 1.
-    ROPE_ABI explicit RotaryEmbedding(ModelConfig model, TableOptions options = {}) {
-        state_->build(std::move(model), options);
-    }
+    ROPE_API explicit RotaryEmbedding(ModelConfig model, TableOptions options = {});
 
     // As for CosSinCache: there is no moving, so that none is ever left empty.
     ROPE_ABI RotaryEmbedding(const RotaryEmbedding&) = default;
@@ -76,55 +75,55 @@ class RotaryEmbedding {
     ROPE_ABI ~RotaryEmbedding() = default;
 
     /// The model as it was given. Valid as long as a copy of this object lives.
-    ROPE_ABI const ModelConfig& model() const noexcept { return state_->model; }
+    ROPE_API const ModelConfig& model() const noexcept;
     /// The most positions that tables may hold.
-    ROPE_ABI Index max_positions() const noexcept { return state_->max_positions; }
+    ROPE_API Index max_positions() const noexcept;
     /// How many they hold now: 0 .. positions() - 1.
-    ROPE_ABI Index positions() const { return state_->positions_now(); }
+    ROPE_API Index positions() const;
     /// The number of distinct tables; a table for queries and its table for keys count as one.
-    ROPE_ABI Index tables() const noexcept { return static_cast<Index>(state_->sources.size()); }
+    ROPE_API Index tables() const noexcept;
     /// Memory of the tables as they are now.
-    ROPE_ABI std::size_t bytes() const { return state_->bytes(); }
+    ROPE_API std::size_t bytes() const;
 
     /// Makes the tables hold at least `positions`, and at least twice as many as before (but never more than
     /// max_positions() or than fit into max_bytes), so that it may be called for every token. Rows that are there are
     /// copied, not computed again; calls that run meanwhile go on with the tables they have. Throws std::out_of_range
     /// for a number that is negative or above max_positions(), std::invalid_argument when the tables would take more
     /// than max_bytes, and std::bad_alloc when there is no memory; the tables then stay as they are.
-    ROPE_ABI void reserve(Index positions) { state_->reserve(positions); }
+    ROPE_API void reserve(Index positions);
 
     /// The tables of a layer, or nothing where it has no RoPE. They stay valid as long as they are kept, and serve the
     /// calls that apply below does not make: a pass, only queries, the inverse, out of place. They are for tokens that
     /// stand at the same position on all axes of model().axis_map, and no call can tell when others are given to them:
     /// for a prompt with images, video or fractions take RotaryStep::rows. Throws std::out_of_range when there is no
     /// such layer.
-    ROPE_ABI std::optional<Table> table(Index layer) const { return state_->table(layer); }
+    ROPE_API std::optional<Table> table(Index layer) const;
 
     /// Rotates q and k of a layer, as rope::apply does; does nothing in a layer without RoPE. Throws as rope::apply
     /// does, and std::out_of_range when there is no such layer or a position is not in the tables yet (see reserve).
     template <class Q, class K, class Executor = detail::CallingThread>
     ROPE_ABI detail::ResultOf<Executor> apply(Index layer, Q&& q, K&& k, PositionsArgument&& positions = {},
                                               Executor&& executor = {}) const
-        noexcept(detail::throws_nothing<Executor>) {
-        return state_->apply(layer, std::forward<Q>(q), std::forward<K>(k), std::move(positions),
-                             std::forward<Executor>(executor));
-    }
+        noexcept(detail::throws_nothing<Executor>);
 
     /// Moves cached keys of a layer in place, as rope::reposition does: by `delta` positions, by a list of deltas, or from
     /// old positions to new ones. Does nothing in a layer without RoPE. Throws as rope::reposition does, and
     /// std::out_of_range when there is no such layer. Each call makes its Moves, which takes a millisecond or two; for
     /// many layers see RotaryStep.
     template <class K, class... Args>
-    ROPE_ABI void reposition(Index layer, K&& k, Args&&... args) const {
-        state_->reposition(layer, std::forward<K>(k), std::forward<Args>(args)...);
-    }
+    ROPE_ABI void reposition(Index layer, K&& k, Args&&... args) const;
 
  private:
     struct ROPE_ABI State;
     template <class>
     friend class RotaryStep;
 
-    std::shared_ptr<State> state_ = std::make_shared<State>();
+    /// Finds the number of a layer's table, -1 where it has no RoPE, or says that there is no such layer.
+    ROPE_API Status find(Index layer, Index& table) const noexcept;
+    ROPE_API std::shared_ptr<const List<Table>> tables_now() const;
+    ROPE_API Moves<T> moves_of(const Config& config) const;
+
+    std::shared_ptr<State> state_;
 };
 
 /// Rows for the positions of one step, or moves of cached keys, which all layers of a model share: for positions that
@@ -150,7 +149,7 @@ class RotaryStep {
 
     /// Throws as Rows does. Positions have the axes of model().axis_map; a text token has the same position on every
     /// axis. The model and frequencies of `rotary` are used, not its tables.
-    ROPE_ABI explicit RotaryStep(const RotaryEmbedding<T>& rotary);
+    ROPE_API explicit RotaryStep(const RotaryEmbedding<T>& rotary);
     RotaryStep(const RotaryStep&) = delete;
     RotaryStep& operator=(const RotaryStep&) = delete;
     ROPE_ABI ~RotaryStep() = default;
@@ -168,7 +167,7 @@ class RotaryStep {
     /// where the layer has no RoPE. They are part of this object, and each build writes them anew. A row's number is
     /// what calls take for its position: rope::start_at(0) gives token s the row s. Throws std::out_of_range when there
     /// is no such layer.
-    ROPE_ABI std::optional<LayerRows> rows(Index layer) const ROPE_LIFETIMEBOUND;
+    ROPE_API std::optional<LayerRows> rows(Index layer) const ROPE_LIFETIMEBOUND;
 
     /// Makes the moves of cached keys, by a delta, by a list of deltas, or from old positions to new ones. Takes the
     /// arguments of Moves::build, and throws as it does.
@@ -182,16 +181,19 @@ class RotaryStep {
 
  private:
     struct ROPE_ABI Table {
-        const Config* config = nullptr;                     // of the model that whole_ keeps
+        const Config* config = nullptr;                     // of the model that whole_ has
         std::unique_ptr<Rows<T>> q_rows = {}, k_rows = {};  // k_rows: null if keys have the rows of queries
         std::unique_ptr<Moves<T>> moves = {};
     };
-    std::shared_ptr<const typename RotaryEmbedding<T>::State> whole_;
+    const RotaryEmbedding<T> whole_;
     std::vector<Table> tables_;
 };
 
 ROPE_END
 
 #include "detail/rotary/rotary_embedding.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/rotary/model_tables.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

@@ -60,12 +60,12 @@ class Rows : public detail::TokenRows<T> {
     /// check(config) or check(map, pairs) is not ok, and for mixed axes, whose frequencies no Config has;
     /// std::bad_alloc when there is no memory.
     ROPE_ABI explicit Rows(const Config& config, AxisMap map = {}, Index seq_len = 0)
-        : Base("table of rows", detail::table_source(config, seq_len), std::move(map)) {}
+        : Base({config, seq_len}, std::move(map)) {}
 
     /// For given frequencies, which are not divided by anything. The slice says where in the head the rotated features
     /// lie; by default they are the head. Throws as above; mixed axes are allowed, but not with log_growth (xPos).
     ROPE_ABI explicit Rows(const Frequencies& frequencies, AxisMap map = {}, HeadSlice slice = {})
-        : Base("table of rows", detail::table_source(frequencies, slice), std::move(map)) {}
+        : Base({frequencies, slice}, std::move(map)) {}
 
     /// Other frequencies for the same pairs, map and slice, as a step of training changes them. They are not divided by
     /// anything. The rows are discarded: build them again. Takes as long as making an object, and allocates nothing (but
@@ -118,5 +118,9 @@ class Rows : public detail::TokenRows<T> {
 };
 
 ROPE_END
+
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/tables/build_token_rows.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

@@ -34,7 +34,7 @@ ROPE_BEGIN
 /// Errors       As the constructor of CosSinCache throws; std::bad_alloc when there is no memory. Other tables, and a
 ///              shorter one for the description, then stay.
 template <class T = float>
-ROPE_ABI inline CosSinCache<T> shared_table(const Frequencies& frequencies, Index max_positions, HeadSlice slice = {});
+ROPE_API CosSinCache<T> shared_table(const Frequencies& frequencies, Index max_positions, HeadSlice slice = {});
 
 /// Refuses every other call when it is compiled: a Config in place of Frequencies, for one.
 template <class T = float, bool never = false>
@@ -43,10 +43,12 @@ ROPE_ABI inline CosSinCache<T> shared_table(ROPE_ANY_ARGUMENTS) {
 }
 
 /// Frees the tables that shared_table keeps, when their last copies are gone.
-ROPE_ABI inline void drop_shared_tables();
+ROPE_API void drop_shared_tables();
 
 ROPE_END
 
-#include "detail/rotary/shared_table.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/rotary/shared_table.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

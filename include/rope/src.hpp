@@ -19,16 +19,9 @@
 #endif
 #define ROPE_SOURCE
 
-#include "additive.hpp"
-#include "axis_map.hpp"
-#include "core.hpp"
+#include "engine.hpp"
 #include "gguf_config.hpp"
 #include "gradients.hpp"
-#include "heads.hpp"
-#include "model_config.hpp"
-#include "position_builders.hpp"
-#include "recipe.hpp"
-#include "weights.hpp"
 #if __has_include(<nlohmann/json.hpp>)
 #    include "hf_config.hpp"
 #endif
@@ -39,16 +32,21 @@
 
 ROPE_SOURCE_BEGIN
 
-template class SourcedRows<float>;
-template class SourcedRows<double>;
-template class PositionTable<float>;
-template class PositionTable<double>;
-template class AdditiveTable<float>;
-template class AdditiveTable<double>;
-template Status AdditiveTable<float>::add_rows(const Embedded<float>&, const Positions&, const AnyExecutor&) const;
+#define ROPE_SOURCE_ROWS(T)                                                                                            \
+    template class SourcedRows<T>;                                                                                     \
+    template class PositionTable<T>;                                                                                   \
+    template class CompactTable<T>;                                                                                    \
+    template class TokenRows<T>;                                                                                       \
+    template class MoveRows<T>;                                                                                        \
+    template class AdditiveTable<T>;                                                                                   \
+    template Status AdditiveTable<T>::add_rows(const Embedded<T>&, const Positions&, const AnyExecutor&) const;        \
+    template CosSinView<T> write_rows_of(const CosSinRows<T>&, const Positions&, const AxisPositions*, const AxisMap*, \
+                                         Index, Index, T*, const AnyExecutor&);
+ROPE_SOURCE_ROWS(float)
+ROPE_SOURCE_ROWS(double)
+#undef ROPE_SOURCE_ROWS
 template Status AdditiveTable<float>::add_rows(const Embedded<half>&, const Positions&, const AnyExecutor&) const;
 template Status AdditiveTable<float>::add_rows(const Embedded<bfloat16>&, const Positions&, const AnyExecutor&) const;
-template Status AdditiveTable<double>::add_rows(const Embedded<double>&, const Positions&, const AnyExecutor&) const;
 
 #define ROPE_SOURCE_LAYOUTS(layout, T)                                                                          \
     template Status run_paths<Layout::layout, T>(const AnyExecutor&, const CosSinRows<T>&, const Positions&,    \
@@ -72,5 +70,18 @@ template Status run_frequencies(const AnyExecutor&, const TensorView<const doubl
                                 const AxisMap&, const TensorView<double>&);
 
 ROPE_SOURCE_END
+
+ROPE_BEGIN
+
+template class WrappedRows<float>;
+template class WrappedRows<double>;
+template class RotaryEmbedding<float>;
+template class RotaryEmbedding<double>;
+template class RotaryStep<float>;
+template class RotaryStep<double>;
+template CosSinCache<float> shared_table(const Frequencies&, Index, HeadSlice);
+template CosSinCache<double> shared_table(const Frequencies&, Index, HeadSlice);
+
+ROPE_END
 
 #include "detail/base/restore_macros.hpp"

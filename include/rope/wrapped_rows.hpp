@@ -80,7 +80,7 @@ class WrappedRows : public CosSinRows<T> {
     /// The slice says where in the head the rotated features lie; by default they are the head. Throws
     /// std::invalid_argument when check(view) is not ok, for a pair_stride other than 1, for a slice that does not fit
     /// 2 * pairs features, and for an attention_factor outside 2^-32 .. 2^32.
-    ROPE_ABI explicit WrappedRows(const CosSinView<T>& view, HeadSlice slice = {}, double attention_factor = 1.0);
+    ROPE_API explicit WrappedRows(const CosSinView<T>& view, HeadSlice slice = {}, double attention_factor = 1.0);
 };
 
 /// Copies cosines and sines of any form into rows of this library's own, cosines then sines, which WrappedRows takes:
@@ -99,5 +99,8 @@ ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to
 ROPE_END
 
 #include "detail/tables/wrapped_rows.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/tables/build_wrapped_rows.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

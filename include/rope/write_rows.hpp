@@ -49,5 +49,8 @@ ROPE_ABI inline CosSinView<T> write_rows(const CosSinRows<T>& table, const AxisP
 ROPE_END
 
 #include "detail/rotary/write_rows.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/rotary/write_tokens.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

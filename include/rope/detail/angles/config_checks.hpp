@@ -8,11 +8,10 @@
 #include "../../errors.hpp"
 #include "../../types.hpp"
 #include "../base/bits.hpp"
+#include "../base/row_source.hpp"
 #include "schedules.hpp"
 
 ROPE_DETAIL_BEGIN
-
-constexpr Index kMaxHeadDim = Index(1) << 20;
 
 inline Index rotary_dim(const Config& c) noexcept { return c.rotary_dim != 0 ? c.rotary_dim : c.head_dim; }
 

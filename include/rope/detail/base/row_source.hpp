@@ -18,6 +18,8 @@ struct RowSource {
     int fine_bits;  // 0 if fine is null
 };
 
+/// The most features of a head.
+inline constexpr Index kMaxHeadDim = Index(1) << 20;
 /// The most pairs of a table whose rows are combined from two, and of a table whose rows are written before they are
 /// used.
 inline constexpr Index kMaxCombinedPairs = 1024;

@@ -15,7 +15,6 @@
 #include "../../tensor_view.hpp"
 #include "../../types.hpp"
 #include "../base/other_calls.hpp"
-#include "../call/run.hpp"
 
 ROPE_DETAIL_BEGIN
 

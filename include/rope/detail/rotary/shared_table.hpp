@@ -123,7 +123,7 @@ void drop_tables(SharedTables<T>& all) {
 }  // namespace detail
 
 template <class T>
-ROPE_ABI inline CosSinCache<T> shared_table(const Frequencies& frequencies, Index max_positions, HeadSlice slice) {
+ROPE_API CosSinCache<T> shared_table(const Frequencies& frequencies, Index max_positions, HeadSlice slice) {
     using Table = detail::SharedTable<T>;
     detail::SharedTables<T>& all = detail::shared_tables<T>;
     if (slice.head_dim == 0) slice.head_dim = 2 * static_cast<Index>(frequencies.inv_freq.size());
@@ -163,7 +163,7 @@ ROPE_ABI inline CosSinCache<T> shared_table(const Frequencies& frequencies, Inde
     return made;
 }
 
-ROPE_ABI inline void drop_shared_tables() {
+ROPE_API void drop_shared_tables() {
     detail::drop_tables(detail::shared_tables<float>);
     detail::drop_tables(detail::shared_tables<double>);
 }

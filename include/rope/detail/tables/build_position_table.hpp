@@ -120,13 +120,8 @@ ROPE_API void PositionTable<T>::build(const TableSource& s, Index count, Index f
 }
 
 template <class T>
-ROPE_API void PositionTable<T>::build(const Config& config, Index seq_len, bool is_float32_chain, Index count,
-                                      Index first) {
-    build(is_float32_chain ? float32_source(config, seq_len) : table_source(config, seq_len), count, first);
-}
-template <class T>
-ROPE_API void PositionTable<T>::build(const Frequencies& frequencies, HeadSlice slice, Index count, Index first) {
-    build(table_source(frequencies, slice), count, first);
+ROPE_API void PositionTable<T>::build(const GivenSource& given, bool is_float32_chain, Index count, Index first) {
+    build(is_float32_chain ? float32_source(*given.config, given.seq_len) : table_source(given), count, first);
 }
 
 template <class T>

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <memory>
 
-#include "../../config.hpp"
 #include "../../errors.hpp"
 #include "../../frequencies.hpp"
 #include "../../types.hpp"
@@ -22,10 +21,7 @@ class PositionTable : public SourcedRows<T> {
     ROPE_ABI ~PositionTable() = default;
 
     ROPE_API void build(const TableSource& source, Index count, Index first);
-    /// The table of frequencies(config, seq_len), or the one of the float32 chain.
-    ROPE_API void build(const Config& config, Index seq_len, bool is_float32_chain, Index count, Index first);
-    /// The table of given frequencies.
-    ROPE_API void build(const Frequencies& frequencies, HeadSlice slice, Index count, Index first);
+    ROPE_API void build(const GivenSource& given, bool is_float32_chain, Index count, Index first);
     /// Adds rows up to `count` of them.
     ROPE_API void extend(const Frequencies& f, Index count);
     /// Entry i of a position's row.

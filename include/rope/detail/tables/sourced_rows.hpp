@@ -4,12 +4,24 @@
 
 #include "../../config.hpp"
 #include "../../cos_sin_rows.hpp"
+#include "../../frequencies.hpp"
 #include "../../types.hpp"
 
 ROPE_SOURCE_BEGIN
 
 struct TableSource;
 inline constexpr Index kNoLongest = kMaxIndex;
+
+/// The arguments that a TableSource is made of, as they were given: they cross, and a TableSource does not.
+struct GivenSource {
+    ROPE_ABI GivenSource(const Config& c, Index length) noexcept : config(&c), seq_len(length) {}
+    ROPE_ABI GivenSource(const Frequencies& f, HeadSlice s) noexcept : frequencies(&f), slice(s) {}
+
+    const Config* config = nullptr;
+    const Frequencies* frequencies = nullptr;
+    Index seq_len = 0;
+    HeadSlice slice;
+};
 
 template <class T>
 class SourcedRows : public CosSinRows<T> {

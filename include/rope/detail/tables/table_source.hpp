@@ -43,6 +43,10 @@ inline TableSource table_source(const Config& config, Index seq_len) {
 inline TableSource table_source(const Frequencies& frequencies, HeadSlice slice) {
     return {check(frequencies), frequencies, slice};
 }
+inline TableSource table_source(const GivenSource& given) {
+    return given.config != nullptr ? table_source(*given.config, given.seq_len)
+                                   : table_source(*given.frequencies, given.slice);
+}
 
 /// Tables hold positions from -2^62 to 2^62.
 inline constexpr Index kLastPosition = kMaxIndex / 2 + 1;

@@ -8,13 +8,12 @@
 #include <cstring>
 #include <type_traits>
 
-#include "../../config.hpp"
 #include "../../errors.hpp"
 #include "../../types.hpp"
 #include "../../wrapped_rows.hpp"
-#include "../angles/config_checks.hpp"
 #include "../base/arithmetic.hpp"
 #include "../base/bits.hpp"
+#include "../base/row_source.hpp"
 
 ROPE_DETAIL_BEGIN
 
@@ -99,17 +98,6 @@ ROPE_COLD Status check_copies(const CosSinView<Number>& v) noexcept {
     return Status();
 }
 
-/// The checks of WrappedRows, which set the default of the slice.
-template <class T>
-inline Status check_wrapped(const CosSinView<T>& view, HeadSlice& slice, double attention_factor) noexcept {
-    if (const Status s = check(view); !s.ok()) return s;
-    if (view.pair_stride != 1)
-        return invalid("pair_stride is {}; rows are wrapped where it is 1, and copied by copy_cos_sin elsewhere.",
-                       {view.pair_stride});
-    if (const Status s = check_slice(slice, view.pairs); !s.ok()) return s;
-    return check_attention_factor(attention_factor);
-}
-
 /// The checks of copy_cos_sin.
 template <class T, class Number>
 inline Status check_copy(const CosSinView<Number>& from, const T* to) noexcept {
@@ -156,20 +144,6 @@ ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
         return invalid("{} is a null pointer; it must point to {} {row|rows}.",
                        {v.cos == nullptr ? "cos" : "sin", v.batch * v.rows});
     return detail::check_copies(v);
-}
-
-template <class T>
-ROPE_ABI WrappedRows<T>::WrappedRows(const CosSinView<T>& view, HeadSlice slice, double attention_factor) {
-    detail::ok_or_raise(detail::check_wrapped(view, slice, attention_factor));
-    const bool is_shared = view.batch == 1;
-    this->source_ = {view.cos, view.sin, detail::row_stride(view), 0, is_shared ? 0 : view.rows, nullptr, 0};
-    this->count_ = view.rows;
-    this->batch_ = is_shared ? 0 : view.batch;
-    this->pairs_ = view.pairs;
-    this->head_dim_ = slice.head_dim;
-    this->rotary_offset_ = slice.rotary_offset;
-    this->attention_factor_ = attention_factor;
-    this->name_ = "wrapped table";
 }
 
 template <class T, class Number>
