@@ -61,13 +61,13 @@ class AdditiveEmbedding : protected detail::AdditiveTable<T> {
     ROPE_ABI detail::ResultOf<Executor> add(X&& x, PositionsArgument&& positions = {}, Executor&& executor = {}) const
         noexcept(detail::throws_nothing<Executor>) {
         return detail::return_or_raise<detail::ResultOf<Executor>>(
-            this->add_rows(this->embedding(x), positions, detail::executor_of(executor)));
+            this->add_rows(detail::embedding_of<T>(x), positions, detail::executor_of(executor)));
     }
 
     /// Whether add would accept these arguments. Never throws; see Status.
     template <class X, class Executor = detail::CallingThread>
     ROPE_ABI Status check(X&& x, PositionsArgument&& positions = {}, Executor&& = {}) const noexcept {
-        return this->check_tensor(this->embedding(x), positions);
+        return this->check_tensor(detail::embedding_of<T>(x), positions);
     }
 
     /// The d_model entries of a position, valid as long as the table. Throws std::out_of_range when the table
@@ -142,10 +142,14 @@ class LearnedEmbedding : public AdditiveEmbedding<T> {
     ROPE_ABI ~LearnedEmbedding() = default;
 
     /// [max_positions, d_model], row after row, for training.
-    ROPE_ABI T* weights() noexcept ROPE_LIFETIMEBOUND { return this->table(); }
-    ROPE_ABI const T* weights() const noexcept ROPE_LIFETIMEBOUND { return this->table(); }
+    ROPE_ABI T* weights() noexcept ROPE_LIFETIMEBOUND { return this->table_.get(); }
+    ROPE_ABI const T* weights() const noexcept ROPE_LIFETIMEBOUND { return this->table_.get(); }
 };
 
 ROPE_END
+
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/rotary/add_rows.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

@@ -8,12 +8,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
-#include "errors.hpp"
 #include "model_config.hpp"
+#include "types.hpp"
 
 #include "detail/base/hide_macros.hpp"
 
@@ -35,12 +34,6 @@ struct GgufTensors {
     std::vector<float> rope_freqs;  ///< rope_freqs.weight, which divides angles (Llama 3.1, Gemma 4)
     std::vector<float> rope_factors_long, rope_factors_short;  ///< rope_factors_long.weight and short (LongRoPE)
 };
-
-ROPE_END
-
-#include "detail/readers/gguf/reader.hpp"
-
-ROPE_BEGIN
 
 /// Reads a model's layers, heads and rotary embeddings.
 ///
@@ -104,16 +97,13 @@ ROPE_BEGIN
 /// for keys that this function does not know.
 ///
 /// Throws std::invalid_argument. Allocates.
-ROPE_ABI ROPE_COLD ModelConfig read_gguf_config(const GgufLookup& get, const GgufTensors& tensors = {},
-                                                std::optional<Layout> layout = std::nullopt) {
-    detail::Diagnostics diagnostics;
-    if (layout) diagnostics.status = detail::check_layout(*layout);
-    if (!get) diagnostics.fail("get is empty; it must be a function that finds a key.");
-    ModelConfig model;
-    if (diagnostics.ok()) model = detail::gguf::Reader(get, tensors, layout, diagnostics).read();
-    return detail::finished(std::move(model), std::move(diagnostics));
-}
+ROPE_IS_COLD ROPE_API ModelConfig read_gguf_config(const GgufLookup& get, const GgufTensors& tensors = {},
+                                                   std::optional<Layout> layout = std::nullopt);
 
 ROPE_END
+
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/readers/gguf/reader.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

@@ -108,10 +108,10 @@ ROPE_ABI inline detail::ResultOf<Executor> add_frequency_gradients(
     const TensorView<const double>& angles, const AxisPositions& positions, const AxisMap& map,
     const TensorView<double>& out, Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>);
 /// Whether add_frequency_gradients would accept these arguments. Never throws; see Status.
-ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
-                                                 const TensorView<double>& out) noexcept;
-ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>& angles, const AxisPositions& positions,
-                                                 const AxisMap& map, const TensorView<double>& out) noexcept;
+ROPE_API Status check_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
+                                          const TensorView<double>& out) noexcept;
+ROPE_API Status check_frequency_gradients(const TensorView<const double>& angles, const AxisPositions& positions,
+                                          const AxisMap& map, const TensorView<double>& out) noexcept;
 
 /// Adds dL/dposition = sum over the pairs of an axis of w_i * dL/dt to `out`, [axes, batch * seq, 1, 1], the shape of
 /// AxisPositions. Without a map there is one axis. Of the frequencies inv_freq counts; they
@@ -125,16 +125,16 @@ ROPE_ABI inline detail::ResultOf<Executor> add_position_gradients(
     const TensorView<const double>& angles, const Frequencies& frequencies, const TensorView<double>& out,
     Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>);
 /// Whether add_position_gradients would accept these arguments. Never throws; see Status.
-ROPE_ABI inline Status check_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
-                                                const AxisMap& map, const TensorView<double>& out) noexcept;
+ROPE_API Status check_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
+                                         const AxisMap& map, const TensorView<double>& out) noexcept;
 
 /// dL/dm = sum of dL/dln m / m of the attention factor m, which all magnitudes contain.
-ROPE_ABI inline double attention_factor_gradient(const TensorView<const double>& magnitudes, double attention_factor);
+ROPE_API double attention_factor_gradient(const TensorView<const double>& magnitudes, double attention_factor);
 
 // ---- A norm and the rotation ----
 
 /// Rows of dw for so many tokens: one for 16 tokens, so that each is made by one thread.
-ROPE_ABI inline Index weight_gradient_rows(Index batch, Index seq) noexcept;
+ROPE_API Index weight_gradient_rows(Index batch, Index seq) noexcept;
 
 /// The way back through  heads(x).rms_norm(w, eps).rotate(): from g, the gradient with respect to the result, those with
 /// respect to x and w, in one pass. With n = x r, r = 1 / sqrt(mean(x^2) + eps), and g' the gradient rotated back:
@@ -199,10 +199,15 @@ ROPE_ABI inline detail::ResultOf<Executor> add_row_sums(
     const TensorView<const double>& rows, const TensorView<double>& out,
     Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>);
 /// Whether add_row_sums would accept these arguments. Never throws; see Status.
-ROPE_ABI inline Status check_row_sums(const TensorView<const double>& rows, const TensorView<double>& out) noexcept;
+ROPE_API Status check_row_sums(const TensorView<const double>& rows, const TensorView<double>& out) noexcept;
 
 ROPE_END
 
 #include "detail/gradients/gradients.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/gradients/angles.hpp"
+#    include "detail/gradients/backward.hpp"
+#    include "detail/gradients/parameters.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT
 // A model's config.json, as Hugging Face has it, read into a ModelConfig. Needs nlohmann-json (3.10 or later); nothing
-// else in the library does.
+// else in the library does. With ROPE_SEPARATE_COMPILATION only the source file that includes <rope/src.hpp> needs it.
 #pragma once
 
+#include <cstddef>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
 
-#include "errors.hpp"
 #include "model_config.hpp"
+#include "types.hpp"
 
 #include "detail/base/hide_macros.hpp"
 
-#include "detail/readers/hf/reader.hpp"
-
 ROPE_BEGIN
+
+/// The largest config.json that is read; models have some ten kilobytes, and two megabytes where they name twenty
+/// thousand classes. In memory a text may take 50 times its size.
+inline constexpr std::size_t kMaxConfigBytes = std::size_t(4) << 20;
+/// The largest depth of nested objects and lists.
+inline constexpr std::size_t kMaxConfigDepth = 32;
 
 /// Reads the text of a config.json: old keys (rope_theta, rope_scaling) and new ones (rope_parameters), aliases, lists
 /// and entries by layer or kind of layer, a language model nested in text_config, thinker_config, decoder_config or the
@@ -46,12 +49,13 @@ ROPE_BEGIN
 /// Throws std::invalid_argument, for text that is no JSON, too (a byte order mark, comments and keys that stand twice in
 /// an object are none), or that is larger than kMaxConfigBytes (4 MiB) or nested deeper than kMaxConfigDepth (32); for a
 /// model of more than 16384 layers, or whose distinct rotary embeddings have more than 2^20 pairs together. Allocates.
-ROPE_ABI ROPE_COLD ModelConfig read_hf_config(std::string_view json_text, std::optional<Layout> layout = std::nullopt) {
-    detail::Diagnostics diagnostics;
-    ModelConfig model = detail::read_hf_json(json_text, layout, diagnostics);
-    return detail::finished(std::move(model), std::move(diagnostics));
-}
+ROPE_IS_COLD ROPE_API ModelConfig read_hf_config(std::string_view json_text,
+                                                 std::optional<Layout> layout = std::nullopt);
 
 ROPE_END
+
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/readers/hf/reader.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

@@ -44,7 +44,7 @@ struct AttentionTemperature {
     bool on_layers_without_rope = false;
 
     /// The number for a query at `position`; on the layers named above.
-    ROPE_ABI double at(Index position) const noexcept;
+    ROPE_API double at(Index position) const noexcept;
 };
 
 /// Made by read_hf_config and read_gguf_config, or by hand: configs, with a layout each, and config_of_layer,
@@ -87,20 +87,22 @@ struct ModelConfig {
     ROPE_ABI Index layers() const noexcept { return static_cast<Index>(config_of_layer.size()); }
 
     /// The rotary embedding of layer i, or null where it has none. Throws std::out_of_range when there is no layer i.
-    ROPE_ABI const Config* layer(Index i) const;
+    ROPE_API const Config* layer(Index i) const;
 };
 
 /// The longest sequence that the model's scaling is made for: the largest of max_position_embeddings, that times the
 /// interpolation_factor, and, with YaRN, Llama 3 and LongRoPE, the original length times the factor. 0: not known. At
 /// most 2^40.
-ROPE_ABI inline Index scaled_length(const ModelConfig& model) noexcept;
+ROPE_API Index scaled_length(const ModelConfig& model) noexcept;
 
 /// Whether a ModelConfig can be used: its lists belong together, every Config passes check(config), and all of them have
 /// at most 2^20 pairs together, so that a file of a few bytes does not cost hours.
-ROPE_ABI inline Status check(const ModelConfig& model) noexcept;
+ROPE_API Status check(const ModelConfig& model) noexcept;
 
 ROPE_END
 
-#include "detail/angles/model_config.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "detail/angles/model_config.hpp"
+#endif
 
 #include "detail/base/restore_macros.hpp"

@@ -47,15 +47,15 @@ struct GridOrder {
 ///     Llama 4's ViT     image_grid(height, width, {0, 1, true}, 1); its class token comes last
 ///
 /// At position 0 nothing rotates. Extents are at least 1 and multiples of block.
-ROPE_ABI inline std::vector<Index> image_grid(Index height, Index width, const GridOrder& order = {}, Index first = 0);
+ROPE_API std::vector<Index> image_grid(Index height, Index width, const GridOrder& order = {}, Index first = 0);
 
 /// The same with row i of N at 2(i + 0.5)/N - 1, and columns likewise. Source: DINOv3, arXiv:2508.10104, whose class
 /// token and 4 registers are image_grid_centred(height, width, {5}).
-ROPE_ABI inline std::vector<double> image_grid_centred(Index height, Index width, const GridOrder& order = {});
+ROPE_API std::vector<double> image_grid_centred(Index height, Index width, const GridOrder& order = {});
 
 /// Positions of shape [3, frames * height * width]: frames, rows and columns, each from its own first one on.
-ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index width, Index first_frame = 0,
-                                              Index first_row = 0, Index first_column = 0);
+ROPE_API std::vector<Index> video_grid(Index frames, Index height, Index width, Index first_frame = 0,
+                                       Index first_row = 0, Index first_column = 0);
 
 // ---- Prompts for M-RoPE ----
 
@@ -170,20 +170,19 @@ ROPE_ABI inline BasicPromptPositions<Number> mrope_prompt(const List<PromptSpan>
 // With starts that are cu_seqlens without its last entry, the result is each token's index in the pack.
 
 /// The positions of all tokens, sequence after sequence, for one call with batch 1.
-ROPE_ABI inline std::vector<Index> packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts = {});
+ROPE_API std::vector<Index> packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts = {});
 /// Into `to`, which holds as many numbers as there are tokens. Allocates nothing.
-ROPE_ABI inline void packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts, Index* to,
-                                      Index tokens);
+ROPE_API void packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts, Index* to, Index tokens);
 
 /// The positions of the tokens of one rank of `ranks` (1 .. 2^30) that share every sequence in balanced halves: each is
 /// cut into 2 * ranks equal parts, and rank r has part r and, after it, part 2 * ranks - 1 - r. So a causal mask leaves
 /// all ranks the same work. Every length must be a multiple of 2 * ranks. One sequence of n tokens is {0, n}. Positions
 /// of a rank rise within each sequence.
 /// Source: Transformer Engine, Megatron-LM.
-ROPE_ABI inline std::vector<Index> context_parallel_positions(Index rank, Index ranks, PositionsArgument&& cu_seqlens,
-                                                              PositionsArgument&& starts = {});
+ROPE_API std::vector<Index> context_parallel_positions(Index rank, Index ranks, PositionsArgument&& cu_seqlens,
+                                                       PositionsArgument&& starts = {});
 /// The cu_seqlens of a rank's part; they are the same for all ranks.
-ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, PositionsArgument&& cu_seqlens);
+ROPE_API std::vector<Index> context_parallel_cu_seqlens(Index ranks, PositionsArgument&& cu_seqlens);
 
 ROPE_END
 

@@ -79,33 +79,33 @@ struct RecipeOptions {
 // kMaxSteps steps, which no published model needs, is refused by the pass.
 
 /// Queries.
-ROPE_ABI inline Path query_path(const ModelConfig& model, Index layer, const Path& q, const HeadWeights& weights = {},
-                                const RecipeOptions& options = {});
+ROPE_API Path query_path(const ModelConfig& model, Index layer, const Path& q, const HeadWeights& weights = {},
+                         const RecipeOptions& options = {});
 
 /// Keys. Throws std::invalid_argument in a layer that reads the keys of another one: see makes_keys.
-ROPE_ABI inline Path key_path(const ModelConfig& model, Index layer, const Path& k, const HeadWeights& weights = {},
-                              const RecipeOptions& options = {});
+ROPE_API Path key_path(const ModelConfig& model, Index layer, const Path& k, const HeadWeights& weights = {},
+                       const RecipeOptions& options = {});
 
 /// Values. If HeadSteps::values_from_key_projection is set, `v` is the projected keys, before their norm and rotation:
 /// the path of keys then needs a destination of its own. Throws std::invalid_argument in a layer that has no values of
 /// its own: see makes_values.
-ROPE_ABI inline Path value_path(const ModelConfig& model, Index layer, const Path& v, const HeadWeights& weights = {},
-                                const RecipeOptions& options = {});
+ROPE_API Path value_path(const ModelConfig& model, Index layer, const Path& v, const HeadWeights& weights = {},
+                         const RecipeOptions& options = {});
 
 /// The output of attention, [heads, head_dim] as q. Where rotated keys are the values (HeadSteps::keys_are_values) its
 /// step is the rotation back, at the positions of the queries; in other layers it has none.
-ROPE_ABI inline Path output_path(const ModelConfig& model, Index layer, const Path& output,
-                                 RecipeRounding rounding = RecipeRounding::once);
+ROPE_API Path output_path(const ModelConfig& model, Index layer, const Path& output,
+                          RecipeRounding rounding = RecipeRounding::once);
 
 /// Whether the layer makes keys, or reads those of another layer or model (HeadSteps::keys_of_layer); whether it makes
 /// values beside them: not where the keys are the values. Both throw as check_recipe says.
-ROPE_ABI inline bool makes_keys(const ModelConfig& model, Index layer);
-ROPE_ABI inline bool makes_values(const ModelConfig& model, Index layer);
+ROPE_API bool makes_keys(const ModelConfig& model, Index layer);
+ROPE_API bool makes_values(const ModelConfig& model, Index layer);
 
 /// Whether the steps of a layer are known, so that an engine can ask before it loads any weight. They are not if
 /// ModelConfig::steps is empty (a model type that the readers do not know), in layers that attend to nothing or to
 /// another input, and where HeadSteps::has_other_steps is set: such paths are made by hand.
-ROPE_ABI inline Status check_recipe(const ModelConfig& model, Index layer) noexcept;
+ROPE_API Status check_recipe(const ModelConfig& model, Index layer) noexcept;
 
 /// Writes ModelConfig::attention_temperature at each token's position, 1 if the model has none: once per step, for all
 /// layers. `numbers` is rope::view(data, batch, seq, 1, 1) of any element type (double for data in double). Positions

@@ -16,29 +16,13 @@
 //                                               cache, rope::start_at(100));  // in place, at positions 100, 101, ...
 //     }
 //
-// This header is everything for tensors in memory and in Eigen. <rope/core.hpp> is only the rotation, which needs only
-// the standard library. Not included here: <rope/hf_config.hpp> and <rope/gguf_config.hpp>, which read a model's own
-// configuration, <rope/gradients.hpp>, which is for training, and <rope/testing.hpp>, which checks any rotating
-// function, for your own unit tests.
+// This header is everything for tensors in memory and in Eigen. <rope/engine.hpp> is the same without Eigen, whose Core takes
+// longer to compile than all of that; <rope/core.hpp> is only the rotation. Both need only the standard library. Not
+// included here: <rope/hf_config.hpp> and <rope/gguf_config.hpp>, which read a model's own configuration,
+// <rope/gradients.hpp>, which is for training, and <rope/testing.hpp>, which checks any rotating function, for your own
+// unit tests.
 #pragma once
 
-#include "additive.hpp"
-#include "axis_map.hpp"
-#include "axis_positions.hpp"
-#include "compact_cos_sin_cache.hpp"
-#include "core.hpp"
 #include "eigen.hpp"
-#include "heads.hpp"
-#include "model_config.hpp"
-#include "moves.hpp"
-#include "part.hpp"
-#include "position_builders.hpp"
-#include "recipe.hpp"
+#include "engine.hpp"
 #include "reference.hpp"
-#include "reposition.hpp"
-#include "rotary_embedding.hpp"
-#include "rows.hpp"
-#include "shared_table.hpp"
-#include "weights.hpp"
-#include "wrapped_rows.hpp"
-#include "write_rows.hpp"

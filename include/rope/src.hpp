@@ -6,6 +6,9 @@
 //
 // and nothing before it; the others include what they use, as always. It needs no instruction set in its flags: it holds
 // kernels for each. (CMake has that file as the target rope::compiled.)
+//
+// read_hf_config needs <nlohmann/json.hpp>. Where that file is not found when this one is compiled, read_hf_config is
+// not defined, and a program that calls it does not link.
 #pragma once
 
 #if !defined(ROPE_SEPARATE_COMPILATION)
@@ -16,8 +19,19 @@
 #endif
 #define ROPE_SOURCE
 
+#include "additive.hpp"
+#include "axis_map.hpp"
 #include "core.hpp"
+#include "gguf_config.hpp"
+#include "gradients.hpp"
 #include "heads.hpp"
+#include "model_config.hpp"
+#include "position_builders.hpp"
+#include "recipe.hpp"
+#include "weights.hpp"
+#if __has_include(<nlohmann/json.hpp>)
+#    include "hf_config.hpp"
+#endif
 
 #include "detail/base/hide_macros.hpp"
 
@@ -29,17 +43,33 @@ template class SourcedRows<float>;
 template class SourcedRows<double>;
 template class PositionTable<float>;
 template class PositionTable<double>;
+template class AdditiveTable<float>;
+template class AdditiveTable<double>;
+template Status AdditiveTable<float>::add_rows(const Embedded<float>&, const Positions&, const AnyExecutor&) const;
+template Status AdditiveTable<float>::add_rows(const Embedded<half>&, const Positions&, const AnyExecutor&) const;
+template Status AdditiveTable<float>::add_rows(const Embedded<bfloat16>&, const Positions&, const AnyExecutor&) const;
+template Status AdditiveTable<double>::add_rows(const Embedded<double>&, const Positions&, const AnyExecutor&) const;
 
-#define ROPE_SOURCE_PATHS(layout, T)                                                                           \
-    template Status run_paths<Layout::layout, T>(const AnyExecutor&, const CosSinRows<T>&, const Positions&,   \
-                                                 const Path* const*, Index);                                   \
-    template Status check_paths<Layout::layout, T>(const CosSinRows<T>&, const Positions&, const Path* const*, \
-                                                   Index) noexcept;
-ROPE_SOURCE_PATHS(interleaved, float)
-ROPE_SOURCE_PATHS(interleaved, double)
-ROPE_SOURCE_PATHS(half_split, float)
-ROPE_SOURCE_PATHS(half_split, double)
-#undef ROPE_SOURCE_PATHS
+#define ROPE_SOURCE_LAYOUTS(layout, T)                                                                          \
+    template Status run_paths<Layout::layout, T>(const AnyExecutor&, const CosSinRows<T>&, const Positions&,    \
+                                                 const Path* const*, Index);                                    \
+    template Status check_paths<Layout::layout, T>(const CosSinRows<T>&, const Positions&, const Path* const*,  \
+                                                   Index) noexcept;                                             \
+    template Status run_angles<Layout::layout, T>(const AnyExecutor&, const AngleCall&, const CosSinRows<T>&);  \
+    template Status check_angles<Layout::layout, T>(const AngleCall&, const CosSinRows<T>&) noexcept;           \
+    template Status run_backward<Layout::layout, T>(const AnyExecutor&, const CosSinRows<T>&, const Positions&, \
+                                                    const Path&, const BackwardCall&);                          \
+    template Status check_backward<Layout::layout, T>(const CosSinRows<T>&, const Positions&, const Path&,      \
+                                                      const BackwardCall&) noexcept;
+ROPE_SOURCE_LAYOUTS(interleaved, float)
+ROPE_SOURCE_LAYOUTS(interleaved, double)
+ROPE_SOURCE_LAYOUTS(half_split, float)
+ROPE_SOURCE_LAYOUTS(half_split, double)
+#undef ROPE_SOURCE_LAYOUTS
+template Status run_frequencies(const AnyExecutor&, const TensorView<const double>&, const Positions&, const AxisMap&,
+                                const TensorView<double>&);
+template Status run_frequencies(const AnyExecutor&, const TensorView<const double>&, const AxisPositions&,
+                                const AxisMap&, const TensorView<double>&);
 
 ROPE_SOURCE_END
 

@@ -40,7 +40,7 @@ enum class Layout : unsigned char {
 };
 
 /// IEEE 754 binary16, as stored in memory. It has no arithmetic: data in half precision is computed in float and
-/// rounded once, to nearest even, at the store. NaN stays NaN; magnitudes from 65520 on become infinity.
+/// rounded once, to nearest even, at the store. NaN stays NaN; absolute values from 65520 on become infinity.
 struct half {
     std::uint16_t bits;
 };
@@ -57,9 +57,9 @@ struct ToFloat {
     ROPE_ABI float operator()(bfloat16 x) const noexcept;
 };
 inline constexpr ToFloat to_float = {};
-/// The nearest number to x, of two equally near ones the even one, as every store of the library rounds: magnitudes from
-/// 65520 on become infinity; a NaN stays a NaN, quiet, with its sign and the upper bits of its payload. (A double is
-/// rounded to float first.) In the default rounding mode.
+/// The nearest number to x, of two equally near ones the even one, as every store of the library rounds: absolute values
+/// from 65520 on become infinity; a NaN stays a NaN, quiet, with its sign and the upper bits of its payload. (A double
+/// is rounded to float first.) In the default rounding mode.
 ROPE_ABI inline half to_half(float x) noexcept;
 /// The same for bfloat16, which has the range of float: only numbers that round beyond it become infinity.
 ROPE_ABI inline bfloat16 to_bfloat16(float x) noexcept;

@@ -38,17 +38,16 @@ template <class T>
 ROPE_ABI inline HeadRows head_rows(const Config& config, Index heads, Index columns) noexcept;
 
 /// Whether permute_rows (with its data as in and as out) or permute_rows_copy can be called so. Never throws.
-ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRows& rows, Layout from,
-                                  Layout to) noexcept;
+ROPE_API Status check_rows(const void* in, const void* out, const HeadRows& rows, Layout from, Layout to) noexcept;
 
 /// Puts the rows of every head in the order of the other layout, in place. Only rows of the rotated slice move, and as
 /// bytes: there and back is the identity. The scores of a model do not change if W_q, W_k, their biases, their norms'
 /// weights and cached keys all move, and the layout of apply with them. Bytes between rows are not touched. Allocates
 /// some 16 bytes per rotated row of one head. Throws std::invalid_argument when check_rows is not ok.
-ROPE_ABI inline void permute_rows(void* data, const HeadRows& rows, Layout from, Layout to);
+ROPE_API void permute_rows(void* data, const HeadRows& rows, Layout from, Layout to);
 
 /// As permute_rows, from one place to another; rows that do not move are copied. in == out is permute_rows.
-ROPE_ABI inline void permute_rows_copy(const void* in, void* out, const HeadRows& rows, Layout from, Layout to);
+ROPE_API void permute_rows_copy(const void* in, void* out, const HeadRows& rows, Layout from, Layout to);
 
 ROPE_END
 

@@ -104,7 +104,7 @@ TEST_CASE("views that overlap themselves") {
         v.batch = 2;
         change(v);
         b.refuses(v, "x overlaps itself: " + axis + " has stride " + std::to_string(stride) +
-                         "; in a view that is written, its magnitude must be at least " + std::to_string(least) +
+                         "; in a view that is written, its absolute value must be at least " + std::to_string(least) +
                          ", which is what the axes inside it span.");
     };
     refuses([](View& v) { v.seq_stride = 0; }, "seq", 0, 1);
@@ -120,9 +120,10 @@ TEST_CASE("views that overlap themselves") {
     CHECK(rope::check_copy(broadcast, b.far(), b.cache).ok());
     View flat = b.x();
     flat.head_stride = 0;
-    b.refuses_copy(b.far(), flat,
-                   "out overlaps itself: heads has stride 0; in a view that is written, its magnitude must be at least "
-                   "1, which is what the axes inside it span.");
+    b.refuses_copy(
+        b.far(), flat,
+        "out overlaps itself: heads has stride 0; in a view that is written, its absolute value must be at least "
+        "1, which is what the axes inside it span.");
     // A stride on an axis of one element means nothing.
     View one = b.x();
     one.batch_stride = 0;

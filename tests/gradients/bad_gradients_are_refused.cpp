@@ -119,10 +119,12 @@ TEST_CASE("angles") {
     CHECK(ANGLES(t.of_y(), t.of_g(), cache(), t.of_angles(), t.of_angles()) ==
           "magnitudes and angles may share elements; they must be shown to share none by their strides.");
     CHECK(ANGLES(t.of_y(), t.of_g(), cache(), Double({t.angles.data(), 2, 3, 1, 5, 15, 5, 0, 0})) ==
-          "angles overlaps itself: head_dim has stride 0; in a view that is written, its magnitude must be at least 1, "
+          "angles overlaps itself: head_dim has stride 0; in a view that is written, its absolute value must be at "
+          "least 1, "
           "which is what the axes inside it span.");
     CHECK(ANGLES(t.of_y(), t.of_g(), cache(), t.of_angles(), Double({t.magnitudes.data(), 2, 3, 1, 5, 0, 5, 0, 1})) ==
-          "magnitudes overlaps itself: batch has stride 0; in a view that is written, its magnitude must be at least "
+          "magnitudes overlaps itself: batch has stride 0; in a view that is written, its absolute value must be at "
+          "least "
           "1, which is what the axes inside it span.");
     const rope::CosSinCache<double> table(config(), 4);
     CHECK(ANGLES(view(t.d.data(), 1, 1, 1, kDim), view(t.out.data(), 1, 1, 1, kDim), table,
@@ -156,9 +158,10 @@ TEST_CASE("frequencies") {
           "angles.data is null; a view of 30 elements needs memory to point to.");
     CHECK(FREQUENCIES(t.of_angles(), rope::start_at(0), view(static_cast<double*>(nullptr), 1, 1, kPairs)) ==
           "out.data is null; a view of 5 elements needs memory to point to.");
-    CHECK(FREQUENCIES(t.of_angles(), rope::start_at(0), Double({t.out.data(), 1, 1, 1, 5, 0, 0, 0, 0})) ==
-          "out overlaps itself: head_dim has stride 0; in a view that is written, its magnitude must be at least 1, "
-          "which is what the axes inside it span.");
+    CHECK(
+        FREQUENCIES(t.of_angles(), rope::start_at(0), Double({t.out.data(), 1, 1, 1, 5, 0, 0, 0, 0})) ==
+        "out overlaps itself: head_dim has stride 0; in a view that is written, its absolute value must be at least 1, "
+        "which is what the axes inside it span.");
     const std::vector<int> four = {1, 2, 3, 4};
     CHECK(FREQUENCIES(t.of_angles(), four, t.of_out()) ==
           "positions has 4 ids; there must be seq (3) or batch * seq (6) of them.");
@@ -282,10 +285,10 @@ TEST_CASE("the tensors of the way back") {
           "g.heads is 2; it must be that of x (4).");
     CHECK(of([](Tensors&, Float&, Float& dx, Double&) { dx = dx.slice_tokens(1, 2); }) ==
           "dx.seq is 2; it must be that of x (3).");
-    CHECK(
-        of([](Tensors&, Float&, Float& dx, Double&) { dx.head_stride = 0; }) ==
-        "dx overlaps itself: heads has stride 0; in a view that is written, its magnitude must be at least 1, which is "
-        "what the axes inside it span.");
+    CHECK(of([](Tensors&, Float&, Float& dx, Double&) { dx.head_stride = 0; }) ==
+          "dx overlaps itself: heads has stride 0; in a view that is written, its absolute value must be at least 1, "
+          "which is "
+          "what the axes inside it span.");
     CHECK(of([](Tensors& t, Float& g, Float& dx, Double&) {
               g = t.of_g().slice_heads(0, 2);
               dx = t.of_g().slice_heads(0, 2);

@@ -32,7 +32,7 @@ inline DoubleDouble two_sum(double a, double b) noexcept {
     return {s, hide_from_optimizer(a - from_a) + hide_from_optimizer(b - from_b)};
 }
 
-/// a * b exactly, for magnitudes below 2^996, by fma or by Dekker's product.
+/// a * b exactly, for absolute values below 2^996, by fma or by Dekker's product.
 inline DoubleDouble two_product(double a, double b) noexcept {
     const double p = hide_from_optimizer(a * b);
 #if ROPE_HAS_FMA

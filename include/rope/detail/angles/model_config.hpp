@@ -11,6 +11,7 @@
 #include "../../schedule.hpp"
 #include "../../types.hpp"
 #include "../base/bits.hpp"
+#include "config_checks.hpp"
 
 ROPE_DETAIL_BEGIN
 
@@ -38,21 +39,22 @@ ROPE_COLD Status no_layer(Index i, Index layers) noexcept {
 
 ROPE_DETAIL_END
 
+#if ROPE_HAS_DEFINITIONS
 ROPE_BEGIN
 
-ROPE_ABI inline double AttentionTemperature::at(Index position) const noexcept {
+ROPE_API double AttentionTemperature::at(Index position) const noexcept {
     const double p = static_cast<double>(position) + static_cast<double>(shift);
     if (scale == 0.0 || p < period) return 1.0;
     return 1.0 + scale * std::log(1.0 + std::floor(p / period));
 }
 
-ROPE_ABI inline const Config* ModelConfig::layer(Index i) const {
+ROPE_API const Config* ModelConfig::layer(Index i) const {
     if (i < 0 || i >= layers()) detail::refuse(detail::no_layer(i, layers()));
     const Index c = config_of_layer[static_cast<std::size_t>(i)];
     return c < 0 ? nullptr : &configs[static_cast<std::size_t>(c)];
 }
 
-ROPE_ABI inline Index scaled_length(const ModelConfig& model) noexcept {
+ROPE_API Index scaled_length(const ModelConfig& model) noexcept {
     Index longest = model.max_position_embeddings;
     for (const Config& c : model.configs) {
         double length = detail::scaled_length(c.schedule);
@@ -62,7 +64,7 @@ ROPE_ABI inline Index scaled_length(const ModelConfig& model) noexcept {
     return longest;
 }
 
-ROPE_ABI inline Status check(const ModelConfig& model) noexcept {
+ROPE_API Status check(const ModelConfig& model) noexcept {
     const std::size_t layers = model.config_of_layer.size();
     if (model.layer_types.size() != layers || model.heads.size() != layers)
         return detail::invalid("layer_types has {} {entry|entries} and heads {}; both must have one per layer ({}).",
@@ -99,3 +101,4 @@ ROPE_ABI inline Status check(const ModelConfig& model) noexcept {
 }
 
 ROPE_END
+#endif

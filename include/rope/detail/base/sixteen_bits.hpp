@@ -14,10 +14,10 @@ inline float float_from(bfloat16 x) noexcept { return bit_cast<float>(static_cas
 
 /// Exact. One exact subtraction of normal floats makes subnormal halves, so flush-to-zero does not lose them.
 inline float float_from(half x) noexcept {
-    const std::uint32_t magnitude = (std::uint32_t(x.bits) & 0x7fffu) << 13;
-    const std::uint32_t exponent = magnitude & 0x0f800000u;
-    const std::uint32_t normal = magnitude + (112u << 23) + (exponent == 0x0f800000u ? 112u << 23 : 0u);
-    const float subnormal = bit_cast<float>(magnitude + (113u << 23)) - bit_cast<float>(113u << 23);
+    const std::uint32_t absolute = (std::uint32_t(x.bits) & 0x7fffu) << 13;
+    const std::uint32_t exponent = absolute & 0x0f800000u;
+    const std::uint32_t normal = absolute + (112u << 23) + (exponent == 0x0f800000u ? 112u << 23 : 0u);
+    const float subnormal = bit_cast<float>(absolute + (113u << 23)) - bit_cast<float>(113u << 23);
     const std::uint32_t bits = exponent == 0 ? bit_cast<std::uint32_t>(subnormal) : normal;
     return bit_cast<float>(bits | (std::uint32_t(x.bits) & 0x8000u) << 16);
 }
@@ -34,16 +34,16 @@ inline bfloat16 bfloat16_from(float x) noexcept {
 /// Nearest, ties to even; from 65520 on infinity; NaN stays NaN, quiet, with its sign and upper payload.
 inline half half_from(float x) noexcept {
     const std::uint32_t bits = bit_cast<std::uint32_t>(x);
-    const std::uint32_t magnitude = bits & 0x7fffffffu;
+    const std::uint32_t absolute = bits & 0x7fffffffu;
     // Normal halves: drop 13 bits, nearest even, and move the exponent's bias. A carry may reach infinity.
-    const std::uint32_t normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+    const std::uint32_t normal = (absolute - (112u << 23) + 0xfffu + (absolute >> 13 & 1u)) >> 13;
     // Below 2^-14: adding 0.5 aligns the last bit of the float with the last bit of a subnormal half, so the addition
     // itself rounds to nearest even.
-    const std::uint32_t subnormal = bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
-    const std::uint32_t nan = 0x7e00u | (magnitude >> 13 & 0x3ffu);
-    const std::uint32_t finite = magnitude < (113u << 23) ? subnormal : normal;
-    const std::uint32_t large = magnitude > 0x7f800000u ? nan : 0x7c00u;
-    const std::uint32_t result = magnitude >= 0x477ff000u ? large : finite;
+    const std::uint32_t subnormal = bit_cast<std::uint32_t>(bit_cast<float>(absolute) + 0.5f) - 0x3f000000u;
+    const std::uint32_t nan = 0x7e00u | (absolute >> 13 & 0x3ffu);
+    const std::uint32_t finite = absolute < (113u << 23) ? subnormal : normal;
+    const std::uint32_t large = absolute > 0x7f800000u ? nan : 0x7c00u;
+    const std::uint32_t result = absolute >= 0x477ff000u ? large : finite;
     return {static_cast<std::uint16_t>(result | (bits >> 16 & 0x8000u))};
 }
 

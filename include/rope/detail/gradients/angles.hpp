@@ -10,15 +10,10 @@
 #include "../kernels/gradients.hpp"
 #include "../kernels/steps.hpp"
 #include "../simd/isa_choice.hpp"
+#include "gradients.hpp"
 #include "sums.hpp"
 
 ROPE_DETAIL_BEGIN
-
-/// The arguments of a call without their types.
-struct AngleCall {
-    HeadsInMemory y, g;
-    AnyView angles, magnitudes;
-};
 
 ROPE_COLD Status check_angle_call(const AngleCall& c, const TableShape& table, Index pairs,
                                   Capabilities uses) noexcept {
@@ -54,7 +49,7 @@ inline constexpr Index kPairsAtOnce = 64;
 
 /// `count` features of a head from `first` on, as T and contiguous; `scratch` holds them if they are not so in memory.
 template <class T>
-ROPE_INLINE const T* features_of(const StepKernels<T>& k, const HeadsInMemory& m, Index head, Index first, Index count,
+ROPE_INLINE const T* features_of(const StepKernels<T>& k, const AnyView& m, Index head, Index first, Index count,
                                  T* scratch) noexcept {
     const void* const at = m.at(head + first * m.strides[3]);
     if (m.element_size == static_cast<Index>(sizeof(T)) && (m.strides[3] == 1 || count == 1))
@@ -120,15 +115,19 @@ void add_angles(const AngleTask<T>& task, Index begin, Index end) noexcept {
     }
 }
 
+ROPE_DETAIL_END
+
+ROPE_SOURCE_BEGIN
+
 template <Layout layout, class T>
-inline Status check_angle_call(const AngleCall& call, const CosSinRows<T>& rows) noexcept {
+ROPE_API Status check_angles(const AngleCall& call, const CosSinRows<T>& rows) noexcept {
     return check_angle_call(call, shape_of(rows), rows.pairs(), capabilities_of<layout>(Direction::forward));
 }
 
 template <Layout layout, class T>
-inline Status run_angles(const AnyExecutor& executor, const AngleCall& call, const CosSinRows<T>& rows) {
+ROPE_API Status run_angles(const AnyExecutor& executor, const AngleCall& call, const CosSinRows<T>& rows) {
     const AnyView& y = call.y;
-    if (const Status s = check_angle_call<layout>(call, rows); !s.ok() || is_empty(y)) return s;
+    if (const Status s = check_angles<layout>(call, rows); !s.ok() || is_empty(y)) return s;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     const AngleTask<T> task = {call,   step_kernels<T>(isa), gradient_kernels<T>(isa),
                                layout, rows.pairs(),         rows.rotary_offset()};
@@ -137,4 +136,4 @@ inline Status run_angles(const AnyExecutor& executor, const AngleCall& call, con
     return Status();
 }
 
-ROPE_DETAIL_END
+ROPE_SOURCE_END

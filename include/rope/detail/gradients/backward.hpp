@@ -14,18 +14,13 @@
 #include "../paths/loop.hpp"
 #include "../paths/run.hpp"
 #include "../simd/isa_choice.hpp"
+#include "gradients.hpp"
 #include "sums.hpp"
 
 ROPE_DETAIL_BEGIN
 
 /// Tokens whose share of the weight's gradient is one row. Threads share no row, so the bits do not depend on the cut.
 inline constexpr Index kTokensOfRow = 16;
-
-/// The arguments of a call without their types, but for the path.
-struct BackwardCall {
-    HeadsInMemory g, dx;
-    AnyView dw;
-};
 
 inline bool is_rotation(const PathStep& step) noexcept {
     if (!is_step_of<RotateStage>(step)) return false;
@@ -69,8 +64,8 @@ ROPE_COLD Status check_weight_gradient(const BackwardCall& c, const Numbers& w, 
     return invalid("dw has a feature stride of {}; it must be 1.", {c.dw.strides[3]});
 }
 
-ROPE_COLD Status check_backward(const PathData& path, const Positions& positions, const BackwardCall& c,
-                                const PathCall& call) noexcept {
+ROPE_COLD Status check_backward_call(const PathData& path, const Positions& positions, const BackwardCall& c,
+                                     const PathCall& call) noexcept {
     const HeadsInMemory& source = path.source;
     const AnyView x = named(source, "x"), g = named(c.g, "g"), dx = named(c.dx, "dx");
     for (const AnyView* v : {&x, &g, &dx})
@@ -121,7 +116,7 @@ template <class T>
 ROPE_NOINLINE void back_through_head(const BackwardTask<T>& task, const Row<T>& row, Index b, Index s, Index h,
                                      double* dw, BackwardScratch<T>& scratch) noexcept {
     const HeadsInMemory& source = task.path.path.source;
-    const HeadsInMemory &from = task.call.g, &to = task.call.dx;
+    const AnyView &from = task.call.g, &to = task.call.dx;
     const PathStep& step = task.path.path.steps[0];
     const NormStep norm = options_of<NormStep>(step);
     const StepKernels<T>& k = task.path.steps;
@@ -174,13 +169,24 @@ void back_through_norm(const BackwardTask<T>& task, Index begin, Index end) noex
         }
 }
 
+ROPE_DETAIL_END
+
+ROPE_SOURCE_BEGIN
+
 template <Layout layout, class T>
-inline Status run_backward(const AnyExecutor& executor, const CosSinRows<T>& rows, const Positions& positions,
-                           const PathData& path, const BackwardCall& call) {
-    const AnyView& x = path.source;
-    if (const Status s = check_backward(path, positions, call, call_of<layout>(rows)); !s.ok() || is_empty(x)) return s;
+ROPE_API Status check_backward(const CosSinRows<T>& rows, const Positions& positions, const Path& path,
+                               const BackwardCall& call) noexcept {
+    return check_backward_call(PathAccess::data(path), positions, call, call_of<layout>(rows));
+}
+
+template <Layout layout, class T>
+ROPE_API Status run_backward(const AnyExecutor& executor, const CosSinRows<T>& rows, const Positions& positions,
+                             const Path& path, const BackwardCall& call) {
+    const PathData& data = PathAccess::data(path);
+    const AnyView& x = data.source;
+    if (const Status s = check_backward<layout>(rows, positions, path, call); !s.ok() || is_empty(x)) return s;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-    PathTask<T> task = path_job<layout>(path, rows, positions).task;
+    PathTask<T> task = path_job<layout>(data, rows, positions).task;
     task.rotation.sin_scale = T(-1);  // as rotation_of makes it for apply_transpose
     const BackwardTask<T> back = {call, task, gradient_kernels<T>(isa)};
     execute(executor, even_job(back, &back_through_norm<T>, count_items(x.extents[0] * x.extents[1], kTokensOfRow),
@@ -188,4 +194,12 @@ inline Status run_backward(const AnyExecutor& executor, const CosSinRows<T>& row
     return Status();
 }
 
-ROPE_DETAIL_END
+ROPE_SOURCE_END
+
+ROPE_BEGIN
+
+ROPE_API Index weight_gradient_rows(Index batch, Index seq) noexcept {
+    return (detail::clamped_product(batch, seq) + detail::kTokensOfRow - 1) / detail::kTokensOfRow;
+}
+
+ROPE_END

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Definitions of gradients.hpp: the stages of angles.hpp, parameters.hpp and backward.hpp for tensors of any type.
+// Definitions of gradients.hpp: calls as plain data, for angles.hpp, parameters.hpp and backward.hpp.
 #pragma once
 
 #include <utility>
@@ -16,11 +16,48 @@
 #include "../../types.hpp"
 #include "../base/executor.hpp"
 #include "../base/other_calls.hpp"
-#include "angles.hpp"
-#include "backward.hpp"
-#include "parameters.hpp"
+#include "../call/arguments.hpp"
+#include "../paths/places.hpp"
+#include "../views/any_view.hpp"
+
+ROPE_SOURCE_BEGIN
+
+/// The tensors of a call without their types.
+struct AngleCall {
+    AnyView y, g, angles, magnitudes;
+};
+struct BackwardCall {
+    AnyView g, dx, dw;
+};
+
+template <Layout layout, class T>
+ROPE_API Status run_angles(const AnyExecutor& executor, const AngleCall& call, const CosSinRows<T>& rows);
+template <Layout layout, class T>
+ROPE_API Status check_angles(const AngleCall& call, const CosSinRows<T>& rows) noexcept;
+template <Layout layout, class T>
+ROPE_API Status run_backward(const AnyExecutor& executor, const CosSinRows<T>& rows, const Positions& positions,
+                             const Path& path, const BackwardCall& call);
+template <Layout layout, class T>
+ROPE_API Status check_backward(const CosSinRows<T>& rows, const Positions& positions, const Path& path,
+                               const BackwardCall& call) noexcept;
+/// Given is Positions or AxisPositions.
+template <class Given>
+ROPE_API Status run_frequencies(const AnyExecutor& executor, const TensorView<const double>& angles,
+                                const Given& positions, const AxisMap& map, const TensorView<double>& out);
+ROPE_API Status run_positions(const AnyExecutor& executor, const TensorView<const double>& angles, const Frequencies& f,
+                              const AxisMap& map, const TensorView<double>& out);
+ROPE_API Status run_row_sums(const AnyExecutor& executor, const TensorView<const double>& rows,
+                             const TensorView<double>& out);
+
+ROPE_SOURCE_END
 
 ROPE_DETAIL_BEGIN
+
+/// Gradients or outputs as a view whose strides loops may multiply.
+template <class T>
+inline AnyView doubles_of(const char* name, const TensorView<T>& v) noexcept {
+    return named(in_memory(v), name);
+}
 
 template <bool never>
 inline void refuse_angle_gradients() noexcept {
@@ -61,7 +98,7 @@ ROPE_ABI inline Status check_angle_gradients(Y&& y, G&& g, const CosSinRows<T>& 
                                              const TensorView<double>& magnitudes, Executor&&) noexcept {
     const detail::AngleCall call = {detail::tensor_of<false, T>(y), detail::tensor_of<false, T>(g),
                                     detail::doubles_of("angles", angles), detail::doubles_of("magnitudes", magnitudes)};
-    return detail::check_angle_call<layout>(call, rows);
+    return detail::check_angles<layout>(call, rows);
 }
 
 ROPE_WITH_RUN_TIME_LAYOUT(add_angle_gradients)
@@ -72,43 +109,24 @@ ROPE_ABI inline detail::ResultOf<Executor> add_frequency_gradients(
     const TensorView<const double>& angles, PositionsArgument&& positions, const TensorView<double>& out,
     Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const Positions& given = positions;
-    const detail::AnyView rows = detail::doubles_of("angles", angles), to = detail::doubles_of("out", out);
-    const Status s = detail::check_frequency_call(rows, given, AxisMap(), to);
-    if (s.ok()) detail::run_token_sums(detail::executor_of(executor), rows, given, AxisMap(), to);
-    return detail::return_or_raise<detail::ResultOf<Executor>>(s);
+    return detail::return_or_raise<detail::ResultOf<Executor>>(
+        detail::run_frequencies(detail::executor_of(executor), angles, given, AxisMap(), out));
 }
 
 template <class Executor>
 ROPE_ABI inline detail::ResultOf<Executor> add_frequency_gradients(
     const TensorView<const double>& angles, const AxisPositions& positions, const AxisMap& map,
     const TensorView<double>& out, Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
-    const detail::AnyView rows = detail::doubles_of("angles", angles), to = detail::doubles_of("out", out);
-    const Status s = detail::check_frequency_call(rows, positions, map, to);
-    if (s.ok()) detail::run_token_sums(detail::executor_of(executor), rows, positions, map, to);
-    return detail::return_or_raise<detail::ResultOf<Executor>>(s);
-}
-
-ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
-                                                 const TensorView<double>& out) noexcept {
-    const Positions& given = positions;
-    return detail::check_frequency_call(detail::doubles_of("angles", angles), given, AxisMap(),
-                                        detail::doubles_of("out", out));
-}
-
-ROPE_ABI inline Status check_frequency_gradients(const TensorView<const double>& angles, const AxisPositions& positions,
-                                                 const AxisMap& map, const TensorView<double>& out) noexcept {
-    return detail::check_frequency_call(detail::doubles_of("angles", angles), positions, map,
-                                        detail::doubles_of("out", out));
+    return detail::return_or_raise<detail::ResultOf<Executor>>(
+        detail::run_frequencies(detail::executor_of(executor), angles, positions, map, out));
 }
 
 template <class Executor>
 ROPE_ABI inline detail::ResultOf<Executor> add_position_gradients(
     const TensorView<const double>& angles, const Frequencies& frequencies, const AxisMap& map,
     const TensorView<double>& out, Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
-    const detail::AnyView rows = detail::doubles_of("angles", angles), to = detail::doubles_of("out", out);
-    const Status s = detail::check_position_call(rows, frequencies, map, to);
-    if (s.ok()) detail::run_positions(detail::executor_of(executor), rows, frequencies, map, to);
-    return detail::return_or_raise<detail::ResultOf<Executor>>(s);
+    return detail::return_or_raise<detail::ResultOf<Executor>>(
+        detail::run_positions(detail::executor_of(executor), angles, frequencies, map, out));
 }
 
 template <class Executor>
@@ -116,22 +134,6 @@ ROPE_ABI inline detail::ResultOf<Executor> add_position_gradients(
     const TensorView<const double>& angles, const Frequencies& frequencies, const TensorView<double>& out,
     Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     return add_position_gradients(angles, frequencies, AxisMap(), out, executor);
-}
-
-ROPE_ABI inline Status check_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
-                                                const AxisMap& map, const TensorView<double>& out) noexcept {
-    return detail::check_position_call(detail::doubles_of("angles", angles), frequencies, map,
-                                       detail::doubles_of("out", out));
-}
-
-ROPE_ABI inline double attention_factor_gradient(const TensorView<const double>& magnitudes, double attention_factor) {
-    const detail::AnyView all = detail::doubles_of("magnitudes", magnitudes);
-    detail::ok_or_raise(detail::check_factor_call(all, attention_factor));
-    return detail::sum_of_all(all) / attention_factor;
-}
-
-ROPE_ABI inline Index weight_gradient_rows(Index batch, Index seq) noexcept {
-    return (detail::clamped_product(batch, seq) + detail::kTokensOfRow - 1) / detail::kTokensOfRow;
 }
 
 template <Layout layout, class T, class G, class Dx>
@@ -150,7 +152,7 @@ ROPE_ABI inline detail::ResultOf<Executor> pass_backward(
     Executor&& executor, const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path, G&& g, Dx&& dx,
     const TensorView<double>& dw) noexcept(detail::throws_nothing<Executor>) {
     return detail::return_or_raise<detail::ResultOf<Executor>>(detail::run_backward<layout>(
-        detail::executor_of(executor), rows, positions, detail::PathAccess::data(path),
+        detail::executor_of(executor), rows, positions, path,
         {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::doubles_of("dw", dw)}));
 }
 template <Layout layout, class Executor, class T, class G, class Dx>
@@ -163,10 +165,9 @@ ROPE_ABI inline detail::ResultOf<Executor> pass_backward(
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline Status check_pass_backward(const CosSinRows<T>& rows, PositionsArgument&& positions, const Path& path,
                                            G&& g, Dx&& dx, const TensorView<double>& dw) noexcept {
-    return detail::check_backward(
-        detail::PathAccess::data(path), positions,
-        {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::doubles_of("dw", dw)},
-        detail::call_of<layout>(rows));
+    return detail::check_backward<layout>(
+        rows, positions, path,
+        {detail::tensor_of<false, T>(g), detail::tensor_of<true, T>(dx), detail::doubles_of("dw", dw)});
 }
 template <Layout layout, class T, class G, class Dx>
 ROPE_ABI inline Status check_pass_backward(const CosSinRows<T>& rows, const Path& path, G&& g, Dx&& dx,
@@ -184,14 +185,8 @@ template <class Executor>
 ROPE_ABI inline detail::ResultOf<Executor> add_row_sums(
     const TensorView<const double>& rows, const TensorView<double>& out,
     Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
-    const detail::AnyView from = detail::doubles_of("rows", rows), to = detail::doubles_of("out", out);
-    const Status s = detail::check_row_sums(from, to);
-    if (s.ok()) detail::run_token_sums(detail::executor_of(executor), from, detail::NoPositions(), AxisMap(), to);
-    return detail::return_or_raise<detail::ResultOf<Executor>>(s);
-}
-
-ROPE_ABI inline Status check_row_sums(const TensorView<const double>& rows, const TensorView<double>& out) noexcept {
-    return detail::check_row_sums(detail::doubles_of("rows", rows), detail::doubles_of("out", out));
+    return detail::return_or_raise<detail::ResultOf<Executor>>(
+        detail::run_row_sums(detail::executor_of(executor), rows, out));
 }
 
 ROPE_END

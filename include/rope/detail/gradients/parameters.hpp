@@ -11,7 +11,9 @@
 #include "../../positions.hpp"
 #include "../../tensor_view.hpp"
 #include "../../types.hpp"
+#include "../positions/axis_map.hpp"
 #include "../positions/position_checks.hpp"
+#include "gradients.hpp"
 #include "sums.hpp"
 
 ROPE_DETAIL_BEGIN
@@ -100,7 +102,7 @@ ROPE_COLD Status check_sums(const AnyView& rows, const AnyView& out, Index group
     if (const Status s = check_output(out, 1, 1, groups, entries); !s.ok()) return s;
     return check_shares_nothing(out, rows);
 }
-ROPE_COLD Status check_row_sums(const AnyView& rows, const AnyView& out) noexcept {
+ROPE_COLD Status check_row_call(const AnyView& rows, const AnyView& out) noexcept {
     if (const Status s = check_groups(out, rows); !s.ok()) return s;
     return check_sums(rows, out, out.extents[2], rows.extents[3]);
 }
@@ -170,13 +172,6 @@ ROPE_COLD Status check_position_call(const AnyView& angles, const Frequencies& f
     return check_shares_nothing(out, angles);
 }
 
-inline void run_positions(const AnyExecutor& executor, const AnyView& angles, const Frequencies& f, const AxisMap& map,
-                          const AnyView& out) {
-    if (is_empty(angles)) return;
-    const PositionTask task = {angles, out, f.inv_freq.data(), map};
-    execute(executor, even_job(task, &add_positions, angles.extents[0] * angles.extents[1], bytes_of(angles)));
-}
-
 // ---- The attention factor ----
 
 ROPE_COLD Status check_factor_call(const AnyView& magnitudes, double attention_factor) noexcept {
@@ -196,3 +191,66 @@ inline double sum_of_all(const AnyView& v) noexcept {
 }
 
 ROPE_DETAIL_END
+
+ROPE_SOURCE_BEGIN
+
+template <class Given>
+ROPE_API Status run_frequencies(const AnyExecutor& executor, const TensorView<const double>& angles,
+                                const Given& positions, const AxisMap& map, const TensorView<double>& out) {
+    const AnyView rows = doubles_of("angles", angles), to = doubles_of("out", out);
+    const Status s = check_frequency_call(rows, positions, map, to);
+    if (s.ok()) run_token_sums(executor, rows, positions, map, to);
+    return s;
+}
+
+ROPE_API Status run_positions(const AnyExecutor& executor, const TensorView<const double>& angles, const Frequencies& f,
+                              const AxisMap& map, const TensorView<double>& out) {
+    const AnyView rows = doubles_of("angles", angles), to = doubles_of("out", out);
+    if (const Status s = check_position_call(rows, f, map, to); !s.ok() || is_empty(rows)) return s;
+    const PositionTask task = {rows, to, f.inv_freq.data(), map};
+    execute(executor, even_job(task, &add_positions, rows.extents[0] * rows.extents[1], bytes_of(rows)));
+    return Status();
+}
+
+ROPE_API Status run_row_sums(const AnyExecutor& executor, const TensorView<const double>& rows,
+                             const TensorView<double>& out) {
+    const AnyView from = doubles_of("rows", rows), to = doubles_of("out", out);
+    const Status s = check_row_call(from, to);
+    if (s.ok()) run_token_sums(executor, from, NoPositions(), AxisMap(), to);
+    return s;
+}
+
+ROPE_SOURCE_END
+
+ROPE_BEGIN
+
+ROPE_API Status check_frequency_gradients(const TensorView<const double>& angles, PositionsArgument&& positions,
+                                          const TensorView<double>& out) noexcept {
+    const Positions& given = positions;
+    return detail::check_frequency_call(detail::doubles_of("angles", angles), given, AxisMap(),
+                                        detail::doubles_of("out", out));
+}
+
+ROPE_API Status check_frequency_gradients(const TensorView<const double>& angles, const AxisPositions& positions,
+                                          const AxisMap& map, const TensorView<double>& out) noexcept {
+    return detail::check_frequency_call(detail::doubles_of("angles", angles), positions, map,
+                                        detail::doubles_of("out", out));
+}
+
+ROPE_API Status check_position_gradients(const TensorView<const double>& angles, const Frequencies& frequencies,
+                                         const AxisMap& map, const TensorView<double>& out) noexcept {
+    return detail::check_position_call(detail::doubles_of("angles", angles), frequencies, map,
+                                       detail::doubles_of("out", out));
+}
+
+ROPE_API double attention_factor_gradient(const TensorView<const double>& magnitudes, double attention_factor) {
+    const detail::AnyView all = detail::doubles_of("magnitudes", magnitudes);
+    detail::ok_or_raise(detail::check_factor_call(all, attention_factor));
+    return detail::sum_of_all(all) / attention_factor;
+}
+
+ROPE_API Status check_row_sums(const TensorView<const double>& rows, const TensorView<double>& out) noexcept {
+    return detail::check_row_call(detail::doubles_of("rows", rows), detail::doubles_of("out", out));
+}
+
+ROPE_END

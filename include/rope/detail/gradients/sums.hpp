@@ -14,12 +14,6 @@
 
 ROPE_DETAIL_BEGIN
 
-/// Gradients or outputs as a view whose strides loops may multiply.
-template <class T>
-inline AnyView doubles_of(const char* name, const TensorView<T>& v) noexcept {
-    return named(in_memory(v), name);
-}
-
 /// Whether an output is left out: the view that {} makes.
 inline bool is_left_out(const AnyView& v) noexcept {
     const Index* const e = v.extents;

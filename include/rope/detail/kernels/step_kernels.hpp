@@ -171,10 +171,10 @@ void multiply_twice(const T* x, Index x_stride, T* y, Index y_stride, Index head
 template <class T>
 ROPE_NOINLINE void clamp(const T* x, T* y, T limit, Index count) noexcept {
     using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    constexpr Bits magnitude = ~Bits(0) >> 1;
+    constexpr Bits without_sign = ~Bits(0) >> 1;
     constexpr int mantissa = sizeof(T) == 4 ? 23 : 52;
-    constexpr Bits infinity = magnitude >> mantissa << mantissa;
-    const Bits most = bit_cast<Bits>(limit) & magnitude;
+    constexpr Bits infinity = without_sign >> mantissa << mantissa;
+    const Bits most = bit_cast<Bits>(limit) & without_sign;
     Index i = 0;
     if constexpr (Vector<T>::kWidth > 1) {
         using V = Vector<T>;
@@ -183,7 +183,7 @@ ROPE_NOINLINE void clamp(const T* x, T* y, T limit, Index count) noexcept {
     }
     for (; i < count; ++i) {
         Bits bits = bit_cast<Bits>(x[i]);
-        const Bits of_x = bits & magnitude;
+        const Bits of_x = bits & without_sign;
         if (of_x > most && of_x <= infinity) bits = (bits ^ of_x) | most;
         y[i] = bit_cast<T>(bits);
     }

@@ -13,8 +13,9 @@
 #include "../base/arithmetic.hpp"
 #include "../positions/positions_in_table.hpp"
 #include "../views/view_checks.hpp"
-#include "places.hpp"
-#include "stages.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "places.hpp"
+#    include "stages.hpp"
 
 ROPE_DETAIL_BEGIN
 
@@ -197,36 +198,41 @@ ROPE_DETAIL_END
 
 ROPE_BEGIN
 
-ROPE_ABI inline Path query_path(const ModelConfig& model, Index layer, const Path& q, const HeadWeights& weights,
-                                const RecipeOptions& options) {
+ROPE_API Path query_path(const ModelConfig& model, Index layer, const Path& q, const HeadWeights& weights,
+                         const RecipeOptions& options) {
     return detail::path_of({"q", &HeadSteps::q, &HeadCounts::q, &HeadWeights::q_norm, &HeadWeights::q_norm_bias}, model,
                            layer, q, weights, options);
 }
-ROPE_ABI inline Path key_path(const ModelConfig& model, Index layer, const Path& k, const HeadWeights& weights,
-                              const RecipeOptions& options) {
+ROPE_API Path key_path(const ModelConfig& model, Index layer, const Path& k, const HeadWeights& weights,
+                       const RecipeOptions& options) {
     return detail::path_of({"k", &HeadSteps::k, &HeadCounts::k, &HeadWeights::k_norm, &HeadWeights::k_norm_bias}, model,
                            layer, k, weights, options);
 }
-ROPE_ABI inline Path value_path(const ModelConfig& model, Index layer, const Path& v, const HeadWeights& weights,
-                                const RecipeOptions& options) {
+ROPE_API Path value_path(const ModelConfig& model, Index layer, const Path& v, const HeadWeights& weights,
+                         const RecipeOptions& options) {
     return detail::path_of({"v", &HeadSteps::v, &HeadCounts::v, &HeadWeights::v_norm, &HeadWeights::v_norm_bias}, model,
                            layer, v, weights, options);
 }
-ROPE_ABI inline Path output_path(const ModelConfig& model, Index layer, const Path& output, RecipeRounding rounding) {
+ROPE_API Path output_path(const ModelConfig& model, Index layer, const Path& output, RecipeRounding rounding) {
     return detail::path_of({"output", &HeadSteps::output, &HeadCounts::q, nullptr, nullptr}, model, layer, output, {},
                            {rounding, false});
 }
 
-ROPE_ABI inline bool makes_keys(const ModelConfig& model, Index layer) {
+ROPE_API bool makes_keys(const ModelConfig& model, Index layer) {
     detail::ok_or_raise(detail::check_steps(model, layer));
     return model.steps[static_cast<std::size_t>(layer)].keys_of_layer == layer;
 }
-ROPE_ABI inline bool makes_values(const ModelConfig& model, Index layer) {
+ROPE_API bool makes_values(const ModelConfig& model, Index layer) {
     return makes_keys(model, layer) && !model.steps[static_cast<std::size_t>(layer)].keys_are_values;
 }
-ROPE_ABI inline Status check_recipe(const ModelConfig& model, Index layer) noexcept {
+ROPE_API Status check_recipe(const ModelConfig& model, Index layer) noexcept {
     return detail::check_steps(model, layer);
 }
+
+ROPE_END
+#endif
+
+ROPE_BEGIN
 
 template <class T>
 ROPE_ABI inline void fill_temperatures(const ModelConfig& model, PositionsArgument&& positions,

@@ -90,9 +90,10 @@ inline AxisOrder axis_order(const AxisMap& map, Index pairs) {
 
 ROPE_DETAIL_END
 
+#if ROPE_HAS_DEFINITIONS
 ROPE_BEGIN
 
-ROPE_ABI inline AxisMap mrope_sections(const List<Index>& sections) {
+ROPE_API AxisMap mrope_sections(const List<Index>& sections) {
     detail::ok_or_raise(detail::check_sections(sections, 1, static_cast<std::size_t>(detail::kMaxAxes)));
     AxisMap map = {static_cast<Index>(sections.size())};
     for (std::size_t axis = 0; axis < sections.size(); ++axis)
@@ -101,7 +102,7 @@ ROPE_ABI inline AxisMap mrope_sections(const List<Index>& sections) {
     return map;
 }
 
-ROPE_ABI inline AxisMap mrope_interleaved(const List<Index>& sections, LeftOver left_over) {
+ROPE_API AxisMap mrope_interleaved(const List<Index>& sections, LeftOver left_over) {
     Status s = detail::check_sections(sections, 3, 3);
     if (left_over > LeftOver::fourth_axis)
         s = detail::invalid("left_over is {}; it must be LeftOver::first_axis (0) or LeftOver::fourth_axis (1).",
@@ -118,7 +119,7 @@ ROPE_ABI inline AxisMap mrope_interleaved(const List<Index>& sections, LeftOver 
     return map;
 }
 
-ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections) {
+ROPE_API AxisMap mrope_alternating(const List<Index>& sections) {
     detail::ok_or_raise(detail::check_sections(sections, 3, 3));
     if (sections[0] != sections[1])
         detail::refuse(detail::invalid("sections[1] is {}; h and w alternate, so it must be sections[0] ({}).",
@@ -129,7 +130,7 @@ ROPE_ABI inline AxisMap mrope_alternating(const List<Index>& sections) {
     return map;
 }
 
-ROPE_ABI inline AxisMap mrope_apportioned(const List<Index>& sections) {
+ROPE_API AxisMap mrope_apportioned(const List<Index>& sections) {
     detail::ok_or_raise(detail::check_sections(sections, 3, 3));
     if (sections[0] < 1)
         detail::refuse(
@@ -152,12 +153,12 @@ ROPE_ABI inline AxisMap mrope_apportioned(const List<Index>& sections) {
     return map;
 }
 
-ROPE_ABI inline AxisMap mixed_axes(Index axes) {
+ROPE_API AxisMap mixed_axes(Index axes) {
     detail::ok_or_raise(detail::check_axis_count(axes));
     return {axes, {}, true};
 }
 
-ROPE_ABI inline Frequencies mixed_frequencies(Index pairs, double base, double angle) {
+ROPE_API Frequencies mixed_frequencies(Index pairs, double base, double angle) {
     Status s;
     if (pairs < 2 || pairs % 2 != 0 || pairs > detail::kMaxPairs)
         s = detail::invalid("pairs is {}; it must be even and from 2 to {}.", {pairs, detail::kMaxPairs});
@@ -177,7 +178,7 @@ ROPE_ABI inline Frequencies mixed_frequencies(Index pairs, double base, double a
     return f;
 }
 
-ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept {
+ROPE_API Status check(const AxisMap& map, Index frequencies) noexcept {
     if (const Status s = detail::check_axis_count(map.axes); !s.ok()) return s;
     const Index count = static_cast<Index>(map.axis_of.size());
     if (map.is_mixed && count != 0)
@@ -201,7 +202,7 @@ ROPE_ABI inline Status check(const AxisMap& map, Index frequencies) noexcept {
     return Status();
 }
 
-ROPE_ABI inline Frequencies dealt_out(const Frequencies& frequencies, Index axes) {
+ROPE_API Frequencies dealt_out(const Frequencies& frequencies, Index axes) {
     detail::ok_or_raise(check(frequencies));
     detail::ok_or_raise(detail::check_axis_count(axes));
     detail::AxisOrder order;
@@ -213,3 +214,4 @@ ROPE_ABI inline Frequencies dealt_out(const Frequencies& frequencies, Index axes
 }
 
 ROPE_END
+#endif

@@ -165,24 +165,25 @@ inline void write_shard(Index rank, Index ranks, const Positions& cu_seqlens, co
 
 ROPE_DETAIL_END
 
+#if ROPE_HAS_DEFINITIONS
 ROPE_BEGIN
 
-ROPE_ABI inline std::vector<Index> image_grid(Index height, Index width, const GridOrder& order, Index first) {
+ROPE_API std::vector<Index> image_grid(Index height, Index width, const GridOrder& order, Index first) {
     detail::ok_or_raise(detail::check_grid(height, width, order));
     detail::ok_or_raise(detail::check_first("first", first, std::max(height, width)));
     return detail::fill_grid<Index>(height, width, order, [first](Index i, Index) { return first + i; });
 }
 
-ROPE_ABI inline std::vector<double> image_grid_centred(Index height, Index width, const GridOrder& order) {
+ROPE_API std::vector<double> image_grid_centred(Index height, Index width, const GridOrder& order) {
     detail::ok_or_raise(detail::check_grid(height, width, order));
-    // 2(i + 0.5)/n - 1 as one quotient, rounded once; `opaque` keeps -ffast-math from taking a reciprocal.
+    // 2(i + 0.5)/n - 1 is one quotient, rounded once; hidden from -ffast-math, which would take a reciprocal.
     return detail::fill_grid<double>(height, width, order, [](Index i, Index n) {
         return static_cast<double>(2 * i + 1 - n) / detail::hide_from_optimizer(static_cast<double>(n));
     });
 }
 
-ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index width, Index first_frame,
-                                              Index first_row, Index first_column) {
+ROPE_API std::vector<Index> video_grid(Index frames, Index height, Index width, Index first_frame, Index first_row,
+                                       Index first_column) {
     const Index first[3] = {first_frame, first_row, first_column}, extents[3] = {frames, height, width};
     constexpr const char* extent_names[3] = {"frames", "height", "width"};
     constexpr const char* first_names[3] = {"first_frame", "first_row", "first_column"};
@@ -206,27 +207,26 @@ ROPE_ABI inline std::vector<Index> video_grid(Index frames, Index height, Index 
     return positions;
 }
 
-ROPE_ABI inline std::vector<Index> packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts) {
+ROPE_API std::vector<Index> packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts) {
     detail::ok_or_raise(detail::check_packed(cu_seqlens, starts));
     std::vector<Index> result(static_cast<std::size_t>(detail::tokens_of(cu_seqlens, 1)));
     detail::write_packed(cu_seqlens, starts, result.data());
     return result;
 }
-ROPE_ABI inline void packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts, Index* to,
-                                      Index tokens) {
+ROPE_API void packed_positions(PositionsArgument&& cu_seqlens, PositionsArgument&& starts, Index* to, Index tokens) {
     detail::ok_or_raise(detail::check_packed(cu_seqlens, starts));
     detail::ok_or_raise(detail::check_memory(to, tokens, detail::tokens_of(cu_seqlens, 1)));
     detail::write_packed(cu_seqlens, starts, to);
 }
 
-ROPE_ABI inline std::vector<Index> context_parallel_positions(Index rank, Index ranks, PositionsArgument&& cu_seqlens,
-                                                              PositionsArgument&& starts) {
+ROPE_API std::vector<Index> context_parallel_positions(Index rank, Index ranks, PositionsArgument&& cu_seqlens,
+                                                       PositionsArgument&& starts) {
     detail::ok_or_raise(detail::check_shard(rank, ranks, cu_seqlens, starts));
     std::vector<Index> result(static_cast<std::size_t>(detail::tokens_of(cu_seqlens, ranks)));
     detail::write_shard(rank, ranks, cu_seqlens, starts, result.data());
     return result;
 }
-ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, PositionsArgument&& cu_seqlens) {
+ROPE_API std::vector<Index> context_parallel_cu_seqlens(Index ranks, PositionsArgument&& cu_seqlens) {
     const Positions& all = cu_seqlens;
     detail::ok_or_raise(detail::check_ranks(ranks, all));
     std::vector<Index> result(static_cast<std::size_t>(all.count()));
@@ -235,3 +235,4 @@ ROPE_ABI inline std::vector<Index> context_parallel_cu_seqlens(Index ranks, Posi
 }
 
 ROPE_END
+#endif

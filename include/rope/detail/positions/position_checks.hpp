@@ -14,6 +14,7 @@
 #include "../../positions.hpp"
 #include "../../types.hpp"
 #include "../base/message.hpp"
+#include "axis_map.hpp"
 #include "positions_in_table.hpp"
 
 ROPE_DETAIL_BEGIN

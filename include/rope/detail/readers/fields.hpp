@@ -16,6 +16,7 @@
 #include "../../config.hpp"
 #include "../../errors.hpp"
 #include "../../model_config.hpp"
+#include "../angles/model_config.hpp"
 #include "../base/bits.hpp"
 #include "values.hpp"
 

@@ -26,6 +26,7 @@
 #include "../../schedule.hpp"
 #include "../../tensor_view.hpp"
 #include "../../types.hpp"
+#include "../angles/model_config.hpp"
 #include "../base/mutex.hpp"
 #include "../tables/table_source.hpp"
 

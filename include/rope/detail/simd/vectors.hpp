@@ -43,18 +43,18 @@ ROPE_INLINE Floats truncate_nans(Floats x) noexcept {
     return floats(blend(is_nan, bits, quiet));
 }
 
-/// Magnitudes above `limit` become it and keep their sign; a NaN stays. On the bits as integers, Lane, of the compiler's
+/// Absolute values above `limit` become it and keep their sign; a NaN stays. On the bits as integers, Lane, of the compiler's
 /// vector type, as a comparison of floats need not know NaNs.
 template <class Lane, class R>
 ROPE_INLINE R clamped(R x, R limit) noexcept {
     typedef Lane Lanes __attribute__((vector_size(sizeof(R))));
-    constexpr Lane magnitude = static_cast<Lane>(sizeof(Lane) == 4 ? 0x7fffffff : 0x7fffffffffffffff);
+    constexpr Lane without_sign = static_cast<Lane>(sizeof(Lane) == 4 ? 0x7fffffff : 0x7fffffffffffffff);
     constexpr int mantissa = sizeof(Lane) == 4 ? 23 : 52;
-    constexpr Lane infinity = magnitude >> mantissa << mantissa;
+    constexpr Lane infinity = without_sign >> mantissa << mantissa;
     Lanes bits, most;
     std::memcpy(&bits, &x, sizeof(x));
     std::memcpy(&most, &limit, sizeof(x));
-    const Lanes of_x = bits & magnitude, is_over = (of_x > most) & (of_x <= infinity);
+    const Lanes of_x = bits & without_sign, is_over = (of_x > most) & (of_x <= infinity);
     bits = (is_over & (most | (bits ^ of_x))) | (~is_over & bits);
     std::memcpy(&x, &bits, sizeof(x));
     return x;

@@ -11,6 +11,7 @@
 #include "../../frequencies.hpp"
 #include "../../types.hpp"
 #include "../angles/phase.hpp"
+#include "../positions/axis_map.hpp"
 #include "angle_addition.hpp"
 #include "coarse_rows.hpp"
 #include "table_source.hpp"

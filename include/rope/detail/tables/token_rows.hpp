@@ -22,6 +22,7 @@
 #include "../../types.hpp"
 #include "../base/containers.hpp"
 #include "../base/executor.hpp"
+#include "../positions/axis_map.hpp"
 #include "../positions/position_checks.hpp"
 #include "schedule_rows.hpp"
 #include "table_memory.hpp"

@@ -21,7 +21,7 @@ constexpr Index clamped_product(Index a, Index b) noexcept {
 }
 
 /// |x|, held at the largest Index for the smallest one, which only a stride that is never taken can be.
-constexpr Index magnitude(Index x) noexcept { return x >= 0 ? x : x < -kMaxIndex ? kMaxIndex : -x; }
+constexpr Index absolute(Index x) noexcept { return x >= 0 ? x : x < -kMaxIndex ? kMaxIndex : -x; }
 
 /// Whether a container's elements can be the buffer of a view.
 template <class C>

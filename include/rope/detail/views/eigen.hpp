@@ -58,7 +58,7 @@ ROPE_ABI inline auto view(Derived&& matrix, Index heads) {
         v.head_dim = matrix.cols() / heads;
         v.seq_stride = matrix.rowStride();
         v.feature_stride = matrix.colStride();
-        const Index step = detail::clamped_product(v.head_dim, detail::magnitude(v.feature_stride));
+        const Index step = detail::clamped_product(v.head_dim, detail::absolute(v.feature_stride));
         v.head_stride = v.feature_stride < 0 ? -step : step;
         return v;
     } else {

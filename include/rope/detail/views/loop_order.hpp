@@ -34,7 +34,7 @@ ROPE_NOINLINE void sort(LoopOrder& order, const AnyView& v, bool exceeds_cache) 
     // A batch or seq axis of extent 1 goes outermost, so that the other axes follow one another.
     Index steps[3] = {kMaxIndex, kMaxIndex, 0};
     for (int axis = 0; axis < 3; ++axis)
-        if (v.extents[axis] > 1) steps[axis] = magnitude(v.strides[axis]);
+        if (v.extents[axis] > 1) steps[axis] = absolute(v.strides[axis]);
     const auto put_larger_first = [&steps](Axis& a, Axis& b) {
         if (steps[a] >= steps[b]) return;
         const Axis c = a;

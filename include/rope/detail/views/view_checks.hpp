@@ -19,7 +19,7 @@ inline Span span_below(const AnyView& v, Index limit) noexcept {
     Span span = {0, v.element_size};
     for (int axis = 0; axis < 4; ++axis) {
         const Index stride = stride_of(v, axis) * v.element_size;
-        if (stride == 0 || magnitude(stride) >= limit) continue;
+        if (stride == 0 || absolute(stride) >= limit) continue;
         (stride < 0 ? span.begin : span.end) += stride * (v.extents[axis] - 1);
     }
     return span;
@@ -46,7 +46,7 @@ ROPE_COLD Status check_extents(const AnyView& v, const char* const* axes = kAxis
         const Index room = most / v.element_size - 1 - reach;
         const bool product_fits = extent <= most / v.element_size / elements;
         const bool reach_fits =
-            extent == 1 || (stride >= -room && stride <= room && magnitude(stride) <= room / (extent - 1));
+            extent == 1 || (stride >= -room && stride <= room && absolute(stride) <= room / (extent - 1));
         if (!product_fits || !reach_fits)
             return invalid(
                 "{} has extents [{}, {}, {}, {}] and strides [{}, {}, {}, {}]; together they must not exceed what "
@@ -54,7 +54,7 @@ ROPE_COLD Status check_extents(const AnyView& v, const char* const* axes = kAxis
                 {v.name, v.extents[0], v.extents[1], v.extents[2], v.extents[3], v.strides[0], v.strides[1],
                  v.strides[2], v.strides[3], most});
         elements *= extent;
-        if (extent > 1) reach += magnitude(stride) * (extent - 1);
+        if (extent > 1) reach += absolute(stride) * (extent - 1);
     }
     if (v.data == nullptr)
         return invalid("{}.data is null; a view of {} {element|elements} needs memory to point to.",
@@ -71,13 +71,14 @@ ROPE_COLD Status check_no_self_overlap(const AnyView& v, const char* const* axes
     for (int round = 0; round < 4; ++round) {
         int next = -1;
         for (int axis = 0; axis < 4; ++axis)
-            if (!done[axis] && (next < 0 || magnitude(stride_of(v, axis)) < magnitude(stride_of(v, next)))) next = axis;
+            if (!done[axis] && (next < 0 || absolute(stride_of(v, axis)) < absolute(stride_of(v, next)))) next = axis;
         done[next] = true;
         if (v.extents[next] < 2) continue;
-        const Index stride = magnitude(stride_of(v, next));
+        const Index stride = absolute(stride_of(v, next));
         if (stride <= reach)
             return invalid(
-                "{} overlaps itself: {} has stride {}; in a view that is written, its magnitude must be at least {}, "
+                "{} overlaps itself: {} has stride {}; in a view that is written, its absolute value must be at least "
+                "{}, "
                 "which is what the axes inside it span.",
                 {v.name, axes[next], v.strides[next], reach + 1});
         reach += stride * (v.extents[next] - 1);
@@ -97,7 +98,7 @@ inline bool is_same_view(const AnyView& a, const AnyView& b) noexcept {
 inline AnyView part_below(const AnyView& v, Index period) noexcept {
     AnyView part = v;
     for (int axis = 0; axis < 4; ++axis)
-        if (magnitude(stride_of(v, axis) * v.element_size) >= period) part.extents[axis] = 1;
+        if (absolute(stride_of(v, axis) * v.element_size) >= period) part.extents[axis] = 1;
     return part;
 }
 
@@ -115,12 +116,12 @@ ROPE_COLD bool is_disjoint_at(const AnyView& a, const AnyView& b, Index distance
     const AnyView* const views[2] = {&a, &b};
     for (const AnyView* candidate : views) {
         for (int axis = 0; axis < 4; ++axis) {
-            const Index period = magnitude(stride_of(*candidate, axis) * candidate->element_size);
+            const Index period = absolute(stride_of(*candidate, axis) * candidate->element_size);
             if (period == 0) continue;
             bool common = true;
             for (const AnyView* v : views)
                 for (int other = 0; other < 4; ++other) {
-                    const Index stride = magnitude(stride_of(*v, other) * v->element_size);
+                    const Index stride = absolute(stride_of(*v, other) * v->element_size);
                     if (stride >= period && stride % period != 0) common = false;
                 }
             if (!common) continue;

@@ -12,12 +12,31 @@
 #include "../../errors.hpp"
 #include "../../types.hpp"
 #include "../../weights.hpp"
-#include "../angles/config_checks.hpp"
+#include "../base/bits.hpp"
+#if ROPE_HAS_DEFINITIONS
+#    include "../angles/config_checks.hpp"
+#endif
 
 ROPE_DETAIL_BEGIN
 
 inline constexpr Index kMaxBytes = kPointersAreShort ? kMemoryBytes : Index(1) << 48;
 inline constexpr const char* kMaxBytesText = kPointersAreShort ? "2^31 - 1" : "2^48";
+
+ROPE_DETAIL_END
+
+ROPE_BEGIN
+
+template <class T>
+ROPE_ABI inline HeadRows head_rows(const Config& config, Index heads, Index columns) noexcept {
+    constexpr Index size = static_cast<Index>(sizeof(T)), most = detail::kMaxBytes / size;
+    const Index row_bytes = columns < 0 ? -size : columns > most ? detail::kMaxBytes + size : columns * size;
+    return {heads, config.head_dim, config.rotary_dim, config.rotary_offset, row_bytes, 0};
+}
+
+ROPE_END
+
+#if ROPE_HAS_DEFINITIONS
+ROPE_DETAIL_BEGIN
 
 inline Index stride_of(const HeadRows& r) noexcept { return r.stride_bytes != 0 ? r.stride_bytes : r.row_bytes; }
 inline Index rotary_dim(const HeadRows& r) noexcept { return r.rotary_dim != 0 ? r.rotary_dim : r.head_dim; }
@@ -44,15 +63,7 @@ ROPE_DETAIL_END
 
 ROPE_BEGIN
 
-template <class T>
-ROPE_ABI inline HeadRows head_rows(const Config& config, Index heads, Index columns) noexcept {
-    constexpr Index size = static_cast<Index>(sizeof(T)), most = detail::kMaxBytes / size;
-    const Index row_bytes = columns < 0 ? -size : columns > most ? detail::kMaxBytes + size : columns * size;
-    return {heads, config.head_dim, config.rotary_dim, config.rotary_offset, row_bytes, 0};
-}
-
-ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRows& rows, Layout from,
-                                  Layout to) noexcept {
+ROPE_API Status check_rows(const void* in, const void* out, const HeadRows& rows, Layout from, Layout to) noexcept {
     using detail::invalid, detail::kMaxBytes;
     if (!detail::check_layout(from).ok() || !detail::check_layout(to).ok()) {
         const bool is_from = !detail::check_layout(from).ok();
@@ -85,7 +96,7 @@ ROPE_ABI inline Status check_rows(const void* in, const void* out, const HeadRow
     return Status();
 }
 
-ROPE_ABI inline void permute_rows(void* data, const HeadRows& rows, Layout from, Layout to) {
+ROPE_API void permute_rows(void* data, const HeadRows& rows, Layout from, Layout to) {
     detail::ok_or_raise(check_rows(data, data, rows, from, to));
     if (from == to) return;
     const Index d = detail::rotary_dim(rows), stride = detail::stride_of(rows);
@@ -105,7 +116,7 @@ ROPE_ABI inline void permute_rows(void* data, const HeadRows& rows, Layout from,
     }
 }
 
-ROPE_ABI inline void permute_rows_copy(const void* in, void* out, const HeadRows& rows, Layout from, Layout to) {
+ROPE_API void permute_rows_copy(const void* in, void* out, const HeadRows& rows, Layout from, Layout to) {
     if (in == out) return permute_rows(out, rows, from, to);
     detail::ok_or_raise(check_rows(in, out, rows, from, to));
     const Index d = detail::rotary_dim(rows), stride = detail::stride_of(rows);
@@ -121,3 +132,4 @@ ROPE_ABI inline void permute_rows_copy(const void* in, void* out, const HeadRows
 }
 
 ROPE_END
+#endif

@@ -4,25 +4,25 @@
 ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
-/// Rounds to nearest, ties to even. Magnitudes above `most`, infinity included, become `most`.
+/// Rounds to nearest, ties to even. Absolute values above `most`, infinity included, become `most`.
 template <int mantissa, int bias>
-inline std::uint32_t float8_magnitude(std::uint32_t magnitude, std::uint32_t most) noexcept {
-    magnitude = magnitude < most ? magnitude : most;
+inline std::uint32_t float8_absolute(std::uint32_t absolute, std::uint32_t most) noexcept {
+    absolute = absolute < most ? absolute : most;
     constexpr std::uint32_t dropped = 23 - mantissa, smallest = static_cast<std::uint32_t>(128 - bias) << 23;
-    const std::uint32_t normal = (magnitude - (static_cast<std::uint32_t>(127 - bias) << 23) +
-                                  ((1u << (dropped - 1)) - 1) + (magnitude >> dropped & 1u)) >>
+    const std::uint32_t normal = (absolute - (static_cast<std::uint32_t>(127 - bias) << 23) +
+                                  ((1u << (dropped - 1)) - 1) + (absolute >> dropped & 1u)) >>
                                  dropped;
     // The sum rounds: its last bit is the smallest subnormal.
     constexpr std::uint32_t aligner = static_cast<std::uint32_t>(127 + 24 - bias - mantissa) << 23;
     const std::uint32_t subnormal =
-        bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + bit_cast<float>(aligner)) - aligner;
-    return magnitude < smallest ? subnormal : normal;
+        bit_cast<std::uint32_t>(bit_cast<float>(absolute) + bit_cast<float>(aligner)) - aligner;
+    return absolute < smallest ? subnormal : normal;
 }
 /// The code of x with its sign; `most` are the bits of the largest number.
 template <int mantissa, int bias>
 inline unsigned char float8_from(float x, std::uint32_t most) noexcept {
-    const std::uint32_t bits = bit_cast<std::uint32_t>(x), magnitude = bits & 0x7fffffffu;
-    const std::uint32_t code = magnitude > 0x7f800000u ? 0x7fu : float8_magnitude<mantissa, bias>(magnitude, most);
+    const std::uint32_t bits = bit_cast<std::uint32_t>(x), absolute = bits & 0x7fffffffu;
+    const std::uint32_t code = absolute > 0x7f800000u ? 0x7fu : float8_absolute<mantissa, bias>(absolute, most);
     return static_cast<unsigned char>(code | (bits >> 31) << 7);
 }
 /// 4 bits of exponent and 3 of mantissa, without infinity: OCP's E4M3.
@@ -30,11 +30,11 @@ struct E4m3 {
     static constexpr const char* kName = "fp8_e4m3";
     static unsigned char from(float x) noexcept { return float8_from<3, 7>(x, 0x43e00000u); }
     static float to_float(unsigned char code) noexcept {
-        const std::uint32_t magnitude = code & 0x7fu;
-        const float normal = bit_cast<float>((magnitude << 20) + (120u << 23));
-        const float x = magnitude == 0x7f ? bit_cast<float>(0x7fc00000u)
-                        : magnitude < 8   ? static_cast<float>(magnitude) * 0x1p-9f
-                                          : normal;
+        const std::uint32_t absolute = code & 0x7fu;
+        const float normal = bit_cast<float>((absolute << 20) + (120u << 23));
+        const float x = absolute == 0x7f ? bit_cast<float>(0x7fc00000u)
+                        : absolute < 8   ? static_cast<float>(absolute) * 0x1p-9f
+                                         : normal;
         return bit_cast<float>(bit_cast<std::uint32_t>(x) | static_cast<std::uint32_t>(code >> 7) << 31);
     }
 };
@@ -104,7 +104,7 @@ struct Fp8E4m3ByHead : CodesOfBytes {
     static constexpr const char* kScalesAre = "float or unsigned char; they must be one of these";
 
     ROPE_NOINLINE static void write(const float* x, Index count, const FormatRow& to) noexcept {
-        const std::uint32_t most = largest_magnitude(x, count);
+        const std::uint32_t most = largest_absolute(x, count);
         const float scale = nearest_quotient(bit_cast<float>(most), 448.0f);
         *static_cast<float*>(to.scale) = scale;
         write_e4m3(x, count, most < 0x7f800000u ? scale : 0.0f, to.codes);
@@ -121,7 +121,7 @@ struct Fp8E4m3ByPower : CodesOfBytes {
     static constexpr ElementType kScale = ElementType::u8;
 
     ROPE_NOINLINE static void write(const float* x, Index count, const FormatRow& to) noexcept {
-        const std::uint32_t most = largest_magnitude(x, count);
+        const std::uint32_t most = largest_absolute(x, count);
         const std::uint32_t scale = bit_cast<std::uint32_t>(nearest_quotient(bit_cast<float>(most), 448.0f));
         const std::uint32_t least = bit_cast<std::uint32_t>(1e-4f), bits = scale < least ? least : scale;
         const bool is_finite_head = most < 0x7f800000u;

@@ -10,7 +10,7 @@ struct Int8 : Format {
     static constexpr ElementType kCode = ElementType::i8, kScale = ElementType::f32, kZero = kNoElements;
 
     ROPE_NOINLINE static void write(const float* x, Index count, const FormatRow& to) noexcept {
-        const std::uint32_t most = largest_magnitude(x, count);
+        const std::uint32_t most = largest_absolute(x, count);
         const float scale = nearest_quotient(bit_cast<float>(most), 127.0f);
         *static_cast<float*>(to.scale) = scale;
         const float inverse = usable_inverse(most, scale);

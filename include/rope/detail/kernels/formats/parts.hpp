@@ -8,7 +8,7 @@ namespace ROPE_ISA {
 inline constexpr Index kPiece = 64;
 
 /// The largest absolute value, as bits. A NaN has larger bits than infinity, so a NaN is found, too.
-ROPE_NOINLINE std::uint32_t largest_magnitude(const float* x, Index count) noexcept {
+ROPE_NOINLINE std::uint32_t largest_absolute(const float* x, Index count) noexcept {
     std::uint32_t most = 0;
     ROPE_INDEPENDENT_ITERATIONS
     for (Index i = 0; i < count; ++i) {
@@ -62,7 +62,7 @@ ROPE_INLINE float usable_inverse(std::uint32_t most, float scale) noexcept {
     return (bit_cast<std::uint32_t>(inverse) & 0x7fffffffu) < 0x7f800000u ? inverse : 0.0f;
 }
 
-/// Whether products of `inverse` with magnitudes up to `most` become codes -127 .. 127. (Rounding is monotonic.) Otherwise
+/// Whether products of `inverse` of absolute values up to `most` become codes -127 .. 127. (Rounding is monotonic.) Otherwise
 /// the caller has set another rounding mode than to nearest, and limit_to_127 is needed.
 ROPE_INLINE bool fits_127(std::uint32_t most, float inverse) noexcept {
     const float least =

@@ -10,8 +10,9 @@ struct Q4_0 : GgmlFormat<Q4_0, 18> {
 
     ROPE_INLINE static half write_codes(const float* x, unsigned char* codes) noexcept {
         float products[32];
-        const std::uint32_t most = largest_magnitude(x, 32);
-        float first = 0.0f;  // the first number of that magnitude, with its sign; 0 in a block of zeros of any sign
+        const std::uint32_t most = largest_absolute(x, 32);
+        float first =
+            0.0f;  // the first number of that absolute value, with its sign; 0 in a block of zeros of any sign
         for (Index k = 31; k >= 0 && most != 0; --k)
             if ((bit_cast<std::uint32_t>(x[k]) & 0x7fffffffu) == most) first = x[k];
         const float d = nearest_quotient(first, -8.0f);

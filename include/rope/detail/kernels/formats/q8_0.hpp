@@ -16,7 +16,7 @@ struct Q8_0 : GgmlFormat<Q8_0, 34> {
 
     ROPE_INLINE static half write_codes(const float* x, unsigned char* codes) noexcept {
         float products[32];
-        const std::uint32_t most = largest_magnitude(x, 32);
+        const std::uint32_t most = largest_absolute(x, 32);
         const float d = nearest_quotient(bit_cast<float>(most), 127.0f), inverse = usable_inverse(most, d);
         scaled(x, products, inverse, 32);
         if (!fits_127(most, inverse)) limit_to_127(products, 32);

@@ -10,8 +10,8 @@ ROPE_NOINLINE bool find_range(const float* x, Index count, float& low, float& hi
     std::int32_t least = infinity, most = -infinity;  // bits, which numbers below 0 have negated
     ROPE_INDEPENDENT_ITERATIONS
     for (Index i = 0; i < count; ++i) {
-        const std::int32_t bits = bit_cast<std::int32_t>(x[i]), magnitude = bits & 0x7fffffff;
-        const std::int32_t number = bits < 0 ? -magnitude : magnitude;
+        const std::int32_t bits = bit_cast<std::int32_t>(x[i]), absolute = bits & 0x7fffffff;
+        const std::int32_t number = bits < 0 ? -absolute : absolute;
         least = number < least ? number : least;
         most = number > most ? number : most;
     }

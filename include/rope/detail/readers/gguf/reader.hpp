@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The metadata of a GGUF file as a ModelConfig: layers, heads, the rotary embedding of each layer, and the steps beside
-// it. Included by gguf_config.hpp, which has GgufTensors.
+// Definitions of gguf_config.hpp: the metadata of a GGUF file as a ModelConfig, which are layers, heads, the rotary
+// embedding of each layer, and the steps beside it.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "../../../gguf_config.hpp"
 #include "../hf/model_names.hpp"
 #include "rotary.hpp"
 
@@ -338,3 +339,16 @@ class Reader : Rotary {
 
 }  // namespace gguf
 ROPE_DETAIL_END
+
+ROPE_BEGIN
+
+ROPE_API ModelConfig read_gguf_config(const GgufLookup& get, const GgufTensors& tensors, std::optional<Layout> layout) {
+    detail::Diagnostics diagnostics;
+    if (layout) diagnostics.status = detail::check_layout(*layout);
+    if (!get) diagnostics.fail("get is empty; it must be a function that finds a key.");
+    ModelConfig model;
+    if (diagnostics.ok()) model = detail::gguf::Reader(get, tensors, layout, diagnostics).read();
+    return detail::finished(std::move(model), std::move(diagnostics));
+}
+
+ROPE_END

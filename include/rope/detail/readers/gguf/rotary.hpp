@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The metadata of a GGUF file as Fields; its rotary embeddings: keys about scaling, and tensors of factors.
-// Included by gguf_config.hpp, which has GgufValue and GgufTensors.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "../../../gguf_config.hpp"
 #include "../../angles/schedules.hpp"
 #include "../layers_and_axes.hpp"
 #include "architectures.hpp"

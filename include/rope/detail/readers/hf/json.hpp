@@ -14,18 +14,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../../../hf_config.hpp"
 #include "../fields.hpp"
 
-ROPE_BEGIN
-
-/// The largest config.json that is read; models have some ten kilobytes, and two megabytes where they name twenty
-/// thousand classes. In memory a text may take 50 times its size.
-inline constexpr std::size_t kMaxConfigBytes = std::size_t(4) << 20;
-/// The largest depth of nested objects and lists.
-inline constexpr std::size_t kMaxConfigDepth = 32;
-
-namespace detail {
-inline namespace ROPE_DETAIL_NAMESPACE {
+ROPE_DETAIL_BEGIN
 
 /// A key of the file's own as part of a path: quoted, unless it is a plain word.
 ROPE_COLD std::string in_path(std::string_view key) {
@@ -275,6 +267,4 @@ class JsonTextReader {
     std::size_t depth_ = 0;
 };
 
-}  // namespace ROPE_DETAIL_NAMESPACE
-}  // namespace detail
-ROPE_END
+ROPE_DETAIL_END

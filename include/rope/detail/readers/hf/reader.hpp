@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A Hugging Face configuration as a ModelConfig: its type, and the rotary embedding of each layer.
+// Definitions of hf_config.hpp: a Hugging Face configuration as a ModelConfig, its type, and the rotary embedding of
+// each layer.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "../../../hf_config.hpp"
 #include "heads.hpp"
 #include "rotary.hpp"
 #include "type.hpp"
@@ -323,3 +325,13 @@ ROPE_COLD ModelConfig read_hf_json(std::string_view text, std::optional<Layout> 
 }
 
 ROPE_DETAIL_END
+
+ROPE_BEGIN
+
+ROPE_API ModelConfig read_hf_config(std::string_view json_text, std::optional<Layout> layout) {
+    detail::Diagnostics diagnostics;
+    ModelConfig model = detail::read_hf_json(json_text, layout, diagnostics);
+    return detail::finished(std::move(model), std::move(diagnostics));
+}
+
+ROPE_END

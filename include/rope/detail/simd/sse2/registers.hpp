@@ -89,28 +89,28 @@ ROPE_INLINE Words interleave_upper_halves(Words even, Words odd) noexcept {
 
 ROPE_INLINE Floats from_half(Shorts x) noexcept {
     const Words wide = _mm_unpacklo_epi16(x, _mm_setzero_si128());
-    const Words magnitude = _mm_slli_epi32(wide & all_words(0x7fff), 13);
+    const Words absolute = _mm_slli_epi32(wide & all_words(0x7fff), 13);
     const Words sign = shift_left_16(wide & all_words(0x8000));
-    const Words exponent = magnitude & all_words(0x0f800000);
+    const Words exponent = absolute & all_words(0x0f800000);
     const Words bias = all_words(112 << 23);
     const Words is_special = _mm_cmpeq_epi32(exponent, all_words(0x0f800000));
-    const Words normal = add(add(magnitude, bias), is_special & bias);
+    const Words normal = add(add(absolute, bias), is_special & bias);
     const Words least = all_words(113 << 23);
-    const Words subnormal = words(_mm_sub_ps(floats(add(magnitude, least)), floats(least)));
+    const Words subnormal = words(_mm_sub_ps(floats(add(absolute, least)), floats(least)));
     const Words is_subnormal = _mm_cmpeq_epi32(exponent, _mm_setzero_si128());
     return floats(blend(is_subnormal, normal, subnormal) | sign);
 }
 ROPE_INLINE Shorts to_half(Floats x) noexcept {
     const Words bits = words(x);
-    const Words magnitude = bits & all_words(0x7fffffff);
-    const Words last = _mm_srli_epi32(magnitude, 13) & all_words(1);
-    const Words normal = _mm_srli_epi32(add(add(magnitude, last), all_words(0xfffu - (112u << 23))), 13);
-    const Words subnormal = _mm_sub_epi32(words(floats(magnitude) + all(0.5f)), all_words(0x3f000000));
-    const Words finite = blend(_mm_cmplt_epi32(magnitude, all_words(113 << 23)), normal, subnormal);
-    const Words payload = _mm_srli_epi32(magnitude, 13) & all_words(0x3ff);
-    const Words is_nan = is_greater(magnitude, all_words(0x7f800000));
+    const Words absolute = bits & all_words(0x7fffffff);
+    const Words last = _mm_srli_epi32(absolute, 13) & all_words(1);
+    const Words normal = _mm_srli_epi32(add(add(absolute, last), all_words(0xfffu - (112u << 23))), 13);
+    const Words subnormal = _mm_sub_epi32(words(floats(absolute) + all(0.5f)), all_words(0x3f000000));
+    const Words finite = blend(_mm_cmplt_epi32(absolute, all_words(113 << 23)), normal, subnormal);
+    const Words payload = _mm_srli_epi32(absolute, 13) & all_words(0x3ff);
+    const Words is_nan = is_greater(absolute, all_words(0x7f800000));
     const Words large = blend(is_nan, all_words(0x7c00), payload | all_words(0x7e00));
-    const Words is_large = is_greater(magnitude, all_words(0x477fefff));
+    const Words is_large = is_greater(absolute, all_words(0x477fefff));
     // The sign goes in as bits 15 and above, so that packing with signed saturation changes nothing.
     const Words sign = _mm_srai_epi32(bits, 16) & all_words(0xffff8000);
     return pack(blend(is_large, finite, large) | sign);
