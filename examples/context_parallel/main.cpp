@@ -133,7 +133,7 @@ bool check(const Ring& ring, const List& cu_seqlens) {
     for (std::size_t i = 0; i + 1 < cu_seqlens.size(); ++i)
         std::printf("%s%td", i == 0 ? "" : " + ", cu_seqlens[i + 1] - cu_seqlens[i]);
     std::printf(" tokens, %.2f s\n", time);
-    std::printf("   turned q and k    %s\n", is_exact ? "the same bits" : "other bits (FAILED)");
+    std::printf("   rotated q and k   %s\n", is_exact ? "the same bits" : "other bits (FAILED)");
     std::printf("   attention         differs by %.1e, at most %.0e%s\n", worst, kBound, is_close ? "" : " (FAILED)");
     std::printf("   scores per rank   %lld to %lld%s\n", static_cast<long long>(fewest), static_cast<long long>(most),
                 is_balanced ? "" : " (FAILED)");

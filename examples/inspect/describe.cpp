@@ -201,7 +201,7 @@ std::string describe(const Spectrum& s, Index positions) {
     const std::string values = parameters(c.schedule);
     std::string text = format("  layout             %s\n", layout);
     text +=
-        format("  head_dim           %td, of which %td turn, from feature %td on\n", c.head_dim, d, c.rotary_offset);
+        format("  head_dim           %td, of which %td rotate, from feature %td on\n", c.head_dim, d, c.rotary_offset);
     if (c.is_reversed) text += "  direction          backwards: by minus the angle\n";
     if (c.has_log_scale)
         text += "  learned factors    e^log_scale of each frequency, which the weights hold: not below\n";

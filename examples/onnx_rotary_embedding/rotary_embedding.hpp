@@ -91,7 +91,7 @@ void rotary_embedding(const Tensor<const T>& x, const Tensor<const Cache>& cos_c
     const Index given_dim = static_cast<Index>(attributes.rotary_embedding_dim);
     const Index dim = given_dim != 0 ? given_dim : a.head_size, pairs = dim / 2;
     require(dim > 0 && dim <= a.head_size && dim % 2 == 0, "X", x.shape,
-            "of the " + std::to_string(a.head_size) + " features of its heads an even number must turn, not " +
+            "of the " + std::to_string(a.head_size) + " features of its heads an even number must rotate, not " +
                 std::to_string(dim) + ".");
     const bool has_ids = position_ids != nullptr;
     const Shape tokens = {a.batch, a.seq}, rows = {a.batch, a.seq, pairs};

@@ -84,7 +84,7 @@ void print(const char* name, const Worst& w, bool is_promised) {
 
 void compare_errors() {
     constexpr Index seq = 64, heads = 8, kv_heads = 2, first = 131000;  // deep inside a long context
-    std::printf("1. Query and key turned in place at positions %td and after, against the dense matrix\n", first);
+    std::printf("1. Query and key rotated in place at positions %td and after, against the dense matrix\n", first);
     const rope::CosSinCache<float> cache(config(), 131072);
     const std::vector<float> before = random_numbers(seq * heads * kHeadDim, 1);
     std::vector<float> interleaved = before, half_split = before, by_ggml = before;

@@ -42,7 +42,7 @@ TEST_CASE("schedules that do not go together") {
     const auto between = [](const Config& a, const Config& b) {
         return invalid([&] { Moves<float> moves(a, 0, b, 0); });
     };
-    const std::string reason = " in the new one; a move cannot change which features turn together.";
+    const std::string reason = " in the new one; a move cannot change which features rotate together.";
     CHECK(between({8}, {16}) == "head_dim is 8 in the old Config and 16" + reason);
     CHECK(between({16, 4}, {16, 8}) == "rotary_dim is 4 in the old Config and 8" + reason);
     CHECK(between({16, 4}, {16}) == "rotary_dim is 4 in the old Config and 16" + reason);
@@ -70,7 +70,7 @@ TEST_CASE("schedules that do not go together") {
     const Frequencies four = rope::frequencies({8}), two = rope::frequencies({4});
     CHECK(invalid([&] { Moves<float> moves(four, two); }) ==
           "inv_freq has 4 entries in the old frequencies and 2 in the new ones; a move cannot change which features "
-          "turn together.");
+          "rotate together.");
     Frequencies large = four, small = four;
     large.attention_factor = 0x1p17;
     small.attention_factor = 0x1p-16;

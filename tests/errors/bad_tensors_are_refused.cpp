@@ -133,7 +133,8 @@ TEST_CASE("views that overlap themselves") {
 TEST_CASE("two views that may share elements") {
     Buffers b;
     const std::string turn_twice =
-        "q and k may share elements, which would turn twice; two views that are written must be shown to share none by "
+        "q and k may share elements, which would be rotated twice; two views that are written must be shown to share "
+        "none by "
         "their strides.";
     const std::string share =
         "in and out are different views that may share elements; they must be the same view (pointer, type, extents "

@@ -73,7 +73,8 @@ void refuse_all(const rope::Config& config, const rope::CosSinCache<float>& cach
     const auto view = rope::view(x.data(), 2, 3, 8);
     aborts("positions[1] is 16; this cache holds positions 0 to 15.", [&] { rope::apply<kLayout>(view, cache, past); });
     aborts(
-        "q and k may share elements, which would turn twice; two views that are written must be shown to share none by "
+        "q and k may share elements, which would be rotated twice; two views that are written must be shown to share "
+        "none by "
         "their strides.",
         [&] { rope::apply<kLayout>(view, view, cache); });
     aborts("layout is 7; it must be Layout::interleaved (0) or Layout::half_split (1).",

@@ -205,7 +205,7 @@ TEST_CASE("what the text does not allow is refused") {
               })) == "X has shape [2, 3, 32]; with three axes it needs num_heads, a divisor of the last one, not " +
                          std::to_string(heads) + ".");
     const auto turns = [](Index dim) {
-        return "X has shape [2, 4, 3, 8]; of the 8 features of its heads an even number must turn, not " +
+        return "X has shape [2, 4, 3, 8]; of the 8 features of its heads an even number must rotate, not " +
                std::to_string(dim) + ".";
     };
     for (const Index dim : {10, -2, 3})

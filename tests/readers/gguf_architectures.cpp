@@ -243,7 +243,7 @@ TEST_CASE("an architecture that is not known asks for the layout") {
         CHECK(model.warnings ==
               std::vector<std::string>{"general.architecture is \"quokka-7\", which is not known; "
                                        "only what the keys say of its layers was used. Not checked is whether "
-                                       "its code turns the other way, another slice of the head or other "
+                                       "its code rotates the other way, another slice of the head or other "
                                        "layers."});
         CHECK_FALSE(model.reference_uses_other_layout);
     }

@@ -84,7 +84,7 @@ TEST_CASE("lengths, heads and dimensions") {
     CHECK(latent.heads[0].v == 8);
 
     const auto dims = [](const char* key, int value) { return support::small_model().set(key, value).refused(); };
-    const std::string rule = "; so many features turn, which must be an even number from 2 to those of a head (";
+    const std::string rule = "; so many features rotate, which must be an even number from 2 to those of a head (";
     CHECK(dims("rope.dimension_count", 66) == "qwen2.rope.dimension_count is 66" + rule + "64).");
     CHECK(dims("rope.dimension_count", 33) == "qwen2.rope.dimension_count is 33" + rule + "64).");
     CHECK(dims("attention.key_length", 65) == "qwen2.attention.key_length is 65" + rule + "65).");
@@ -369,7 +369,7 @@ TEST_CASE("sections") {
     for (const Ints& list : {Ints{8, 12, 12, 0}, Ints{8, 8, 8, 8}})
         CHECK(file("qwen2vl", list).read().axis_map.axis_of ==
               rope::mrope_sections(std::vector<Index>(list.begin(), list.end())).axis_of);
-    const std::string rule = "; there must be 2 to 4 with as many pairs as turn (32).";
+    const std::string rule = "; there must be 2 to 4 with as many pairs as rotate (32).";
     const auto refused = [&](const Ints& list) { return file("qwen2vl", list).refused(); };
     CHECK(refused({8, 12, 13, 0}) == "qwen2vl.rope.dimension_sections has 3 sections with a sum of 33" + rule);
     CHECK(refused({32, 0, 0, 0}) == "qwen2vl.rope.dimension_sections has 1 sections with a sum of 32" + rule);

@@ -44,7 +44,7 @@ TEST_CASE("the layout is what the caller says, else rope_interleave, else the mo
                                     "v.";
         CHECK(rope::read_hf_config(text).warnings ==
               Warnings{unknown, "model_type " + shown +
-                                    " is not known, so Config::layout is left open: find out whether the model turns "
+                                    " is not known, so Config::layout is left open: find out whether the model rotates "
                                     "(x[2i], x[2i+1]) or (x[i], x[i + rotary_dim/2])."});
         CHECK(layout(text, Layout::interleaved) == Layout::interleaved);
         CHECK(rope::read_hf_config(text, Layout::interleaved).warnings == Warnings{unknown});
@@ -169,11 +169,11 @@ TEST_CASE("an unknown layer type, a list that does not fit, an entry that is mis
 
     refuses(
         R"("rope_scaling": {"mrope_section": [16, 8]})",
-        "rope_scaling.mrope_section has 2 sections with a sum of 24; there must be 2 to 4 with as many pairs as turn "
+        "rope_scaling.mrope_section has 2 sections with a sum of 24; there must be 2 to 4 with as many pairs as rotate "
         "(32).");
     refuses(
         R"("rope_scaling": {"mrope_section": [32]})",
-        "rope_scaling.mrope_section has 1 sections with a sum of 32; there must be 2 to 4 with as many pairs as turn "
+        "rope_scaling.mrope_section has 1 sections with a sum of 32; there must be 2 to 4 with as many pairs as rotate "
         "(32).");
     refuses(
         mixed + R"("rope_parameters": {"full_attention": {"mrope_section": [16, 16]},
@@ -189,7 +189,8 @@ TEST_CASE("an unknown layer type, a list that does not fit, an entry that is mis
 TEST_CASE("values that do not go together are refused in terms of the keys that they were read from") {
     const auto part = [](const std::string& what, Index turning, Index head_dim) {
         return what + ", so that " + std::to_string(turning) +
-               " features would turn; it must be an even number from 2 to head_dim (" + std::to_string(head_dim) + ").";
+               " features would rotate; it must be an even number from 2 to head_dim (" + std::to_string(head_dim) +
+               ").";
     };
     const std::string phi3 = R"("model_type": "phi3", )";
     refuses(phi3 + R"("rotary_dim": 7)", part("rotary_dim is 7", 7, 64));
@@ -198,7 +199,7 @@ TEST_CASE("values that do not go together are refused in terms of the keys that 
     refuses(phi3 + R"("rope_scaling": {"partial_rotary_factor": 0.02})",
             part("rope_scaling.partial_rotary_factor is 0.02", 1, 64));
     refuses(phi3 + R"("rope_pct": 0.01)",
-            "rope_pct is 0.01, so that none of head_dim (64) features would turn; at least two must.");
+            "rope_pct is 0.01, so that none of head_dim (64) features would rotate; at least two must.");
     refuses(R"("head_dim": 63)", part("head_dim is 63", 63, 63));
     refuses(R"("qk_rope_head_dim": 63)", part("qk_rope_head_dim is 63", 63, 63));
     refuses(R"("model_type": "gemma4_text", "head_dim": 64, "global_head_dim": 63)",

@@ -327,7 +327,7 @@ TEST_CASE("M-RoPE: Ernie 4.5 VL alternates height and width, and time comes last
     j["rope_scaling"]["mrope_section"] = {22, 20, 22};
     CHECK(refused(j) ==
           "rope_scaling.mrope_section has 3 sections with a sum of 64; there must be 3, the first two of which are "
-          "equal, with as many pairs as turn (64).");
+          "equal, with as many pairs as rotate (64).");
 }
 
 TEST_CASE("M-RoPE: sections of the type that do not fit the pairs are not taken") {

@@ -122,7 +122,7 @@ TEST_CASE("video_rope: h and w alternate, then t, whose section comes first") {
     within["mrope_section"] = {8, 10, 14};
     CHECK(refused(within) ==
           "mrope_section has 3 sections with a sum of 32; there must be 3, the last two of which are "
-          "equal, with as many pairs as turn (32).");
+          "equal, with as many pairs as rotate (32).");
     // Sections in two places must be the same.
     language["rope_scaling"]["mrope_section"] = {8, 12, 12};
     around["llm_config"] = language;
@@ -144,7 +144,7 @@ TEST_CASE("openPangu's axes are apportioned; of an unknown type, axes in turn ar
     CHECK(read(j).warnings.empty());
     j["model_type"] = "brand_new_vl";
     CHECK(read(j).axis_map.axis_of == rope::mrope_interleaved({24, 20, 20}).axis_of);
-    CHECK(warns_of(read(j), "rope_scaling.mrope_interleaved is true, and t, h and w were taken in turn"));
+    CHECK(warns_of(read(j), "rope_scaling.mrope_interleaved is true, and t, h and w were taken alternately"));
     j["rope_scaling"]["rope_type"] = "openpangu";
     CHECK(read(j).axis_map.axis_of == rope::mrope_apportioned({24, 20, 20}).axis_of);
     CHECK_FALSE(warns_of(read(j), "in turn"));

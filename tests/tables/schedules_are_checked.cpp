@@ -279,7 +279,7 @@ TEST_CASE("proportional, axial, xPos, divisors and numbers") {
                    "above 0 and at most 1", {kNoNumbers, kNotPositive, {{1.0 + 0x1p-52, "1.0000000000000002"}}});
     accepts(Proportional{0.25, 1.0});  // one of four pairs
     refuses(Proportional{0.2499, 1.0},
-            "schedule.partial_rotary_factor is 0.2499; it must leave at least one of the 4 pairs to turn.");
+            "schedule.partial_rotary_factor is 0.2499; it must leave at least one of the 4 pairs to rotate.");
     accepts(Proportional{1.0, 1.0});
     is_factor(Proportional(), &Proportional::factor, "factor");
 

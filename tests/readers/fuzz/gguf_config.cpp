@@ -177,7 +177,7 @@ void check_more(const rope::ModelConfig& model) {
     if (model.axis_map.axis_of.empty()) return;
     const Index sum = static_cast<Index>(model.axis_map.axis_of.size());
     const rope::Config& c = model.configs.front();
-    require(sum == (c.rotary_dim != 0 ? c.rotary_dim : c.head_dim) / 2, "sections have as many pairs as turn");
+    require(sum == (c.rotary_dim != 0 ? c.rotary_dim : c.head_dim) / 2, "sections have as many pairs as rotate");
 }
 
 }  // namespace

@@ -223,7 +223,7 @@ ROPE_COLD Status check_parameters(const schedule::Proportional& s, Index d, doub
         .unless(is_positive(s.partial_rotary_factor) && s.partial_rotary_factor <= 1.0,
                 "schedule.partial_rotary_factor is {}; it must be above 0 and at most 1.", {s.partial_rotary_factor})
         .unless(s.partial_rotary_factor * static_cast<double>(d) >= 2.0,
-                "schedule.partial_rotary_factor is {}; it must leave at least one of the {} {pair|pairs} to turn.",
+                "schedule.partial_rotary_factor is {}; it must leave at least one of the {} {pair|pairs} to rotate.",
                 {s.partial_rotary_factor, d / 2})
         .factor("factor", s.factor);
 }

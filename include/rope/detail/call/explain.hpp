@@ -87,7 +87,8 @@ ROPE_COLD Status explain(const Positions& positions, Capabilities uses,
         if (const Status s = check_tensor(t, first, uses); !s.ok()) return s;
     if (tensors.size() > 1 && !is_disjoint(tensors.begin()->out, last))
         return invalid(
-            "{} and {} may share elements, which would turn twice; two views that are written must be shown to share "
+            "{} and {} may share elements, which would be rotated twice; two views that are written must be shown to "
+            "share "
             "none by their strides.",
             {tensors.begin()->out.name, last.name});
     for (const CheckedTensor& t : tensors)

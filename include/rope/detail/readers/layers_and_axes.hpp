@@ -138,7 +138,7 @@ ROPE_COLD void set_axes(ModelConfig& model, const AxisScheme& scheme, const std:
                         const std::string& path, Diagnostics& diagnostics) {
     if (!fits(scheme, sections, pairs)) {
         const Index sum = std::accumulate(sections.begin(), sections.end(), Index(0));
-        diagnostics.fail("{} has {} sections with a sum of {}; there must be {} with as many pairs as turn ({}).",
+        diagnostics.fail("{} has {} sections with a sum of {}; there must be {} with as many pairs as rotate ({}).",
                          {path, sections.size(), sum, scheme.count, pairs});
     }
     if (!diagnostics.ok()) return;

@@ -111,12 +111,13 @@ ROPE_ABI inline const auto& hypotheses() noexcept {
         {"no rotation", "Every feature came back as it went in.",
          [](Rule& rule) { rule.rotate = [](PairOfDoubles x, double, double) { return x; }; }},
         {"other layout",
-         "Interleaved pairs (x[2i], x[2i+1]) were turned where half-split pairs (x[i], x[i + rotary_dim/2]) "
+         "Interleaved pairs (x[2i], x[2i+1]) were rotated where half-split pairs (x[i], x[i + rotary_dim/2]) "
          "were meant, or the reverse.",
          [](Rule& rule) {
              rule.layout = rule.layout == Layout::interleaved ? Layout::half_split : Layout::interleaved;
          }},
-        {"sign of sin", "Every pair was turned backwards: a cos + b sin, b cos - a sin, which is the inverse rotation.",
+        {"sign of sin",
+         "Every pair was rotated backwards: a cos + b sin, b cos - a sin, which is the inverse rotation.",
          [](Rule& rule) { rule.rotate = [](PairOfDoubles x, double c, double s) { return rotated(x, c, -s); }; }},
         {"cos and sin swapped", "The sine stood where the cosine belongs, and the reverse.",
          [](Rule& rule) { rule.rotate = [](PairOfDoubles x, double c, double s) { return rotated(x, s, c); }; }},
@@ -142,11 +143,11 @@ ROPE_ABI inline const auto& hypotheses() noexcept {
         {"schedule ignored", "Frequencies are those of the default schedule, and there is no magnitude from another.",
          [](Rule& rule) { change_config(rule, [](Config& c) { c.schedule = schedule::Default(); }); }},
         {"exponent 2i instead of i",
-         "Pair i turned by base^(-4i/rotary_dim) instead of base^(-2i/rotary_dim) radians per position: the "
+         "Pair i rotated by base^(-4i/rotary_dim) instead of base^(-2i/rotary_dim) radians per position: the "
          "index of the feature stood where the index of the pair belongs.",
          [](Rule& rule) { change_config(rule, [](Config& c) { c.base *= c.base; }); }},
         {"head_dim in the exponent",
-         "Pair i turned by base^(-2i/head_dim) instead of base^(-2i/rotary_dim) radians per position.",
+         "Pair i rotated by base^(-2i/head_dim) instead of base^(-2i/rotary_dim) radians per position.",
          [](Rule& rule) {
              change_config(rule, [](Config& c) {
                  const double d = static_cast<double>(rope::detail::rotary_dim(c));

@@ -54,13 +54,13 @@ class Reader : Rotary {
         if (known == nullptr && !layout_)
             return fail(
                 "general.architecture is {}, which is not known; give read_gguf_config the layout that the model "
-                "turns: "
+                "rotates: "
                 "Layout::interleaved, (x[2i], x[2i+1]), or Layout::half_split, (x[i], x[i + rotary_dim/2]).",
                 {shown(*name)});
         if (known == nullptr)
             warn(
                 "general.architecture is {}, which is not known; only what the keys say of its layers was used. Not "
-                "checked is whether its code turns the other way, another slice of the head or other layers.",
+                "checked is whether its code rotates the other way, another slice of the head or other layers.",
                 {shown(*name)});
         if (known != nullptr) architecture_ = *known;
         pattern_ = architecture_.pattern;
@@ -279,7 +279,7 @@ class Reader : Rotary {
         c.head_dim = head_dim;
         const Index d = rotary_dim.value_or(head_dim);
         if (d < 2 || d % 2 != 0 || d > head_dim)
-            fail("{} is {}; so many features turn, which must be an even number from 2 to those of a head ({}).",
+            fail("{} is {}; so many features rotate, which must be an even number from 2 to those of a head ({}).",
                  {fields_.path_of(rotary_dim ? rotary_dim_key : head_dim_key), d, head_dim});
         if (d != head_dim) c.rotary_dim = d;
         if (has(kCompresses)) c.rotary_offset = head_dim - d;

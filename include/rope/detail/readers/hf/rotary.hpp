@@ -54,7 +54,7 @@ class HfRotary : HfSchedules {
         const Index rotated = rotary_dim(c);
         if (rotated < 2 || rotated % 2 != 0 || rotated > c.head_dim) {
             if (rotary_dim_is_.empty()) rotary_dim_is_ = sentence_of("{} is {}", {head_dim_is(), c.head_dim});
-            return fail("{}, so that {} features would turn; it must be an even number from 2 to head_dim ({}).",
+            return fail("{}, so that {} features would rotate; it must be an even number from 2 to head_dim ({}).",
                         {rotary_dim_is_, rotated, c.head_dim});
         }
         const CheckResult s = check_frequencies(c);
@@ -190,7 +190,7 @@ class HfRotary : HfSchedules {
             c.rotary_dim = part_of_head(factor);
             rotary_dim_is_ = part_is_ + " is " + shown(factor);
             if (c.rotary_dim == 0)  // 0 means the whole head to a Config
-                fail("{}, so that none of head_dim ({}) features would turn; at least two must.",
+                fail("{}, so that none of head_dim ({}) features would rotate; at least two must.",
                      {rotary_dim_is_, c.head_dim});
         }
         if (has(kTrailingSlice)) c.rotary_offset = c.head_dim - rotary_dim(c);
@@ -228,7 +228,8 @@ class HfRotary : HfSchedules {
                                   "the code of " + named() + " decides it by itself");
         if (!is_decided && flag.value_or(false))
             warn(
-                "{} is true, and t, h and w were taken in turn, as Qwen3-VL does. That is a guess for {}: other models "
+                "{} is true, and t, h and w were taken alternately, as Qwen3-VL does. That is a guess for {}: other "
+                "models "
                 "alternate h and w before t, or apportion the pairs.",
                 {params_.path_of(params_.says("mrope_interleaved") ? "mrope_interleaved" : "interleaved"), named()});
         if (!ok()) return;

@@ -37,7 +37,8 @@ class HfType : HfPart {
                 {named()});
         if (!file_.layout)
             warn(
-                "{} is not known, so Config::layout is left open: find out whether the model turns (x[2i], x[2i+1]) or "
+                "{} is not known, so Config::layout is left open: find out whether the model rotates (x[2i], x[2i+1]) "
+                "or "
                 "(x[i], x[i + rotary_dim/2]).",
                 {named()});
         auto positions = top_.count(kLengthKeys);
