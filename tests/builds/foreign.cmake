@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Tests on a machine that is not this one, by a cross compiler and qemu-user.
-# cmake -DMACHINE=aarch64 -DINCLUDE=... -DEIGEN=... -DCATCH=... -DTESTS=... -DWORK=... -P foreign.cmake
+# cmake -DMACHINE=aarch64 -DSOURCE=... -DEIGEN=... -DCATCH=... -DTESTS=... -DWORK=... -P foreign.cmake
 # Those tests that need no library but Catch2's single header, as one program: kernels, bits, views, errors. What is
 # compared with MPFR stays native.
 set(tests
@@ -34,7 +34,7 @@ endif()
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/others)
 file(CREATE_LINK ${CATCH}/catch2 ${WORK}/others/catch2 SYMBOLIC)
-set(flags -std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-align=strict -Werror -I${TESTS} -I${INCLUDE})
+set(flags -std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-align=strict -Werror -I${TESTS} -I${SOURCE}/include)
 foreach(folder IN LISTS EIGEN ITEMS ${WORK}/others)
   list(APPEND flags -isystem ${folder})
 endforeach()
@@ -42,12 +42,13 @@ endforeach()
 function(compile from to)
   execute_process(COMMAND ${COMPILER} ${flags} ${ARGN} ${from} -o ${WORK}/${to} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
-# Compiled once: Catch2's main, and every kernel. Parsed once: what most tests begin with.
+# Compiled once: Catch2's main, and the library. Parsed once: what most tests begin with.
 compile(${TESTS}/support/once/main.cpp main.o -O0 -c)
-compile(${TESTS}/support/once/kernels.cpp kernels.o -O2 -c)
-file(WRITE ${WORK}/first.hpp "#include \"support/catch.hpp\"\n#include <rope/rope.hpp>\n#include \"support/once/kernels.hpp\"\n")
+list(APPEND flags -DROPE_SEPARATE_COMPILATION)
+compile(${SOURCE}/cmake/rope.cpp rope.o -O2 -c)
+file(WRITE ${WORK}/first.hpp "#include \"support/catch.hpp\"\n#include <rope/rope.hpp>\n")
 compile(${WORK}/first.hpp first.hpp.gch -O1 -x c++-header)
-set(objects ${WORK}/main.o ${WORK}/kernels.o)
+set(objects ${WORK}/main.o ${WORK}/rope.o)
 foreach(test IN LISTS tests)
   get_filename_component(name ${test} NAME)
   compile(${TESTS}/${test}.cpp ${name}.o -O1 -Winvalid-pch -include ${WORK}/first.hpp -c)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a recipe does not know, it says, in a sentence: it never leaves a step out.
 #include <rope/heads.hpp>
+#include <rope/hf_config.hpp>
 #include <rope/recipe.hpp>
 
 #include <cmath>
@@ -9,7 +10,6 @@
 
 #include "support/catch.hpp"
 #include "support/data.hpp"
-#include "support/readers/read_hf_config.hpp"
 #include "support/refusal.hpp"
 
 using rope::HeadWeights;
@@ -22,10 +22,10 @@ using support::out_of_range;
 namespace {
 
 ModelConfig model_of(const std::string& type, const std::string& more = "") {
-    return support::read_hf_config(R"({"model_type": ")" + type +
-                                   R"(", "hidden_size": 256, "head_dim": 64, "num_attention_heads": 4,
+    return rope::read_hf_config(R"({"model_type": ")" + type +
+                                R"(", "hidden_size": 256, "head_dim": 64, "num_attention_heads": 4,
         "num_key_value_heads": 2, "num_hidden_layers": 2, "max_position_embeddings": 16384, "rope_theta": 10000.0)" +
-                                   more + "}");
+                                more + "}");
 }
 
 std::vector<float> memory(1024, 1.0f);

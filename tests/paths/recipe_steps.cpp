@@ -3,6 +3,7 @@
 // the same bits. What a recipe adds to them: weights in every shape, temperatures, layers without keys or values.
 #include <rope/gguf_config.hpp>
 #include <rope/heads.hpp>
+#include <rope/hf_config.hpp>
 #include <rope/recipe.hpp>
 
 #include <cstdint>
@@ -18,7 +19,6 @@
 #include "support/data.hpp"
 #include "support/readers/head_steps.hpp"
 #include "support/readers/hf_models.hpp"
-#include "support/readers/read_hf_config.hpp"
 
 using rope::HeadWeights;
 using rope::Index;
@@ -39,10 +39,10 @@ constexpr rope::RecipeOptions kPublished = {rope::RecipeRounding::as_published, 
 
 /// A model of 2 layers, each with 4 query heads and 2 key heads of 64 features.
 ModelConfig model_of(const std::string& type, const std::string& more = "") {
-    return support::read_hf_config(R"({"model_type": ")" + type +
-                                   R"(", "hidden_size": 256, "head_dim": 64, "num_attention_heads": 4,
+    return rope::read_hf_config(R"({"model_type": ")" + type +
+                                R"(", "hidden_size": 256, "head_dim": 64, "num_attention_heads": 4,
         "num_key_value_heads": 2, "num_hidden_layers": 2, "max_position_embeddings": 16384, "rms_norm_eps": 1e-06)" +
-                                   more + "}");
+                                more + "}");
 }
 
 using Steps = std::function<Path(const Path&)>;
@@ -288,7 +288,7 @@ TEST_CASE("every layer of the published models has its recipes, which a pass acc
     std::vector<float> x(3 * 1024 * 1024), w(1024 * 1024, 1.0f);
     Index layers = 0, refused = 0;
     for (const support::PublishedModel& published : support::published_models()) {
-        const ModelConfig m = support::read_hf_config(support::model_text(published.name));
+        const ModelConfig m = rope::read_hf_config(support::model_text(published.name));
         for (Index i = 0; i < m.layers(); ++i) {
             INFO(published.name << ", layer " << i);
             const bool attends = m.layer_types[size(i)] < rope::LayerType::cross_attention;

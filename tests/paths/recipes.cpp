@@ -2,6 +2,7 @@
 // From a model's file to a path, and its results: those of the model's own code, written down here as loops. In
 // bfloat16 with the roundings of that code, bit for bit; in float, rounded once, within a bound.
 #include <rope/heads.hpp>
+#include <rope/hf_config.hpp>
 #include <rope/recipe.hpp>
 
 #include <cmath>
@@ -11,7 +12,6 @@
 #include "slow_models.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
-#include "support/readers/read_hf_config.hpp"
 
 using rope::Index;
 using rope::Layout;
@@ -114,7 +114,7 @@ Heads heads_for(const ModelConfig& model, Index layer, bool is_q, unsigned seed,
 }  // namespace
 
 TEST_CASE("Qwen3: RMSNorm rounds twice, and the rotation everywhere") {
-    const ModelConfig model = support::read_hf_config(R"({"model_type": "qwen3", "hidden_size": 1024, "head_dim": 128,
+    const ModelConfig model = rope::read_hf_config(R"({"model_type": "qwen3", "hidden_size": 1024, "head_dim": 128,
         "num_attention_heads": 16, "num_key_value_heads": 8, "num_hidden_layers": 28, "rms_norm_eps": 1e-06,
         "rope_theta": 1000000, "rope_scaling": null, "max_position_embeddings": 40960})");
     for (const bool is_q : {true, false}) {
@@ -134,7 +134,7 @@ TEST_CASE("Qwen3: RMSNorm rounds twice, and the rotation everywhere") {
 }
 
 TEST_CASE("Gemma 3: the weight has 1 added and rounds once; local and global layers rotate otherwise") {
-    const ModelConfig model = support::read_hf_config(R"({"model_type": "gemma3_text", "hidden_size": 2560,
+    const ModelConfig model = rope::read_hf_config(R"({"model_type": "gemma3_text", "hidden_size": 2560,
         "head_dim": 256, "num_attention_heads": 8, "num_key_value_heads": 4, "num_hidden_layers": 34,
         "query_pre_attn_scalar": 256, "rms_norm_eps": 1e-06, "rope_local_base_freq": 10000.0, "rope_theta": 1000000.0,
         "rope_scaling": {"factor": 8.0, "rope_type": "linear"}, "sliding_window": 1024, "sliding_window_pattern": 6,
@@ -159,7 +159,7 @@ TEST_CASE("Gemma 3: the weight has 1 added and rounds once; local and global lay
 }
 
 TEST_CASE("OLMo 2: all heads of a token have one norm; the rotation is in float") {
-    const ModelConfig model = support::read_hf_config(R"({"model_type": "olmo2", "hidden_size": 1024,
+    const ModelConfig model = rope::read_hf_config(R"({"model_type": "olmo2", "hidden_size": 1024,
         "num_attention_heads": 16, "num_key_value_heads": 4, "num_hidden_layers": 16, "rms_norm_eps": 1e-06,
         "rope_theta": 500000, "rope_scaling": null, "max_position_embeddings": 4096})");
     for (const bool is_q : {true, false}) {
@@ -181,7 +181,7 @@ TEST_CASE("OLMo 2: all heads of a token have one norm; the rotation is in float"
 }
 
 TEST_CASE("Llama 4: a norm without weight after the rotation; without a rotation queries have a temperature") {
-    const ModelConfig model = support::read_hf_config(R"({"model_type": "llama4_text", "hidden_size": 5120,
+    const ModelConfig model = rope::read_hf_config(R"({"model_type": "llama4_text", "hidden_size": 5120,
         "head_dim": 128, "num_attention_heads": 40, "num_key_value_heads": 8, "num_hidden_layers": 48,
         "rms_norm_eps": 1e-05, "rope_theta": 500000.0, "rope_scaling": null, "use_qk_norm": true,
         "attn_temperature_tuning": true, "attn_scale": 0.1, "floor_scale": 8192, "attention_chunk_size": 8192,
@@ -217,7 +217,7 @@ TEST_CASE("Llama 4: a norm without weight after the rotation; without a rotation
 }
 
 TEST_CASE("Hunyuan: RMSNorm after the rotation, by dynamic NTK with alpha") {
-    const ModelConfig model = support::read_hf_config(R"({"model_type": "hunyuan_v1_dense", "hidden_size": 2048,
+    const ModelConfig model = rope::read_hf_config(R"({"model_type": "hunyuan_v1_dense", "hidden_size": 2048,
         "head_dim": 128, "num_attention_heads": 16, "num_key_value_heads": 4, "num_hidden_layers": 32,
         "rms_norm_eps": 1e-05, "rope_theta": 10000.0, "max_position_embeddings": 32768,
         "rope_scaling": {"alpha": 1000.0, "beta_fast": 32, "beta_slow": 1, "factor": 1.0, "mscale": 1.0,
@@ -235,7 +235,7 @@ TEST_CASE("Hunyuan: RMSNorm after the rotation, by dynamic NTK with alpha") {
 }
 
 TEST_CASE("Command R+: LayerNorm with a weight for each head; cos and sin alone are rounded in the rotation") {
-    const ModelConfig model = support::read_hf_config(R"({"model_type": "cohere", "hidden_size": 1536,
+    const ModelConfig model = rope::read_hf_config(R"({"model_type": "cohere", "hidden_size": 1536,
         "num_attention_heads": 12, "num_key_value_heads": 2, "num_hidden_layers": 64, "layer_norm_eps": 1e-05,
         "rope_theta": 75000000.0, "use_qk_norm": true, "max_position_embeddings": 131072})");
     for (const bool is_q : {true, false}) {
@@ -255,7 +255,7 @@ TEST_CASE("Command R+: LayerNorm with a weight for each head; cos and sin alone 
 }
 
 TEST_CASE("DeepSeek-V3: the published code leaves interleaved pairs half-split; a recipe does if it is asked to") {
-    const ModelConfig model = support::read_hf_config(R"({"model_type": "deepseek_v3", "hidden_size": 7168,
+    const ModelConfig model = rope::read_hf_config(R"({"model_type": "deepseek_v3", "hidden_size": 7168,
         "num_attention_heads": 128, "num_key_value_heads": 128, "num_hidden_layers": 61, "q_lora_rank": 1536,
         "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
         "rms_norm_eps": 1e-06, "rope_theta": 10000, "rope_scaling": null, "max_position_embeddings": 4096})");
@@ -268,7 +268,7 @@ TEST_CASE("DeepSeek-V3: the published code leaves interleaved pairs half-split; 
 }
 
 TEST_CASE("DeepSeek-V4: the last 64 features rotate, q by a rounded root, keys are values, and the output goes back") {
-    const ModelConfig model = support::read_hf_config(R"({"model_type": "deepseek_v4", "hidden_size": 4096,
+    const ModelConfig model = rope::read_hf_config(R"({"model_type": "deepseek_v4", "hidden_size": 4096,
         "head_dim": 512, "num_attention_heads": 64, "num_key_value_heads": 1, "num_hidden_layers": 2,
         "q_lora_rank": 1024, "qk_rope_head_dim": 64, "rms_norm_eps": 1e-06, "rope_theta": 10000,
         "compress_rope_theta": 160000, "compress_ratios": [0, 4], "sliding_window": 128,

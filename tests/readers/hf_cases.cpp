@@ -7,6 +7,7 @@
 //                          0 when all pass, 77 without a folder, else 1.
 #include <rope/axis_map.hpp>
 #include <rope/frequencies.hpp>
+#include <rope/hf_config.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -24,8 +25,6 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
-
-#include "support/readers/read_hf_config.hpp"
 
 #ifndef ROPE_TEST_HF_CASES
 #    define ROPE_TEST_HF_CASES ""
@@ -127,7 +126,7 @@ std::string judge(const Json& c, bool with_layout) {
     if (with_layout && c["layout_given"] == "interleaved") layout = rope::Layout::interleaved;
     const Json& want = c["expect"];
     try {
-        const rope::ModelConfig model = support::read_hf_config(text, layout);
+        const rope::ModelConfig model = rope::read_hf_config(text, layout);
         if (want.contains("refuse")) return "taken for RoPE: " + want["refuse"].get<std::string>();
         return compare(model, want, layout.has_value());
     } catch (const std::exception& e) {

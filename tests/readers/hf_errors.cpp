@@ -2,6 +2,7 @@
 // Keys and values of a config.json that read_hf_config does not understand or that cannot be: which of them give a
 // warning, and the sentence of every error.
 #include <rope/core.hpp>
+#include <rope/hf_config.hpp>
 
 #include <optional>
 #include <string>
@@ -10,7 +11,6 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/readers/read_hf_config.hpp"
 #include "support/readers/small_model.hpp"
 #include "support/refusal.hpp"
 
@@ -21,7 +21,7 @@ using rope::ModelConfig;
 
 TEST_CASE("the layout is what the caller says, else rope_interleave, else the model type's; else it is left open") {
     const auto layout = [](const std::string& text, std::optional<Layout> given) {
-        return config_of(support::read_hf_config(text, given)).layout;
+        return config_of(rope::read_hf_config(text, given)).layout;
     };
     const std::string gptj = file(R"("model_type": "gptj", "rotary_dim": 64)");
     const std::string interleaved = file(R"("rope_interleave": true)");
@@ -42,12 +42,12 @@ TEST_CASE("the layout is what the caller says, else rope_interleave, else the mo
                                     "rotation, the slice of the head, layers without RoPE, magnitudes, and norms, "
                                     "clamps or factors of q, k and "
                                     "v.";
-        CHECK(support::read_hf_config(text).warnings ==
+        CHECK(rope::read_hf_config(text).warnings ==
               Warnings{unknown, "model_type " + shown +
                                     " is not known, so Config::layout is left open: find out whether the model rotates "
                                     "(x[2i], x[2i+1]) or (x[i], x[i + rotary_dim/2])."});
         CHECK(layout(text, Layout::interleaved) == Layout::interleaved);
-        CHECK(support::read_hf_config(text, Layout::interleaved).warnings == Warnings{unknown});
+        CHECK(rope::read_hf_config(text, Layout::interleaved).warnings == Warnings{unknown});
     }
     CHECK(read(R"("model_type": null)").warnings.size() == 2);
     refuses_text(file(), "layout is 7; it must be Layout::interleaved (0) or Layout::half_split (1).",
@@ -160,7 +160,7 @@ TEST_CASE("an unknown layer type, a list that does not fit, an entry that is mis
             "rope_parameters.sliding_attention is \"default\"; it must be an object or null.");
     refuses(R"("rope_parameters": {"main": {"rope_type": "yarn", "factor": 4}})",
             "rope_parameters.main is an object; only kinds of layers may be, such as full_attention.");
-    const ModelConfig none = support::read_hf_config(R"({"model_type": "llama", "num_hidden_layers": 2, "rope_theta": 5,
+    const ModelConfig none = rope::read_hf_config(R"({"model_type": "llama", "num_hidden_layers": 2, "rope_theta": 5,
         "num_attention_heads": 8, "head_dim": 64, "layer_types": ["full_attention", "sliding_attention"],
         "rope_parameters": {"full_attention": null, "sliding_attention": {"rope_type": "default"}}})");
     CHECK(none.layer(0) == nullptr);
@@ -244,7 +244,7 @@ TEST_CASE("values that do not go together are refused in terms of the keys that 
                more + "\"rope_scaling\": {" + scaling + "}}";
     };
     const std::string length = R"("max_position_embeddings": 4096, )";
-    const ModelConfig ratio = support::read_hf_config(text(two_lengths + R"(, "factor": null)", length));
+    const ModelConfig ratio = rope::read_hf_config(text(two_lengths + R"(, "factor": null)", length));
     CHECK(
         rope::frequencies(config_of(ratio)).attention_factor ==
         rope::frequencies(config_of(read("\"rope_scaling\": {" + two_lengths + ", \"factor\": 4}"))).attention_factor);
@@ -262,7 +262,7 @@ TEST_CASE("values that do not go together are refused in terms of the keys that 
     for (const std::string key : {"factor", "alpha", "low_freq_factor", "high_freq_factor"})
         refuses("\"rope_scaling\": {\"" + key + "\": 2}", "rope_scaling.rope_type is missing; " + key + " needs it.");
     // The same ratio makes DeepSeek's softmax scale.
-    const ModelConfig deepseek = support::read_hf_config(text(
+    const ModelConfig deepseek = rope::read_hf_config(text(
         R"("original_max_position_embeddings": 1024, "type": "deepseek_yarn", "factor": null, "mscale_all_dim": 1)",
         length));
     CHECK(deepseek.softmax_scale_factor ==

@@ -13,7 +13,6 @@
 #include "support/readers/head_steps.hpp"
 #include "support/readers/hf_files.hpp"
 #include "support/readers/hf_models.hpp"
-#include "support/readers/read_hf_config.hpp"
 
 namespace {
 

@@ -2,6 +2,7 @@
 // Faults that a config.json has led readers to, one test each: what is no JSON, where the language model is described,
 // and which files are of a model without rotary embeddings, or of one that nobody knows.
 #include <rope/core.hpp>
+#include <rope/hf_config.hpp>
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,7 +13,6 @@
 #include "support/exact/mpfr.hpp"
 #include "support/readers/hf_files.hpp"
 #include "support/readers/hf_models.hpp"
-#include "support/readers/read_hf_config.hpp"
 
 namespace {
 
@@ -38,12 +38,12 @@ std::string llama_with(const std::string& more) {
     text.back() = ',';
     return text + more + "}";
 }
-ModelConfig read_text(const std::string& text) { return support::read_hf_config(text); }
+ModelConfig read_text(const std::string& text) { return rope::read_hf_config(text); }
 std::string refused_text(const std::string& text) {
     return support::refusal([&] { (void)read_text(text); }).message;
 }
 std::string refused_with_layout(const Json& j) {
-    return support::refusal([&] { (void)support::read_hf_config(j.dump(), Layout::half_split); }).message;
+    return support::refusal([&] { (void)rope::read_hf_config(j.dump(), Layout::half_split); }).message;
 }
 /// The warnings of a model that is otherwise read as a Llama of the same numbers.
 std::vector<std::string> warnings_beside(const Json& more) { return read(config_of("llama", more)).warnings; }
@@ -258,7 +258,7 @@ TEST_CASE("what is not checked of a model that nobody knows is said, with a layo
     const std::string words =
         "model_type \"brand_new\" is not known, so only its keys were read. Compare with its code";
     for (const std::optional<Layout>& layout : {std::optional<Layout>(), std::optional<Layout>(Layout::interleaved)}) {
-        const ModelConfig got = support::read_hf_config(config_of("brand_new").dump(), layout);
+        const ModelConfig got = rope::read_hf_config(config_of("brand_new").dump(), layout);
         CHECK(warns_of(got, words));
         CHECK(got.warnings.size() == (layout ? 1 : 2));
         CHECK(only(got).layout == layout);

@@ -3,6 +3,7 @@
 // of a wrong type or out of range are refused with its path. Every line of the table is tried in old and new style, and
 // with the language model nested in other objects.
 #include <rope/core.hpp>
+#include <rope/hf_config.hpp>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -12,7 +13,6 @@
 
 #include "support/catch.hpp"
 #include "support/readers/hf_keys.hpp"
-#include "support/readers/read_hf_config.hpp"
 #include "support/refusal.hpp"
 
 using rope::ModelConfig;
@@ -110,7 +110,7 @@ TEST_CASE("each key is read: files that differ in its value alone differ as they
     for_each_file([&](const Key& key, const File& file) {
         for (const auto& [value, expected] : {std::pair{key.one, key.from_one}, {key.other, key.from_other}}) {
             CAPTURE(file.text(value));
-            const ModelConfig model = support::read_hf_config(file.text(value));
+            const ModelConfig model = rope::read_hf_config(file.text(value));
             CAPTURE(key.look(model), expected);
             CHECK(same(key.look(model), expected));
             CHECK(model.warnings == list_of(file.sentence(key.note)));
@@ -133,10 +133,10 @@ TEST_CASE("a key that is missing, or null, means what is documented: a value, on
             CAPTURE(file.text(value), sentence);
             if (!key.absence.value) {
                 if (key.other != "null")
-                    CHECK(refusal([&] { support::read_hf_config(file.text(value)); }).message == sentence);
+                    CHECK(refusal([&] { rope::read_hf_config(file.text(value)); }).message == sentence);
                 continue;
             }
-            const ModelConfig model = support::read_hf_config(file.text(value));
+            const ModelConfig model = rope::read_hf_config(file.text(value));
             CAPTURE(key.look(model), *key.absence.value);
             CHECK(same(key.look(model), *key.absence.value));
             CHECK(model.warnings == list_of(sentence));
@@ -150,7 +150,7 @@ TEST_CASE(
     for_each_file([&](const Key& key, const File& file) {
         for (const Bad& bad : key.bads) {
             CAPTURE(file.text(bad.text));
-            const auto refused = refusal([&] { support::read_hf_config(file.text(bad.text)); });
+            const auto refused = refusal([&] { rope::read_hf_config(file.text(bad.text)); });
             CHECK(refused.message ==
                   file.sentence("@" + bad.element) + " is " + bad.shown + "; it must be " + bad.allowed + ".");
             CHECK(refused.code == rope::StatusCode::invalid_argument);

@@ -12,7 +12,6 @@
 #include "support/catch.hpp"
 #include "support/readers/hf_files.hpp"
 #include "support/readers/hf_models.hpp"
-#include "support/readers/read_hf_config.hpp"
 
 namespace {
 

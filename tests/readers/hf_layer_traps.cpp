@@ -2,6 +2,7 @@
 // Where implementations went wrong on the layers and heads in models' configuration files, one test each. The files are
 // those of tests/readers/models, or changed in the one place that matters.
 #include <rope/core.hpp>
+#include <rope/hf_config.hpp>
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,7 +12,6 @@
 #include "support/exact/mpfr.hpp"
 #include "support/readers/hf_files.hpp"
 #include "support/readers/hf_models.hpp"
-#include "support/readers/read_hf_config.hpp"
 
 namespace {
 
@@ -141,7 +141,7 @@ TEST_CASE("the layout of a model that is not known is left open, and asked for")
     j["rope_theta"] = 10000;
     CHECK_FALSE(only(read(j)).layout.has_value());
     CHECK(warns_of(read(j), "model_type \"brand_new\" is not known"));
-    CHECK(only(support::read_hf_config(j.dump(), Layout::interleaved)).layout == Layout::interleaved);
+    CHECK(only(rope::read_hf_config(j.dump(), Layout::interleaved)).layout == Layout::interleaved);
 }
 
 TEST_CASE(

@@ -2,6 +2,7 @@
 // read_hf_config on the config.json of models that people use: what is read is what the model is, and the frequencies
 // are those of the formula with the published parameters.
 #include <rope/core.hpp>
+#include <rope/hf_config.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +18,6 @@
 #include "support/exact/mpfr.hpp"
 #include "support/exact/schedules.hpp"
 #include "support/readers/hf_models.hpp"
-#include "support/readers/read_hf_config.hpp"
 
 namespace {
 
@@ -33,7 +33,7 @@ const std::vector<PublishedModel>& models() {
     static const std::vector<PublishedModel> all = support::published_models();
     return all;
 }
-ModelConfig read(const PublishedModel& model) { return support::read_hf_config(support::model_text(model.name)); }
+ModelConfig read(const PublishedModel& model) { return rope::read_hf_config(support::model_text(model.name)); }
 
 Index turning(const Config& config) { return config.rotary_dim != 0 ? config.rotary_dim : config.head_dim; }
 Real error_of(const Real& value, const Real& exact) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The key that read_hf_config takes where a config.json says a thing twice, and its warning of the other.
 #include <rope/core.hpp>
+#include <rope/hf_config.hpp>
 
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/readers/read_hf_config.hpp"
 #include "support/readers/small_model.hpp"
 #include "support/refusal.hpp"
 
@@ -43,7 +43,7 @@ TEST_CASE("rope_parameters beats rope_scaling, which is said unless they agree")
     takes(kFactor, with(R"({"__float__": "Infinity"})", R"({"__float__": "-Infinity"})"), 4, {said, unknown});
     takes(kFactor, with(R"([{"__float__": "NaN", "a": 1}])", R"([{"__float__": "NaN", "a": 2}])"), 4, {said, unknown});
     // Not merge_patch's null: in the text.
-    const ModelConfig model = support::read_hf_config(
+    const ModelConfig model = rope::read_hf_config(
         R"({"model_type": "llama", "num_hidden_layers": 4, "num_attention_heads": 8, "head_dim": 64,
             "rope_theta": 20000, "rope_scaling": {"type": "linear", "factor": 4}, "rope_parameters": null})");
     CHECK(config_of(model).interpolation_factor == 4);

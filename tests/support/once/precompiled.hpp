@@ -6,4 +6,3 @@
 #include <rope/rope.hpp>
 
 #include "headers.hpp"
-#include "kernels.hpp"

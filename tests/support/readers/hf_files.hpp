@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rope/core.hpp>
+#include <rope/hf_config.hpp>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -14,15 +15,14 @@
 #include "../exact/schedules.hpp"
 #include "../refusal.hpp"
 #include "hf_models.hpp"
-#include "read_hf_config.hpp"
 
 namespace support {
 
 using Json = nlohmann::json;
 
 inline Json file(const std::string& name) { return Json::parse(model_text(name)); }
-inline rope::ModelConfig read(const Json& j) { return support::read_hf_config(j.dump()); }
-inline rope::ModelConfig published(const std::string& name) { return support::read_hf_config(model_text(name)); }
+inline rope::ModelConfig read(const Json& j) { return rope::read_hf_config(j.dump()); }
+inline rope::ModelConfig published(const std::string& name) { return rope::read_hf_config(model_text(name)); }
 inline std::string refused(const Json& j) {
     return refusal([&] { (void)read(j); }).message;
 }

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "../exact/mpfr.hpp"
-#include "read_hf_config.hpp"
 
 namespace support::hf {
 

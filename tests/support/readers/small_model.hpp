@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rope/core.hpp>
+#include <rope/hf_config.hpp>
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,7 +12,6 @@
 
 #include "../catch.hpp"
 #include "../refusal.hpp"
-#include "read_hf_config.hpp"
 
 namespace support {
 

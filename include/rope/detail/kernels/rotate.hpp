@@ -38,14 +38,9 @@ ROPE_DETAIL_BEGIN
 
 /// Kernels of the instruction set with this number.
 template <Layout layout, class In, class Out, class T>
-ROPE_INLINE const RotateKernels<In, Out, T>& choose_kernels(IsaId isa, Index pairs, bool is_contiguous) noexcept {
+ROPE_INLINE const RotateKernels<In, Out, T>& rotate_kernels(IsaId isa, Index pairs, bool is_contiguous) noexcept {
 #define ROPE_ISA_CHOICE(set) set::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous)
 #include "../simd/isa_list.hpp"
-}
-/// The same; calls go through here, so that tests can specialise it and compile all kernels once.
-template <Layout layout, class In, class Out, class T>
-ROPE_INLINE const RotateKernels<In, Out, T>& rotate_kernels(IsaId isa, Index pairs, bool is_contiguous) noexcept {
-    return choose_kernels<layout, In, Out, T>(isa, pairs, is_contiguous);
 }
 
 ROPE_DETAIL_END
