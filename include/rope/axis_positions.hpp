@@ -66,7 +66,9 @@ class AxisPositions {
         return numbers_.as_double(axis * stride_ + token);
     }
     /// The position of a number that is in range: a whole number and a fraction of the same sign, both exact.
-    ROPE_ABI detail::Place at(Index axis, Index token) const noexcept { return numbers_.place(axis * stride_ + token); }
+    ROPE_ABI detail::AxisPosition at(Index axis, Index token) const noexcept {
+        return numbers_.position(axis * stride_ + token);
+    }
 
  private:
     ROPE_ABI AxisPositions(const detail::NumberList& numbers, Index axes, Index tokens) noexcept

@@ -11,7 +11,7 @@
 #include "detail/base/hide_macros.hpp"
 
 #include "detail/base/containers.hpp"
-#include "detail/paths/places.hpp"
+#include "detail/paths/heads_in_memory.hpp"
 #include "detail/views/buffers.hpp"
 
 ROPE_BEGIN

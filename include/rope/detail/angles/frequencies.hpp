@@ -29,7 +29,7 @@ inline Status check_inv_freq(const char* name, const double* values, std::size_t
                 {name, first + i, values[i]});
     return Status();
 }
-inline Status check_growth(const char* name, const List<double>& values) noexcept {
+inline Status check_log_growth(const char* name, const List<double>& values) noexcept {
     for (std::size_t i = 0; i < values.size(); ++i)
         if (!is_finite(values[i]) || std::fabs(values[i]) > 1.0)
             return invalid("{}[{}] is {}; it must be from -1 to 1.", {name, i, values[i]});
@@ -60,8 +60,8 @@ inline Status check_from(const Frequencies& f, std::size_t first) noexcept {
     if (!f.log_growth_low.empty() && f.log_growth_low.size() != f.log_growth.size())
         return invalid("log_growth_low has {} {entry|entries}; it must be empty or have as many as log_growth ({}).",
                        {f.log_growth_low.size(), f.log_growth.size()});
-    if (const Status s = check_growth("log_growth", f.log_growth); !s.ok()) return s;
-    if (const Status s = check_growth("log_growth_low", f.log_growth_low); !s.ok()) return s;
+    if (const Status s = check_log_growth("log_growth", f.log_growth); !s.ok()) return s;
+    if (const Status s = check_log_growth("log_growth_low", f.log_growth_low); !s.ok()) return s;
     if (!is_finite(f.centre) || std::fabs(f.centre) > kMaxFactor)
         return invalid("centre is {}; it must be from -2^32 to 2^32.", {f.centre});
     if (f.lacks_log_scale)

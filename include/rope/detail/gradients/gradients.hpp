@@ -17,7 +17,7 @@
 #include "../base/executor.hpp"
 #include "../base/other_calls.hpp"
 #include "../call/arguments.hpp"
-#include "../paths/places.hpp"
+#include "../paths/heads_in_memory.hpp"
 #include "../views/any_view.hpp"
 
 ROPE_SOURCE_BEGIN

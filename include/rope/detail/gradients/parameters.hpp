@@ -34,7 +34,7 @@ inline double position_of(const Positions& p, Index, Index b, Index s, Index seq
     return static_cast<double>(p.at(b, s, seq));
 }
 inline double position_of(const AxisPositions& p, Index axis, Index b, Index s, Index seq) noexcept {
-    const Place at = p.at(axis, b * seq + s);
+    const AxisPosition at = p.at(axis, b * seq + s);
     return static_cast<double>(at.whole) + at.part;
 }
 

@@ -8,7 +8,7 @@
 #include "../../types.hpp"
 #include "../call/arguments.hpp"
 #include "../call/job.hpp"
-#include "../paths/places.hpp"
+#include "../paths/heads_in_memory.hpp"
 #include "../views/view_arguments.hpp"
 #include "../views/view_checks.hpp"
 

@@ -10,8 +10,8 @@
 #include "../kernels/formats.hpp"
 #include "../kernels/steps.hpp"
 #include "../views/view_checks.hpp"
+#include "heads_in_memory.hpp"
 #include "paged.hpp"
-#include "places.hpp"
 #include "steps.hpp"
 
 ROPE_DETAIL_BEGIN

@@ -6,7 +6,7 @@
 
 #include "../../destinations.hpp"
 #include "../../types.hpp"
-#include "places.hpp"
+#include "heads_in_memory.hpp"
 
 ROPE_DETAIL_BEGIN
 

@@ -14,7 +14,7 @@
 #include "../positions/positions_in_table.hpp"
 #include "../views/view_checks.hpp"
 #if ROPE_HAS_DEFINITIONS
-#    include "places.hpp"
+#    include "heads_in_memory.hpp"
 #    include "stages.hpp"
 
 ROPE_DETAIL_BEGIN

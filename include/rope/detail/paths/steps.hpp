@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "../../types.hpp"
-#include "places.hpp"
+#include "heads_in_memory.hpp"
 
 ROPE_BEGIN
 

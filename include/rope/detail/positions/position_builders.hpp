@@ -54,9 +54,9 @@ inline Status check_grid(Index height, Index width, const GridOrder& order) noex
     return Status();
 }
 
-/// place_of(i, n) is the position of row or column i of n.
-template <class Number, class PlaceOf>
-std::vector<Number> fill_grid(Index height, Index width, const GridOrder& order, const PlaceOf& place_of) {
+/// position_of(i, n) is the position of row or column i of n.
+template <class Number, class PositionOf>
+std::vector<Number> fill_grid(Index height, Index width, const GridOrder& order, const PositionOf& position_of) {
     const Index tokens = order.before + height * width + order.after;
     std::vector<Number> positions(static_cast<std::size_t>(2 * tokens));  // of zeros
     Number* rows = positions.data() + order.before + (order.width_first ? tokens : 0);
@@ -65,8 +65,8 @@ std::vector<Number> fill_grid(Index height, Index width, const GridOrder& order,
         for (Index left = 0; left < width; left += order.block)
             for (Index y = top; y < top + order.block; ++y)
                 for (Index x = left; x < left + order.block; ++x) {
-                    *rows++ = place_of(y, height);
-                    *columns++ = place_of(x, width);
+                    *rows++ = position_of(y, height);
+                    *columns++ = position_of(x, width);
                 }
     return positions;
 }

@@ -99,8 +99,8 @@ inline Status check_deltas(const Positions& deltas, Index seq, Index batch, bool
 inline constexpr double kMaxGrowth = 64.0;
 
 /// Requires growing magnitudes to stay within kMaxGrowth over the two distances in positions.
-inline Status check_growth(const List<double>& of_new, double new_farthest, const List<double>& of_old,
-                           double old_farthest, const AxisOrder& order) noexcept {
+inline Status check_growth_between(const List<double>& of_new, double new_farthest, const List<double>& of_old,
+                                   double old_farthest, const AxisOrder& order) noexcept {
     for (std::size_t i = 0; i < std::max(of_new.size(), of_old.size()); ++i) {
         const double change = (of_new.empty() ? 0.0 : std::fabs(of_new[i]) * new_farthest) +
                               (of_old.empty() ? 0.0 : std::fabs(of_old[i]) * old_farthest);

@@ -109,7 +109,7 @@ inline constexpr Index kMaxPosition = Index(1) << 52;
 
 /// A position as a whole number, rounded towards 0, and the rest. Both are exact: -0.01 rounded downwards would leave
 /// 0.99, which has fewer bits.
-struct Place {
+struct AxisPosition {
     Index whole;
     double part;
 };
@@ -166,7 +166,7 @@ class NumberList {
         return is_finite(x) && x >= -most && x <= most;
     }
     /// The position of a number that is in range.
-    Place place(Index i) const noexcept {
+    AxisPosition position(Index i) const noexcept {
         if (!is_fractional()) return {(*this)[i], 0.0};
         const double x = as_double(i);
         const double whole = std::trunc(x);

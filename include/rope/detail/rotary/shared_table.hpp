@@ -81,7 +81,7 @@ template <class T>
 Index grown_count(const CosSinCache<T>& now, const Frequencies& f, Index count) noexcept {
     const Index most = kSharedBytes / (2 * now.pairs() * static_cast<Index>(sizeof(T)));
     const Index twice = std::min(2 * now.max_positions(), most);
-    return twice > count && check_growth(f, twice, 0).ok() ? twice : count;
+    return twice > count && check_growth_in_table(f, twice, 0).ok() ? twice : count;
 }
 
 /// Takes out the tables whose last calls lie farthest back, until there is room for one more of `bytes`. `reading` must be

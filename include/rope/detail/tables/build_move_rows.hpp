@@ -107,7 +107,7 @@ ROPE_API void MoveRows<T>::build_by(const Positions& deltas, Index seq, Index ba
     ok_or_raise(check_tokens(seq, batch));
     ok_or_raise(check_deltas(deltas, seq, batch, builder.has_two_));
     builder.build_rows(seq, batch, builder.map_.is_mixed, executor, [&](Index, Index token) {
-        return Move{{0, 0.0}, place_of(deltas, 0, token, seq)};
+        return Move{{0, 0.0}, position_of(deltas, 0, token, seq)};
     });
 }
 template <class T>

@@ -22,7 +22,7 @@
 ROPE_DETAIL_BEGIN
 
 /// Requires a magnitude that stays a number.
-inline Status check_growth(const Frequencies& f, Index count, Index first_position) noexcept {
+inline Status check_growth_in_table(const Frequencies& f, Index count, Index first_position) noexcept {
     const double first = static_cast<double>(first_position) - f.centre;
     const double last = first + static_cast<double>(count - 1);
     const double farthest = std::max(std::fabs(first), std::fabs(last));
@@ -110,7 +110,7 @@ ROPE_API void PositionTable<T>::build(const TableSource& s, Index count, Index f
     HeadSlice slice = s.slice;
     ok_or_raise(s.status);
     ok_or_raise(check_last_position(s, count, first));
-    ok_or_raise(check_growth(s.f, count, first));
+    ok_or_raise(check_growth_in_table(s.f, count, first));
     ok_or_raise(check_slice(slice, pairs));
     this->describe(s, slice, pairs);
     longest_ = s.longest;
@@ -130,7 +130,7 @@ ROPE_API void PositionTable<T>::extend(const Frequencies& f, Index count) {
     ok_or_raise(check(f));
     ok_or_raise(check_extension(count));
     ok_or_raise(check_rows_of(f, count));
-    ok_or_raise(check_growth(f, count, this->source_.first));
+    ok_or_raise(check_growth_in_table(f, count, this->source_.first));
     const PositionTable before = *this;
     allocate(count, this->source_.first);
     std::memcpy(table_.get(), before.table_.get(), static_cast<std::size_t>(before.count_) * row_bytes());

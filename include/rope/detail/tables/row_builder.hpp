@@ -28,11 +28,13 @@
 
 ROPE_DETAIL_BEGIN
 
-/// The place of a token on an axis. Positions are the same on all.
-inline Place place_of(const Positions& p, Index, Index token, Index seq) noexcept {
+/// The position of a token on an axis. Positions are the same on all.
+inline AxisPosition position_of(const Positions& p, Index, Index token, Index seq) noexcept {
     return {p.at(token / seq, token % seq, seq), 0.0};
 }
-inline Place place_of(const AxisPositions& p, Index axis, Index token, Index) noexcept { return p.at(axis, token); }
+inline AxisPosition position_of(const AxisPositions& p, Index axis, Index token, Index) noexcept {
+    return p.at(axis, token);
+}
 inline bool is_fractional(const Positions&) noexcept { return false; }
 inline bool is_fractional(const AxisPositions& p) noexcept { return p.is_fractional(); }
 
@@ -88,12 +90,12 @@ class RowBuilder {
         ok_or_raise(check_tokens(seq, batch));
         ok_or_raise(check_positions("", given, map_.axes, seq, batch, new_.last));
         const auto position = [&](Index axis, Index token) {
-            const Place place = place_of(given, axis, token, seq);
-            return static_cast<double>(place.whole) + place.part;  // exact: it was one number
+            const AxisPosition p = position_of(given, axis, token, seq);
+            return static_cast<double>(p.whole) + p.part;  // exact: it was one number
         };
         if (has_rows_of(seq, batch, position)) return;
         build_rows(seq, batch, map_.is_mixed || is_fractional(given), executor, [&](Index axis, Index token) {
-            return Move{{0, 0.0}, place_of(given, axis, token, seq)};
+            return Move{{0, 0.0}, position_of(given, axis, token, seq)};
         });
         remember(position);
     }
@@ -106,7 +108,7 @@ class RowBuilder {
         ok_or_raise(check_positions("new_", to, map_.axes, seq, batch, new_.last));
         const bool is_slow = map_.is_mixed || is_fractional(from) || is_fractional(to);
         build_rows(seq, batch, is_slow, executor, [&](Index axis, Index token) {
-            return Move{place_of(from, axis, token, seq), place_of(to, axis, token, seq)};
+            return Move{position_of(from, axis, token, seq), position_of(to, axis, token, seq)};
         });
     }
 
@@ -198,14 +200,14 @@ class RowBuilder {
             return most;
         };
         const double new_most = largest(new_.f.log_growth), old_most = largest(old_.f.log_growth);
-        const auto at = [](Place p) { return static_cast<double>(p.whole) + p.part; };
+        const auto at = [](AxisPosition p) { return static_cast<double>(p.whole) + p.part; };
         for (Index axis = 0; axis < map_.axes; ++axis)
             for (Index token = 0; token < tokens; ++token) {
                 const Move m = move_of(axis, token);
                 const double begin = new_.f.centre + (has_two_ ? 0.0 : at(m.from));
                 const double by_new = std::fabs(at(m.to) - begin), by_old = std::fabs(at(m.from) + old_.f.centre);
                 if (new_most * by_new + old_most * by_old <= kMaxGrowth) continue;
-                const Status s = check_growth(new_.f.log_growth, by_new, old_.f.log_growth, by_old, order_);
+                const Status s = check_growth_between(new_.f.log_growth, by_new, old_.f.log_growth, by_old, order_);
                 if (!s.ok()) return s;
             }
         return Status();

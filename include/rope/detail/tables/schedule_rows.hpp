@@ -20,7 +20,7 @@ ROPE_DETAIL_BEGIN
 
 /// The move of a token on one axis.
 struct Move {
-    Place from, to;
+    AxisPosition from, to;
 };
 inline bool operator==(const Move& a, const Move& b) noexcept {
     return a.from.whole == b.from.whole && a.from.part == b.from.part && a.to.whole == b.to.whole &&
@@ -74,12 +74,12 @@ struct ScheduleRows {
     }
 
     /// The angle of pair i at a place.
-    Phase phase(Index i, Place p) const noexcept {
+    Phase phase(Index i, AxisPosition p) const noexcept {
         const Phase at_whole = angles.per_position(i) * p.whole;
         return p.part == 0.0 ? at_whole : at_whole + phase_from_radians(Angles::frequency(f, i) * exact(p.part));
     }
     /// cos and sin of an angle, times the magnitude of pair i at a place.
-    CosSin<DoubleDouble> grown(Index i, Phase angle, Place p) const noexcept {
+    CosSin<DoubleDouble> grown(Index i, Phase angle, AxisPosition p) const noexcept {
         const DoubleDouble growing = exact(p.whole) + exact(p.part) - exact(f.centre);
         const DoubleDouble m = Angles::magnitude(f, i, f.attention_factor, growing);
         const CosSin<DoubleDouble> unit = cos_sin(angle);
