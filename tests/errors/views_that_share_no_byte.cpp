@@ -2,6 +2,7 @@
 // Two views that are said to share no byte share none, and over nine tenths of the disjoint parts of rows and pages are
 // seen to be so: drawn views against the set of their bytes.
 #include <rope/apply.hpp>
+#include <rope/detail/views/view_checks.hpp>
 
 #include <bitset>
 #include <cstdint>
@@ -40,7 +41,7 @@ AnyView view_of(Index element, Index offset, const Index (&extents)[4], const In
     return v;
 }
 
-Bytes bytes_of(const AnyView& v) {
+Bytes bytes_in(const AnyView& v) {
     Bytes bytes;
     const Index begin = static_cast<unsigned char*>(v.data) - memory;
     for (Index b = 0; b < v.extents[0]; ++b)
@@ -84,7 +85,7 @@ TEST_CASE("views with any strides") {
             return view_of(Index(1) << draw(0, 2), draw(0, 200), extents, strides);
         };
         const AnyView a = any(), b = any();
-        const bool are_disjoint = (bytes_of(a) & bytes_of(b)).none(), is_shown = rope::detail::is_disjoint(a, b);
+        const bool are_disjoint = (bytes_in(a) & bytes_in(b)).none(), is_shown = rope::detail::is_disjoint(a, b);
         if (is_shown) REQUIRE(are_disjoint);
         disjoint += are_disjoint ? 1 : 0;
         shown += is_shown ? 1 : 0;
@@ -103,7 +104,7 @@ TEST_CASE("parts of rows within pages, padded or not, and what lies behind all r
         const AnyView a = part_of_rows(draw, page, row, pages, rows);
         const AnyView b = (is_behind ? part_behind_rows : part_of_rows)(draw, page, row, pages, rows);
         behind += is_behind ? 1 : 0;
-        const bool are_disjoint = (bytes_of(a) & bytes_of(b)).none(), is_shown = rope::detail::is_disjoint(a, b);
+        const bool are_disjoint = (bytes_in(a) & bytes_in(b)).none(), is_shown = rope::detail::is_disjoint(a, b);
         if (is_shown) REQUIRE(are_disjoint);
         disjoint += are_disjoint ? 1 : 0;
         shown += is_shown ? 1 : 0;

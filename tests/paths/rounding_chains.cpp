@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The chains of norm and rotation that models' own code computes in bfloat16, said as paths, against an emulation that
 // shares nothing with the library; and the error of the default chain.
+#include <rope/detail/simd/isa_choice.hpp>
 #include <rope/heads.hpp>
 
 #include <cmath>

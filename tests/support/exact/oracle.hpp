@@ -3,6 +3,8 @@
 #pragma once
 
 #include <rope/core.hpp>
+#include <rope/detail/kernels/interface.hpp>
+#include <rope/detail/simd/isa_choice.hpp>
 #include <rope/reference.hpp>
 
 #include <cmath>

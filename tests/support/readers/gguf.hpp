@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rope/core.hpp>
+#include <rope/detail/readers/gguf/architectures.hpp>
 #include <rope/gguf_config.hpp>
 
 #include <cstddef>

@@ -25,13 +25,13 @@ inline std::string file(const std::string& more = "") {
     model.merge_patch(Json::parse("{" + more + "}"));
     return model.dump();
 }
-inline rope::ModelConfig read(const std::string& more) { return read_hf_config(file(more)); }
+inline rope::ModelConfig read(const std::string& more) { return rope::read_hf_config(file(more)); }
 inline const rope::Config& config_of(const rope::ModelConfig& m, rope::Index layer = 0) { return *m.layer(layer); }
 
 inline void refuses_text(const std::string& text, const std::string& sentence,
                          std::optional<rope::Layout> layout = std::nullopt) {
     CAPTURE(text);
-    const auto refused = refusal([&] { read_hf_config(text, layout); });
+    const auto refused = refusal([&] { rope::read_hf_config(text, layout); });
     CHECK(refused.message == sentence);
     CHECK(refused.code == rope::StatusCode::invalid_argument);
 }

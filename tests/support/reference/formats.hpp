@@ -3,6 +3,7 @@
 // here does not compile.
 #pragma once
 
+#include <rope/detail/kernels/formats.hpp>
 #include <rope/heads.hpp>
 
 #include <algorithm>

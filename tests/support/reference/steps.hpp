@@ -3,6 +3,7 @@
 // without one does not compile.
 #pragma once
 
+#include <rope/detail/paths/stages.hpp>
 #include <rope/heads.hpp>
 #include <rope/isa.hpp>
 
