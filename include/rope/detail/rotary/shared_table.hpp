@@ -122,6 +122,7 @@ void drop_tables(SharedTables<T>& all) {
 }  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail
 
+#if ROPE_HAS_DEFINITIONS
 template <class T>
 ROPE_API CosSinCache<T> shared_table(const Frequencies& frequencies, Index max_positions, HeadSlice slice) {
     using Table = detail::SharedTable<T>;
@@ -167,5 +168,7 @@ ROPE_API void drop_shared_tables() {
     detail::drop_tables(detail::shared_tables<float>);
     detail::drop_tables(detail::shared_tables<double>);
 }
+
+#endif
 
 ROPE_END
