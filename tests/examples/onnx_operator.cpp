@@ -210,8 +210,8 @@ TEST_CASE("what the text does not allow is refused") {
     };
     for (const Index dim : {10, -2, 3})
         CHECK(says(with([&](Shapes& s) { s.attributes.rotary_embedding_dim = dim; })) == turns(dim));
-    CHECK(says(with([](Shapes& s) { s.x = s.y = {2, 4, 3, 7}; })).find("must turn, not 7.") != std::string::npos);
-    CHECK(says(with([](Shapes& s) { s.x = s.y = {2, 4, 3, 0}; })).find("must turn, not 0.") != std::string::npos);
+    CHECK(says(with([](Shapes& s) { s.x = s.y = {2, 4, 3, 7}; })).find("must rotate, not 7.") != std::string::npos);
+    CHECK(says(with([](Shapes& s) { s.x = s.y = {2, 4, 3, 0}; })).find("must rotate, not 0.") != std::string::npos);
     for (const Shape& shape : {Shape{10, 8}, Shape{2, 3, 4}, Shape{10}, Shape{}})
         CHECK(says(with([&](Shapes& s) { s.cos = shape; })) ==
               "cos_cache has shape " + onnx_example::text_of(shape) + "; with position_ids it must be [positions, 4].");

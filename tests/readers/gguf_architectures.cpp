@@ -236,7 +236,7 @@ TEST_CASE("an architecture that is not known asks for the layout") {
     GgufFile file = small_grouped_model("quokka-7");
     CHECK(file.refused() ==
           "general.architecture is \"quokka-7\", which is not known; give read_gguf_config the layout that the model "
-          "turns: Layout::interleaved, (x[2i], x[2i+1]), or Layout::half_split, (x[i], x[i + rotary_dim/2]).");
+          "rotates: Layout::interleaved, (x[2i], x[2i+1]), or Layout::half_split, (x[i], x[i + rotary_dim/2]).");
     for (const Layout layout : {Layout::interleaved, Layout::half_split}) {
         file.layout = layout;
         const ModelConfig model = file.read();

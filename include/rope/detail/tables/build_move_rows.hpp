@@ -26,7 +26,7 @@ ROPE_DETAIL_BEGIN
 inline Status check_features(const TableSource& of_old, const TableSource& of_new) noexcept {
     const auto differ = [](const char* name, auto a, auto b) {
         return invalid(
-            "{} is {} in the old Config and {} in the new one; a move cannot change which features turn together.",
+            "{} is {} in the old Config and {} in the new one; a move cannot change which features rotate together.",
             {name, a, b});
     };
     const std::size_t a = 2 * of_old.f.inv_freq.size(), b = 2 * of_new.f.inv_freq.size();
@@ -50,7 +50,7 @@ inline Status check_moves(const TableSource& of_old, const TableSource& of_new, 
     if (of_old.f.inv_freq.size() != of_new.f.inv_freq.size())
         return invalid(
             "inv_freq has {} {entry|entries} in the old frequencies and {} in the new ones; a move cannot change which "
-            "features turn together.",
+            "features rotate together.",
             {of_old.f.inv_freq.size(), of_new.f.inv_freq.size()});
     const double a = of_old.f.attention_factor, b = of_new.f.attention_factor;
     if (b < 0x1p-32 * a || b > 0x1p32 * a)
