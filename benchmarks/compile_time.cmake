@@ -2,7 +2,7 @@
 # How long it takes to compile a unit that includes a header, at -O2, and how much of that is the header's own.
 # cmake -DCOMPILER=... -DLIBRARY=folder -DEIGEN=folder -DWORK=folder -P compile_time.cmake
 cmake_minimum_required(VERSION 3.25)
-set(rounds 1)
+set(rounds 3)
 set(title_empty "nothing")
 set(title_text "<vector> and <string>")
 set(title_standard "what <rope/core.hpp> includes of others")

@@ -89,10 +89,11 @@ endfunction()
 get_filename_component(INCLUDE "${INCLUDE}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
 set(about "// SPDX-License-Identifier: MIT\n// rope ${VERSION}, joined into one file by cmake/ropeSingle.cmake.\n")
 set(clash "#    error \"Include rope.hpp and rope_core.hpp, or the headers that they are made of, not both.\"")
+set(separate "#ifdef ROPE_SEPARATE_COMPILATION\n#    error \"ROPE_SEPARATE_COMPILATION is for the folder include/rope; one file has all definitions.\"\n#endif\n")
 # The core comes first in either file, and is left out of the second of the two where both are included.
 set(target "${OUTPUT}/rope_core.hpp.new")
 file(WRITE "${target}" "#ifndef ROPE_SINGLE_CORE\n#define ROPE_SINGLE_CORE\n"
-                       "#ifdef ROPE_VERSION_MAJOR\n${clash}\n#endif\n")
+                       "#ifdef ROPE_VERSION_MAJOR\n${clash}\n#endif\n${separate}")
 join("${INCLUDE}/rope/core.hpp" none "")
 file(APPEND "${target}" "#endif  // ROPE_SINGLE_CORE\n")
 file(READ "${target}" core)

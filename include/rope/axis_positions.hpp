@@ -22,7 +22,7 @@ ROPE_BEGIN
 ///
 /// Nothing is checked here but the size of a list: Rows and Moves check the number of axes and of tokens, and that each
 /// number is from -2^52 to 2^52, when they are built.
-class AxisPositions {
+class ROPE_VISIBLE AxisPositions {
  public:
     /// Axis a begins at data + a * axis_stride, counted in numbers; by default (-1) axes follow one another. A null
     /// pointer is for 0 tokens.

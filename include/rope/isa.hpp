@@ -7,7 +7,8 @@
 
 #include "detail/base/hide_macros.hpp"
 
-// Every kernel exists once per instruction set, in every translation unit that includes the library. The first table
+// Every kernel exists once per instruction set, in every translation unit that calls it (or in the one that includes
+// <rope/src.hpp>). The first table
 // that is built, or the first call that needs a kernel, chooses once per process: the environment variable ROPE_ISA if
 // it is set and not empty, else the best instruction set that the machine has. A name that is not available is no
 // choice: tables are built by plain loops, with the same bits, and calls throw. The instruction sets, best first on

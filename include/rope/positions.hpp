@@ -25,7 +25,7 @@ ROPE_BEGIN
 ///
 /// Lists are not copied, and must outlive the Positions made of them. A temporary one would not: it is refused by the
 /// compiler here, and goes straight into a call. When batch is 1 the two counts of ids are the same thing.
-class Positions {
+class ROPE_VISIBLE Positions {
  public:
     /// How the positions were given: one start for all batch entries, one for each, or a position for each token, which
     /// all entries share or each has for itself.

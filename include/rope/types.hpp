@@ -41,12 +41,12 @@ enum class Layout : unsigned char {
 
 /// IEEE 754 binary16, as stored in memory. It has no arithmetic: data in half precision is computed in float and
 /// rounded once, to nearest even, at the store. NaN stays NaN; absolute values from 65520 on become infinity.
-struct half {
+struct ROPE_VISIBLE half {
     std::uint16_t bits;
 };
 
 /// bfloat16, the upper 16 bits of a float, as stored in memory. Rounded once, to nearest even; NaN stays NaN.
-struct bfloat16 {
+struct ROPE_VISIBLE bfloat16 {
     std::uint16_t bits;
 };
 

@@ -21,7 +21,8 @@
 // becomes one weak symbol with several bodies, and the linker may keep the one that the oldest machine cannot run. So the
 // instruction set (and the way errors leave a function) is part of every name: what is in namespace detail lives in an
 // inline namespace of that name, but for the variables that all translation units share, and the functions outside carry
-// ROPE_ABI, a tag. tests/builds/linking looks for symbols with neither.
+// ROPE_ABI, a tag. tests/builds/linking looks for symbols with neither. (Where functions are compiled once, those with ROPE_API have
+// one body for all, and a name without the instruction set.)
 //
 // Classes that a program can name carry none, or a function of the program's that takes one could not be called from a
 // translation unit with other flags. (schedule::Default carries one, so that the names of std::variant's functions are

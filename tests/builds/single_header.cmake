@@ -21,6 +21,11 @@ file(WRITE ${WORK}/more/both.cpp "#include \"macros_of_others.hpp\"\n#include \"
                                  "static_assert(sizeof(rope::testing::Options) + sizeof(rope::read_hf_config(\"\")) > 0);\n")
 list(GET COMPILERS 0 compiler)
 run(out ${compiler} ${flags} -I${TESTS}/builds/public_headers -fsyntax-only ${WORK}/more/both.cpp)
+execute_process(COMMAND ${compiler} ${flags} -DROPE_SEPARATE_COMPILATION -fsyntax-only ${TESTS}/builds/consumption/core.cpp
+                RESULT_VARIABLE code ERROR_VARIABLE said)
+if(code EQUAL 0 OR NOT said MATCHES "one file has all definitions")
+  message(FATAL_ERROR "with ROPE_SEPARATE_COMPILATION (${code}): ${said}")
+endif()
 foreach(program core eigen)
   run(out ${compiler} ${flags} ${TESTS}/builds/consumption/${program}.cpp -c -o ${WORK}/${program}.o)
   run(out ${compiler} ${flags} -Wno-return-type -Dmain=elsewhere ${TESTS}/builds/consumption/${program}.cpp -c -o ${WORK}/other.o)

@@ -196,7 +196,7 @@ message(STATUS "six orders agree")
 
 # ---- Separate compilation: units declare, and one source file for the oldest machine defines. ----
 set(separate -DROPE_SEPARATE_COMPILATION)
-run(out ${COMPILER} -std=c++17 -O1 -fPIC -fvisibility=hidden ${separate} ${warnings} -I${INCLUDE} ${includes} -c ${SOURCE}/src.cpp -o src.o)
+run(out ${COMPILER} -std=c++17 -O1 -fPIC -fvisibility=hidden -DROPE_SOURCE_EXPORTS ${separate} ${warnings} -I${INCLUDE} ${includes} -c ${SOURCE}/src.cpp -o src.o)
 foreach(unit "base;x86-64" "v3;x86-64-v3" "v4;x86-64-v4")
   compile(${COMPILER} -O2 ${INCLUDE} unit ${unit} ${separate})
 endforeach()
@@ -235,9 +235,11 @@ function(refuse_to_link include wanted)
     message(FATAL_ERROR "this links, or does not say '${wanted}':\n${said}")
   endif()
 endfunction()
-refuse_to_link(${INCLUDE} "rope_src_hpp_without_exceptions" -fno-exceptions)
+refuse_to_link(${INCLUDE} "rope_src_hpp_[0-9_]+_without_exceptions" -fno-exceptions)
 change(${WORK}/another version.hpp "ROPE_VERSION_NAMESPACE v0_1" "ROPE_VERSION_NAMESPACE v0_2")
 refuse_to_link(${WORK}/another "rope::v0_2::")
+change(${WORK}/patch version.hpp "ROPE_VERSION_PATCH 0" "ROPE_VERSION_PATCH 1")
+refuse_to_link(${WORK}/patch "rope_src_hpp_0_1_1_with_exceptions")
 message(STATUS "compiled separately, the same results")
 
 # ---- Classes that a program can name: each unit calls the functions of all units. ----

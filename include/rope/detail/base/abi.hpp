@@ -4,12 +4,6 @@
 
 #include "machine.hpp"
 
-// ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls. They are never called, so their names
-// clash with no others and need no tag. ROPE_NOINLINE is for code that would be repeated in every kernel or call;
-// ROPE_COLD for code that runs once, or when a call is refused; ROPE_KERNEL for the loops that take most of the time:
-// their speed depends on their place in a cache line, so the function begins with a line. So does its stack frame:
-// clang rounds the stack pointer only where it knows of that need before it shares out the registers, and registers
-// read across two lines cost interleaved doubles a good part of their time (benchmarks/tuning.md).
 #if defined(__cpp_exceptions)
 #    define ROPE_EXCEPTIONS 1
 #    define ROPE_ABI_ERRORS ""
@@ -46,19 +40,29 @@
 // Separate compilation. By default every translation unit compiles what it uses. Where ROPE_SEPARATE_COMPILATION is defined,
 // in all translation units of a program, the functions with ROPE_API are only declared, and one source file defines them by
 // including <rope/src.hpp>. Their names, and the namespace of what they take, have no machine in them: all translation units
-// share that one body. Instead they say whether they were compiled with exceptions, so that a source file with others does
-// not link. ROPE_HAS_DEFINITIONS stands around the definitions.
+// share that one body. Instead they say of which version they are, to the patch, and whether they were compiled with exceptions, so that
+// a source file that differs does not link. ROPE_HAS_DEFINITIONS stands around the definitions. A shared object with hidden
+// symbols exports these functions if its source file defines ROPE_SOURCE_EXPORTS. ROPE_VISIBLE is also for classes that are
+// template arguments of such functions: a hidden one would hide the function.
 #if defined(ROPE_SEPARATE_COMPILATION)
 #    if ROPE_EXCEPTIONS
-#        define ROPE_SOURCE_NAMESPACE rope_src_hpp_with_exceptions
+#        define ROPE_SOURCE_NAMESPACE \
+            ROPE_SOURCE_NAME(ROPE_VERSION_MAJOR, ROPE_VERSION_MINOR, ROPE_VERSION_PATCH, with_exceptions)
 #    else
-#        define ROPE_SOURCE_NAMESPACE rope_src_hpp_without_exceptions
+#        define ROPE_SOURCE_NAMESPACE \
+            ROPE_SOURCE_NAME(ROPE_VERSION_MAJOR, ROPE_VERSION_MINOR, ROPE_VERSION_PATCH, without_exceptions)
 #    endif
-#    define ROPE_API ROPE_VISIBLE ROPE_TAG(ROPE_SOURCE_NAMESPACE)
-#    if defined(ROPE_SOURCE)
-#        define ROPE_HAS_DEFINITIONS 1
-#    else
+#    define ROPE_SOURCE_NAME(major, minor, patch, errors) ROPE_SOURCE_NAME_(major, minor, patch, errors)
+#    define ROPE_SOURCE_NAME_(major, minor, patch, errors) rope_src_hpp_##major##_##minor##_##patch##_##errors
+#    if !defined(ROPE_SOURCE)
 #        define ROPE_HAS_DEFINITIONS 0
+#        define ROPE_API ROPE_VISIBLE ROPE_TAG(ROPE_SOURCE_NAMESPACE)
+#    elif defined(ROPE_SOURCE_EXPORTS)
+#        define ROPE_HAS_DEFINITIONS 1
+#        define ROPE_API ROPE_VISIBLE ROPE_TAG(ROPE_SOURCE_NAMESPACE)
+#    else
+#        define ROPE_HAS_DEFINITIONS 1
+#        define ROPE_API ROPE_TAG(ROPE_SOURCE_NAMESPACE)
 #    endif
 #else
 #    define ROPE_SOURCE_NAMESPACE ROPE_DETAIL_NAMESPACE
@@ -105,6 +109,12 @@
         ROPE_ABI Class() = default;       \
         ROPE_CROSSES(Class)
 #endif
+// ROPE_INLINE is for the pieces of a kernel, which are worth nothing as calls. They are never called, so their names
+// clash with no others and need no tag. ROPE_NOINLINE is for code that would be repeated in every kernel or call;
+// ROPE_COLD for code that runs once, or when a call is refused; ROPE_KERNEL for the loops that take most of the time:
+// their speed depends on their place in a cache line, so the function begins with a line. So does its stack frame:
+// clang rounds the stack pointer only where it knows of that need before it shares out the registers, and registers
+// read across two lines cost interleaved doubles a good part of their time (benchmarks/tuning.md).
 #if defined(__GNUC__)
 #    define ROPE_TAG(name) [[gnu::abi_tag(ROPE_STRING(name))]]
 #    define ROPE_ABI [[gnu::abi_tag(ROPE_STRING(ROPE_MACHINE) ROPE_ABI_ERRORS)]]

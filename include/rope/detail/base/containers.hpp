@@ -30,7 +30,7 @@ using Plain = std::remove_cv_t<std::remove_reference_t<T>>;
 template <class>
 inline constexpr bool never = false;
 
-/// std::allocator under a name with in it, which is then in the names of a vector's functions, too.
+/// std::allocator under a name with the machine in it, which is then in the names of a vector's functions, too.
 template <class T>
 struct Allocator : std::allocator<T> {
     template <class U>

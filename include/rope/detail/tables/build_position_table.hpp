@@ -105,7 +105,7 @@ Status PositionTable<T>::check_rows_of(const Frequencies& f, Index count) const 
 }
 
 template <class T>
-ROPE_API void PositionTable<T>::build(const TableSource& s, Index count, Index first) {
+void PositionTable<T>::build(const TableSource& s, Index count, Index first) {
     const Index pairs = static_cast<Index>(s.f.inv_freq.size());
     HeadSlice slice = s.slice;
     ok_or_raise(s.status);

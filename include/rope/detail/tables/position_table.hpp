@@ -20,7 +20,7 @@ class PositionTable : public SourcedRows<T> {
     ROPE_ABI PositionTable& operator=(const PositionTable&) = default;
     ROPE_ABI ~PositionTable() = default;
 
-    ROPE_API void build(const TableSource& source, Index count, Index first);
+    void build(const TableSource& source, Index count, Index first);
     ROPE_API void build(const GivenSource& given, bool is_float32_chain, Index count, Index first);
     /// Adds rows up to `count` of them.
     ROPE_API void extend(const Frequencies& f, Index count);

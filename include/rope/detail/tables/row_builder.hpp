@@ -48,7 +48,7 @@ class RowBuilder {
  public:
     RowBuilder(TokenRows<T>& rows, bool has_two) noexcept : has_two_(has_two), rows_(rows) {}
 
-    // The functions of TokenRows.
+    // The functions of TokenRows and MoveRows.
     void use_memory(T* memory, Index rows) noexcept {
         memory_ = memory;
         room_ = memory != nullptr ? rows : 0;

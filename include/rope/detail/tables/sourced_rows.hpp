@@ -31,7 +31,7 @@ class SourcedRows : public CosSinRows<T> {
     ROPE_ABI SourcedRows& operator=(const SourcedRows&) noexcept = default;
 
     /// For a slice that has passed check_slice.
-    ROPE_API void describe(const TableSource& s, HeadSlice slice, Index pairs) noexcept;
+    void describe(const TableSource& s, HeadSlice slice, Index pairs) noexcept;
 };
 
 ROPE_SOURCE_END

@@ -78,7 +78,7 @@ ROPE_DETAIL_END
 ROPE_SOURCE_BEGIN
 
 template <class T>
-ROPE_API void SourcedRows<T>::describe(const TableSource& s, HeadSlice slice, Index pairs) noexcept {
+void SourcedRows<T>::describe(const TableSource& s, HeadSlice slice, Index pairs) noexcept {
     this->pairs_ = pairs;
     this->head_dim_ = slice.head_dim;
     this->rotary_offset_ = slice.rotary_offset;

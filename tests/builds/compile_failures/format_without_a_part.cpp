@@ -7,4 +7,4 @@ struct Int3 : rope::detail::Format {
     static constexpr rope::detail::ElementType kScale = rope::detail::kNoElements, kZero = rope::detail::kNoElements;
     static void write(const float*, rope::Index, const rope::detail::FormatRow&) noexcept {}
 };
-auto read = rope::detail::FormatList<rope::detail::Elements, Int3>::kRead[1];
+auto all = rope::detail::FormatList<rope::detail::Elements, Int3>::kRead[1];
