@@ -88,8 +88,7 @@ ROPE_COLD Status explain(const Positions& positions, Capabilities uses,
     if (tensors.size() > 1 && !is_disjoint(tensors.begin()->out, last))
         return invalid(
             "{} and {} may share elements, which would be rotated twice; two views that are written must be shown to "
-            "share "
-            "none by their strides.",
+            "share none by their strides.",
             {tensors.begin()->out.name, last.name});
     for (const CheckedTensor& t : tensors)
         if (const Status s = check_positions(positions, first.extents[0], first.extents[1], t.table); !s.ok()) return s;

@@ -40,9 +40,7 @@ ROPE_COLD Status check_steps(const PathData& path, const PathCall& call) noexcep
     if (count < 1 || count > 2 || !is_norm_of_heads(steps[0]) || (count == 2 && !is_rotation(steps[1])))
         return invalid(
             "The path has {} {step|steps}; for gradients its first must be rms_norm or l2_norm over a head, and the "
-            "second, "
-            "if "
-            "there is one, rotate().",
+            "second, if there is one, rotate().",
             {count});
     for (int i = 0; i < count; ++i)
         if (const Status s = check_step(steps[i], path.source, "path", call); !s.ok()) return s;

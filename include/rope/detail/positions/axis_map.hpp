@@ -190,9 +190,7 @@ ROPE_API Status check(const AxisMap& map, Index frequencies) noexcept {
     if (count != 0 && count != frequencies)
         return detail::invalid(
             "The sections of the map (or its axis_of) have {} {pair|pairs}; they must add up to {}, one pair for two "
-            "features "
-            "that "
-            "rotate.",
+            "features that rotate.",
             {count, frequencies});
     for (Index i = 0; i < count; ++i) {
         const Index axis = map.axis_of[static_cast<std::size_t>(i)];

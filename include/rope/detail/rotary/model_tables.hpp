@@ -156,8 +156,7 @@ struct RotaryEmbedding<T>::State {
         const double bytes = static_cast<double>(rows) * static_cast<double>(bytes_of_row);  // may be beyond 2^63
         return detail::invalid(
             "positions is {}; the tables of this model, with {} {byte|bytes} per position, would take {} {byte|bytes}, "
-            "and max_bytes "
-            "of the TableOptions is {}.",
+            "and max_bytes of the TableOptions is {}.",
             {count, bytes_of_row, bytes, max_bytes});
     }
 

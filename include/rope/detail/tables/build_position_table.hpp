@@ -85,8 +85,7 @@ Status PositionTable<T>::check_extension(Index count) const noexcept {
     if (longest_ == kNoLongest || count <= longest_ - this->source_.first) return Status();
     return invalid(
         "max_positions is {}; the frequencies of this table are for sequences of at most {} {token|tokens}: longer "
-        "ones "
-        "need a table made for their seq_len.",
+        "ones need a table made for their seq_len.",
         {count, longest_});
 }
 

@@ -19,7 +19,7 @@ template <class Work>
 class CoarseRows {
  public:
     static constexpr Index kSlots = 256;  // 256 KiB for 64 pairs in float; a power of two
-    static constexpr Index kProbes = 8;    // at least the axes of a token, so that its rows always fit
+    static constexpr Index kProbes = 8;   // at least the axes of a token, so that its rows always fit
 
     /// Forgets all rows. False without memory; for as many pairs as the last time that is at hand.
     bool prepare(Index pairs) {

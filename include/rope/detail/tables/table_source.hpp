@@ -67,8 +67,7 @@ inline Status check_last_position(const TableSource& s, Index max_positions, Ind
     if (first_position + max_positions <= s.longest) return Status();
     return invalid(
         "seq_len is {}; with this schedule ({}) its frequencies are for sequences of at most {} {token|tokens}, and "
-        "the table "
-        "is to hold positions up to {}: name the longest sequence as seq_len.",
+        "the table is to hold positions up to {}: name the longest sequence as seq_len.",
         {s.seq_len, s.schedule, s.longest, first_position + max_positions - 1});
 }
 

@@ -131,8 +131,7 @@ ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
     if (v.row_stride != 0 && v.row_stride < detail::row_reach(v))
         return invalid(
             "row_stride is {}; a row of {} {pair|pairs} with pair_stride {} needs at least {}, and 0 stands for pairs "
-            "* "
-            "pair_stride.",
+            "* pair_stride.",
             {v.row_stride, v.pairs, v.pair_stride, detail::row_reach(v)});
     if (v.rows == 0) return Status();
     if (v.batch > most / v.rows || v.batch * v.rows > most / detail::row_stride(v))

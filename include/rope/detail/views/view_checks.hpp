@@ -78,8 +78,7 @@ ROPE_COLD Status check_no_self_overlap(const AnyView& v, const char* const* axes
         if (stride <= reach)
             return invalid(
                 "{} overlaps itself: {} has stride {}; in a view that is written, its absolute value must be at least "
-                "{}, "
-                "which is what the axes inside it span.",
+                "{}, which is what the axes inside it span.",
                 {v.name, axes[next], v.strides[next], reach + 1});
         reach += stride * (v.extents[next] - 1);
     }

@@ -54,8 +54,7 @@ class Reader : Rotary {
         if (known == nullptr && !layout_)
             return fail(
                 "general.architecture is {}, which is not known; give read_gguf_config the layout that the model "
-                "rotates: "
-                "Layout::interleaved, (x[2i], x[2i+1]), or Layout::half_split, (x[i], x[i + rotary_dim/2]).",
+                "rotates: Layout::interleaved, (x[2i], x[2i+1]), or Layout::half_split, (x[i], x[i + rotary_dim/2]).",
                 {shown(*name)});
         if (known == nullptr)
             warn(

@@ -229,8 +229,7 @@ class HfRotary : HfSchedules {
         if (!is_decided && flag.value_or(false))
             warn(
                 "{} is true, and t, h and w were taken alternately, as Qwen3-VL does. That is a guess for {}: other "
-                "models "
-                "alternate h and w before t, or apportion the pairs.",
+                "models alternate h and w before t, or apportion the pairs.",
                 {params_.path_of(params_.says("mrope_interleaved") ? "mrope_interleaved" : "interleaved"), named()});
         if (!ok()) return;
         const Index pairs = rotary_dim(c) / 2;

@@ -38,8 +38,7 @@ class HfType : HfPart {
         if (!file_.layout)
             warn(
                 "{} is not known, so Config::layout is left open: find out whether the model rotates (x[2i], x[2i+1]) "
-                "or "
-                "(x[i], x[i + rotary_dim/2]).",
+                "or (x[i], x[i + rotary_dim/2]).",
                 {named()});
         auto positions = top_.count(kLengthKeys);
         if (!positions && type_.length_key != nullptr) positions = top_.count({type_.length_key});
