@@ -215,6 +215,12 @@ function(run_separate result objects)
   run(said ./program)
   set(${result} "${said}" PARENT_SCOPE)
 endfunction()
+# Every function with the tag is exported. Template arguments, which name others, are taken off first.
+run(hidden sh -c "readelf -Ws src.o | grep HIDDEN | grep -v UND | awk '{print $8}' | c++filt |
+                  sed -e ':a' -e 's/<[^<>]*>//' -e ta | grep -E '^[^(]*\\[abi:rope_src[^(]*\\(' || true")
+if(hidden)
+  message(FATAL_ERROR "not exported, as a class among their template arguments has no ROPE_VISIBLE:\n${hidden}")
+endif()
 run(out ${COMPILER} -shared src.o -o libsrc.so)
 run(out ${COMPILER} -std=c++17 -O0 -fno-exceptions ${separate} ${warnings} -I${INCLUDE} ${includes} -c ${SOURCE}/src.cpp -o src_noexcept.o)
 run_separate(inline "" -O1)

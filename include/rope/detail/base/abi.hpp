@@ -40,10 +40,10 @@
 // Separate compilation. By default every translation unit compiles what it uses. Where ROPE_SEPARATE_COMPILATION is defined,
 // in all translation units of a program, the functions with ROPE_API are only declared, and one source file defines them by
 // including <rope/src.hpp>. Their names, and the namespace of what they take, have no machine in them: all translation units
-// share that one body. Instead they say of which version they are, to the patch, and whether they were compiled with exceptions, so that
-// a source file that differs does not link. ROPE_HAS_DEFINITIONS stands around the definitions. A shared object with hidden
-// symbols exports these functions if its source file defines ROPE_SOURCE_EXPORTS. ROPE_VISIBLE is also for classes that are
-// template arguments of such functions: a hidden one would hide the function.
+// share that one body. Instead they have the version, to the patch, and whether there are exceptions, so that a source file
+// that differs does not link. ROPE_HAS_DEFINITIONS stands around the definitions. A shared object with hidden symbols
+// exports these functions if its source file defines ROPE_SOURCE_EXPORTS. Classes that are template arguments of such
+// functions have ROPE_VISIBLE, too: a hidden class would hide the function.
 #if defined(ROPE_SEPARATE_COMPILATION)
 #    if ROPE_EXCEPTIONS
 #        define ROPE_SOURCE_NAMESPACE \
@@ -54,15 +54,15 @@
 #    endif
 #    define ROPE_SOURCE_NAME(major, minor, patch, errors) ROPE_SOURCE_NAME_(major, minor, patch, errors)
 #    define ROPE_SOURCE_NAME_(major, minor, patch, errors) rope_src_hpp_##major##_##minor##_##patch##_##errors
-#    if !defined(ROPE_SOURCE)
-#        define ROPE_HAS_DEFINITIONS 0
-#        define ROPE_API ROPE_VISIBLE ROPE_TAG(ROPE_SOURCE_NAMESPACE)
-#    elif defined(ROPE_SOURCE_EXPORTS)
+#    if defined(ROPE_SOURCE)
 #        define ROPE_HAS_DEFINITIONS 1
-#        define ROPE_API ROPE_VISIBLE ROPE_TAG(ROPE_SOURCE_NAMESPACE)
 #    else
-#        define ROPE_HAS_DEFINITIONS 1
+#        define ROPE_HAS_DEFINITIONS 0
+#    endif
+#    if defined(ROPE_SOURCE) && !defined(ROPE_SOURCE_EXPORTS)
 #        define ROPE_API ROPE_TAG(ROPE_SOURCE_NAMESPACE)
+#    else
+#        define ROPE_API ROPE_VISIBLE ROPE_TAG(ROPE_SOURCE_NAMESPACE)
 #    endif
 #else
 #    define ROPE_SOURCE_NAMESPACE ROPE_DETAIL_NAMESPACE

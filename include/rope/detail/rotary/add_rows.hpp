@@ -50,8 +50,7 @@ ROPE_IS_COLD ROPE_API Status AdditiveTable<T>::check_tensor(const AnyView& x,
     if (!is_disjoint(x, rows))
         return invalid(
             "x may share elements with the table of {} {position|positions} times {} {entry|entries} that is added "
-            "to it; it must "
-            "not.",
+            "to it; it must not.",
             {max_positions_, d_model_});
     if (const Status s = check_positions(positions, x.extents[0], x.extents[1], shape); !s.ok()) return s;
     return isa_is_chosen() ? Status() : choose_isa();

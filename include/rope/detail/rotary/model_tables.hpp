@@ -34,7 +34,7 @@ inline Config config_of(const Config& both, schedule::Xpos::Side side) {
 }
 
 /// The order of two numbers, of two lists and of two tables, by all that distinguishes them: negative, 0 or positive.
-/// (That of a std::tuple would be a function that all translation units share, with the instructions of one of them.)
+/// (Translation units share the comparison of a std::tuple, with the instructions of one of them.)
 template <class N>
 inline int order(const N& a, const N& b) noexcept {
     return a < b ? -1 : b < a ? 1 : 0;
@@ -119,7 +119,7 @@ struct RotaryEmbedding<T>::State {
                 detail::invalid("layout of configs[{}] of the model is left open; it must be set to the one that the "
                                 "weights are stored for, which not every file says.",
                                 {table_of_config.size()}));
-        // What does not fit alone is no table that is there, and its frequencies are not computed.
+        // A table that exceeds max_bytes by itself is refused before its frequencies are computed.
         const bool is_xpos = std::holds_alternative<schedule::Xpos>(config.schedule);
         const Index own_bytes = detail::rotary_dim(config) * static_cast<Index>(sizeof(T)) * (is_xpos ? 2 : 1);
         if (!check_bytes(positions, own_bytes).ok()) detail::refuse(check_bytes(positions, row_bytes + own_bytes));

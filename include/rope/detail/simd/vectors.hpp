@@ -43,8 +43,8 @@ ROPE_INLINE Floats truncate_nans(Floats x) noexcept {
     return floats(blend(is_nan, bits, quiet));
 }
 
-/// Absolute values above `limit` become it and keep their sign; a NaN stays. On the bits as integers, Lane, of the compiler's
-/// vector type, as a comparison of floats need not know NaNs.
+/// Absolute values above `limit` become it and keep their sign; a NaN stays. On the bits as integers, Lane, of the
+/// compiler's vector type, as a comparison of floats need not know NaNs.
 template <class Lane, class R>
 ROPE_INLINE R clamped(R x, R limit) noexcept {
     typedef Lane Lanes __attribute__((vector_size(sizeof(R))));

@@ -62,8 +62,8 @@ ROPE_INLINE float usable_inverse(std::uint32_t most, float scale) noexcept {
     return (bit_cast<std::uint32_t>(inverse) & 0x7fffffffu) < 0x7f800000u ? inverse : 0.0f;
 }
 
-/// Whether products of `inverse` of absolute values up to `most` become codes -127 .. 127. (Rounding is monotonic.) Otherwise
-/// the caller has set another rounding mode than to nearest, and limit_to_127 is needed.
+/// Whether products of `inverse` and absolute values up to `most` become codes -127 .. 127. (Rounding is monotonic.)
+/// Otherwise the caller has set another rounding mode than to nearest, and limit_to_127 is needed.
 ROPE_INLINE bool fits_127(std::uint32_t most, float inverse) noexcept {
     const float least =
         hide_from_optimizer(bit_cast<float>(most | 0x80000000u));  // its product has a rounding of its own
