@@ -9,6 +9,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
+cmake_minimum_required(VERSION 3.25)  # from then on file(GLOB_RECURSE) follows no links; those of wine lead to /
 set(log "${BUILD}/Testing/Temporary/LastTest.log")
 if(EXISTS "${log}.tmp")  # its name while ctest runs
   set(log "${log}.tmp")
