@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The instruction set is chosen by the first call, whichever of many threads makes it, and may be forced while others
 // run. Run under ThreadSanitizer by the thread-sanitize preset.
-#include <rope/detail/simd/isa_choice.hpp>
 #include <rope/rope.hpp>
+
+#include <rope/detail/simd/isa_choice.hpp>
 
 #include <atomic>
 #include <string>

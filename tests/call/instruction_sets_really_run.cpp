@@ -2,8 +2,9 @@
 // The set that is forced, or named by ROPE_ISA, is the one that runs, and consists of the instructions of its name, but
 // for the single pairs of sse2, which are those of portable. A name that is none of the available sets is refused, and
 // changes nothing.
-#include <rope/detail/simd/isa_choice.hpp>
 #include <rope/rope.hpp>
+
+#include <rope/detail/simd/isa_choice.hpp>
 
 #include <algorithm>
 #include <cstdio>

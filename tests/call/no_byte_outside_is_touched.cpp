@@ -2,8 +2,9 @@
 // Nothing before or after a tensor, a table or a list of positions is read: each lies at a page that may not be
 // touched, with its end and then with its beginning, for every set, type, layout and number of pairs. Nothing between
 // the elements of a tensor is written: every byte of its buffer that is no element keeps its value.
-#include <rope/detail/kernels/add.hpp>
 #include <rope/rope.hpp>
+
+#include <rope/detail/kernels/add.hpp>
 
 #include <algorithm>
 #include <cstdint>

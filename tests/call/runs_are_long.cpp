@@ -3,6 +3,7 @@
 // else be done once for each token. And it is turned by what is made for memory of its size.
 #include <rope/compact_cos_sin_cache.hpp>
 #include <rope/core.hpp>
+
 #include <rope/detail/kernels/interface.hpp>
 
 #include <cstddef>

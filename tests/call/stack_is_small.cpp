@@ -4,9 +4,10 @@
 #include <rope/additive.hpp>
 #include <rope/compact_cos_sin_cache.hpp>
 #include <rope/core.hpp>
-#include <rope/detail/views/loop_order.hpp>
 #include <rope/gradients.hpp>
 #include <rope/heads.hpp>
+
+#include <rope/detail/views/loop_order.hpp>
 
 #include <pthread.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Additive encodings add the row of each token's position, by the formula, wherever the tensor lies, and
 // write nothing when they refuse.
-#include <rope/detail/kernels/add.hpp>
 #include <rope/rope.hpp>
+
+#include <rope/detail/kernels/add.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -2,6 +2,7 @@
 // Usual calls are accepted before anything else looks at them. Nothing that the full checks refuse is accepted, and
 // decoding, batches of single tokens and short prompts are.
 #include <rope/core.hpp>
+
 #include <rope/detail/call/run.hpp>
 
 #include <array>

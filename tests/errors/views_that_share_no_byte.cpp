@@ -2,6 +2,7 @@
 // Two views that are said to share no byte share none, and over nine tenths of the disjoint parts of rows and pages are
 // seen to be so: drawn views against the set of their bytes.
 #include <rope/apply.hpp>
+
 #include <rope/detail/views/view_checks.hpp>
 
 #include <bitset>

@@ -2,8 +2,9 @@
 // Codes of cache formats against formulas of their own: ggml's reference code, the nearest of all 8-bit floats, and the
 // definitions in destinations.hpp.
 #include <rope/apply.hpp>
-#include <rope/detail/kernels/formats.hpp>
 #include <rope/heads.hpp>
+
+#include <rope/detail/kernels/formats.hpp>
 
 #include <algorithm>
 #include <cmath>

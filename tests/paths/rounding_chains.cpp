@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The chains of norm and rotation that models' own code computes in bfloat16, said as paths, against an emulation that
 // shares nothing with the library; and the error of the default chain.
-#include <rope/detail/simd/isa_choice.hpp>
 #include <rope/heads.hpp>
+
+#include <rope/detail/simd/isa_choice.hpp>
 
 #include <cmath>
 #include <cstdint>

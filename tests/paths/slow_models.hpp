@@ -4,6 +4,7 @@
 #pragma once
 
 #include <rope/core.hpp>
+
 #include <rope/detail/simd/isa_choice.hpp>
 
 #include <cmath>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Readers look at a few pairs of a Config, and say of all frequencies what computing them all would have said.
 #include <rope/core.hpp>
+
 #include <rope/detail/angles/check_frequencies.hpp>
 
 #include <cmath>

@@ -2,8 +2,9 @@
 // What a GGUF file leaves to its architecture: which layers slide, which are rotated and how, what stands beside the
 // rotation, and what an architecture that nobody knows is told.
 #include <rope/core.hpp>
-#include <rope/detail/readers/hf/model_names.hpp>
 #include <rope/gguf_config.hpp>
+
+#include <rope/detail/readers/hf/model_names.hpp>
 
 #include <algorithm>
 #include <set>

@@ -2,8 +2,9 @@
 // Faults that a config.json has led readers to, one test each: what is no JSON, where the language model is described,
 // and which files are of a model without rotary embeddings, or of one that nobody knows.
 #include <rope/core.hpp>
-#include <rope/detail/angles/config_checks.hpp>
 #include <rope/hf_config.hpp>
+
+#include <rope/detail/angles/config_checks.hpp>
 
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -2,9 +2,10 @@
 // Keys that change what a model computes and that no reader may pass over in silence; names of model types that few
 // programs know.
 #include <rope/core.hpp>
-#include <rope/detail/readers/hf/names.hpp>
 #include <rope/heads.hpp>
 #include <rope/recipe.hpp>
+
+#include <rope/detail/readers/hf/names.hpp>
 
 #include <nlohmann/json.hpp>
 #include <string>

@@ -2,6 +2,7 @@
 // The steps on q, k and v other than the rotation, from config.json: norms of heads, factors, the softmax's scale,
 // whose keys are read. One test for each way in which models differ; expected is what transformers 5.24 does.
 #include <rope/core.hpp>
+
 #include <rope/detail/readers/hf/model_names.hpp>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rope/core.hpp>
+
 #include <rope/detail/simd/isa_choice.hpp>
 
 namespace support {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rope/core.hpp>
+
 #include <rope/detail/call/run.hpp>
 
 #include <algorithm>

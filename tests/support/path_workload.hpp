@@ -5,12 +5,13 @@
 
 #include <rope/additive.hpp>
 #include <rope/compact_cos_sin_cache.hpp>
-#include <rope/detail/kernels/formats.hpp>
-#include <rope/detail/paths/stages.hpp>
 #include <rope/gradients.hpp>
 #include <rope/heads.hpp>
 #include <rope/reposition.hpp>
 #include <rope/write_rows.hpp>
+
+#include <rope/detail/kernels/formats.hpp>
+#include <rope/detail/paths/stages.hpp>
 
 #include <cmath>
 #include <cstdint>

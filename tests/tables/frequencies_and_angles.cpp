@@ -2,6 +2,7 @@
 // What tables are made of, against 256-bit arithmetic: frequencies, fixed-point phases, their cos and sin,
 // and double-double arithmetic with its one rounding to float.
 #include <rope/core.hpp>
+
 #include <rope/detail/angles/phase.hpp>
 
 #include <algorithm>

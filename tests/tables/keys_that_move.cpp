@@ -3,9 +3,10 @@
 // there: by a delta, from ids to ids, from schedule to schedule, on several axes, in any view and type. Its magnitude
 // is in it once. Many small moves stay within the stated error, and one move from where a key was rotated is exact
 // however often it has moved. The largest errors are printed.
-#include <rope/detail/kernels/interface.hpp>
 #include <rope/reposition.hpp>
 #include <rope/rows.hpp>
+
+#include <rope/detail/kernels/interface.hpp>
 
 #include <algorithm>
 #include <cmath>

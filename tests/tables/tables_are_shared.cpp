@@ -3,8 +3,9 @@
 // a difference of one bit anywhere in the description is another table. Tables grow and leave those that were handed out
 // as they are; the process keeps 64, and those of the latest calls. What is refused, and lack of memory, change nothing.
 #include <rope/core.hpp>
-#include <rope/detail/rotary/shared_table.hpp>
 #include <rope/shared_table.hpp>
+
+#include <rope/detail/rotary/shared_table.hpp>
 
 #include <atomic>
 #include <cmath>

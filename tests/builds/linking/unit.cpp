@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A unit that makes and turns by everything that needs the library's own types only. linking.cmake compiles it
 // several times, for older and newer machines, with UNIT as a name of each, and links them together.
-#include <rope/detail/simd/isa_choice.hpp>
 #include <rope/gradients.hpp>
 #include <rope/rope.hpp>
+
+#include <rope/detail/simd/isa_choice.hpp>
 
 #include <cstdio>
 #include <memory>

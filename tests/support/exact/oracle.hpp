@@ -3,9 +3,10 @@
 #pragma once
 
 #include <rope/core.hpp>
+#include <rope/reference.hpp>
+
 #include <rope/detail/kernels/interface.hpp>
 #include <rope/detail/simd/isa_choice.hpp>
-#include <rope/reference.hpp>
 
 #include <cmath>
 #include <type_traits>

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <rope/core.hpp>
-#include <rope/detail/readers/gguf/architectures.hpp>
 #include <rope/gguf_config.hpp>
+
+#include <rope/detail/readers/gguf/architectures.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,8 +3,9 @@
 // here does not compile.
 #pragma once
 
-#include <rope/detail/kernels/formats.hpp>
 #include <rope/heads.hpp>
+
+#include <rope/detail/kernels/formats.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,10 +3,11 @@
 // computes, bit for bit. Of the library it takes the path as data, and the rows of tokens from write_rows.
 #pragma once
 
-#include <rope/detail/paths/stages.hpp>
 #include <rope/heads.hpp>
 #include <rope/isa.hpp>
 #include <rope/write_rows.hpp>
+
+#include <rope/detail/paths/stages.hpp>
 
 #include <type_traits>
 #include <vector>

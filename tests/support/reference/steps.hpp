@@ -3,9 +3,10 @@
 // without one does not compile.
 #pragma once
 
-#include <rope/detail/paths/stages.hpp>
 #include <rope/heads.hpp>
 #include <rope/isa.hpp>
+
+#include <rope/detail/paths/stages.hpp>
 
 #include <cmath>
 #include <cstring>
