@@ -23,6 +23,7 @@
 using rope::Index;
 using rope::Layout;
 using support::Function;
+using support::is_of;
 using support::refusal;
 
 namespace {
@@ -30,17 +31,6 @@ namespace {
 const std::vector<Function>& functions() {
     static const std::vector<Function> list = support::functions_of_this_program();
     return list;
-}
-
-/// Whether a function is one of an instruction set: rope::v0_1::detail::(namespace of the machine)::avx2::anything.
-bool is_of(const std::string& function, const std::string& isa) {
-    const std::size_t detail = function.find("6detail");
-    if (detail == std::string::npos) return false;
-    std::size_t at = detail + 7, length = 0;
-    for (; at < function.size() && function[at] >= '0' && function[at] <= '9'; ++at)
-        length = 10 * length + static_cast<std::size_t>(function[at] - '0');
-    const std::string name = std::to_string(isa.size()) + isa;
-    return at + length < function.size() && function.compare(at + length, name.size(), name) == 0;
 }
 
 const Function* function_at(std::uintptr_t address) {

@@ -16,6 +16,7 @@
 
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "support/guarded.hpp"
 #include "support/isas.hpp"
 
 using rope::Index;
@@ -95,6 +96,16 @@ void ggml_q4_0(const float* x, unsigned char* to) {
     }
 }
 
+/// What a code of an 8-bit float stands for, without its sign; 0x7f and infinities aside.
+struct E4m3 {
+    static double number(int code) { return code < 8 ? std::ldexp(code, -9) : std::ldexp(8 + code % 8, code / 8 - 10); }
+};
+struct E5m2 {
+    static double number(int code) {
+        return code < 4 ? std::ldexp(code, -16) : std::ldexp(4 + code % 4, code / 4 - 17);
+    }
+};
+
 /// The nearest number that a code stands for, ties to the even code; beyond the largest, that.
 template <class Float8>
 unsigned char nearest_code(float x, int codes) {
@@ -102,7 +113,7 @@ unsigned char nearest_code(float x, int codes) {
     int best = 0;
     double distance = std::numeric_limits<double>::infinity();
     for (int code = 0; code < codes; ++code) {
-        const double value = static_cast<double>(Float8::to_float(static_cast<unsigned char>(code)));
+        const double value = Float8::number(code);
         const double here = std::fabs(std::min(std::fabs(static_cast<double>(x)), 1e6) - value);
         if (here < distance || (here == distance && code % 2 == 0)) {
             best = code;
@@ -159,11 +170,9 @@ TEST_CASE("8-bit floats are the nearest there are, ties to even; the largest hol
     std::vector<float> x = {0.0f,      -0.0f,      448.0f,   449.0f,   464.0f, -1e30f,
                             kInfinity, -kInfinity, 57344.0f, 61440.0f, 1e-9f,  std::numeric_limits<float>::quiet_NaN()};
     for (int code = 0; code < 127; ++code)
-        for (const float v :
-             {rope::detail::portable::E4m3::to_float(static_cast<unsigned char>(code)),
-              rope::detail::portable::E5m2::to_float(static_cast<unsigned char>(std::min(code, 0x7b)))}) {
-            const float next =
-                rope::detail::portable::E4m3::to_float(static_cast<unsigned char>(std::min(code + 1, 126)));
+        for (const double number : {E4m3::number(code), E5m2::number(std::min(code, 0x7b))}) {
+            const float v = static_cast<float>(number),
+                        next = static_cast<float>(E4m3::number(std::min(code + 1, 126)));
             for (const float y :
                  {v, (v + next) / 2, std::nextafter((v + next) / 2, 0.0f), std::nextafter(v, kInfinity)}) {
                 x.push_back(y);
@@ -181,8 +190,8 @@ TEST_CASE("8-bit floats are the nearest there are, ties to even; the largest hol
         write(x, rope::fp8_e5m2(rope::view(e5.data(), 1, heads, 64)));
         std::size_t different = 0;
         for (std::size_t i = 0; i < x.size(); ++i)
-            different += static_cast<std::size_t>(e4[i] != nearest_code<rope::detail::portable::E4m3>(x[i], 127)) +
-                         static_cast<std::size_t>(e5[i] != nearest_code<rope::detail::portable::E5m2>(x[i], 0x7c));
+            different += static_cast<std::size_t>(e4[i] != nearest_code<E4m3>(x[i], 127)) +
+                         static_cast<std::size_t>(e5[i] != nearest_code<E5m2>(x[i], 0x7c));
         CHECK(different == 0);
     });
 }
@@ -197,7 +206,7 @@ TEST_CASE("a scale is multiplied by or divided by, as it is said") {
         rope::dequantise(to, rope::view(back.data(), 1, 1, 64));
         for (std::size_t i = 0; i < 64; ++i) {
             const float scaled = use == rope::ScaleUse::multiplies ? x[i] * 3.0f : x[i] / 3.0f;
-            CHECK(codes[i] == rope::detail::portable::E4m3::from(scaled));
+            CHECK(codes[i] == nearest_code<E4m3>(scaled, 127));
             CHECK(std::fabs(back[i] - x[i]) <= std::fabs(x[i]) / 16 + 0.01f);
         }
     }
@@ -289,11 +298,8 @@ TEST_CASE("8-bit floats by a scale for each head, a float or a power of two") {
             wrong += is_finite_head && scales[h] != scale ? 1u : 0u;
             wrong += (is_finite_head ? std::log2(power) + 127.0f : 255.0f) != powers[h] ? 1u : 0u;
             for (std::size_t i = h * 64; i < h * 64 + 64; ++i) {
-                const unsigned char want = scale == 0.0f || !is_finite_head
-                                               ? 0
-                                               : nearest_code<rope::detail::portable::E4m3>(x[i] / scale, 127);
-                const unsigned char want_power =
-                    !is_finite_head ? 0 : nearest_code<rope::detail::portable::E4m3>(x[i] / power, 127);
+                const unsigned char want = scale == 0.0f || !is_finite_head ? 0 : nearest_code<E4m3>(x[i] / scale, 127);
+                const unsigned char want_power = !is_finite_head ? 0 : nearest_code<E4m3>(x[i] / power, 127);
                 wrong += codes[i] != want || by_power[i] != want_power ? 1u : 0u;
                 if (!is_finite_head) {
                     wrong += std::isnan(back[i]) && std::isnan(back_by_power[i]) ? 0u : 1u;
@@ -338,6 +344,22 @@ TEST_CASE("the smallest numbers of all: codes of int8 end at 127") {
         }
 }
 
+TEST_CASE("of zeros of both signs the first is the smallest number, in every set") {
+    support::for_each_isa([](const char* name) {
+        for (const float first : {0.0f, -0.0f})
+            for (const std::size_t at : {0u, 5u, 62u}) {
+                std::vector<float> x(64, 1.0f), scale(1), zero(1);
+                x[at] = first;
+                x[63] = -first;
+                std::vector<unsigned char> codes(64);
+                const auto of = [](auto& v, Index width) { return rope::view(v.data(), 1, 1, width); };
+                write(x, rope::uint8(of(codes, 64), of(scale, 1), of(zero, 1)));
+                INFO(name << ", " << first << " at " << at);
+                CHECK(std::memcmp(&zero[0], &x[at], sizeof(float)) == 0);
+            }
+    });
+}
+
 TEST_CASE("heads of the smallest normal numbers keep their codes") {
     std::vector<float> x(64, 3e-37f), scale(1), zero(1);
     x[3] = -3e-37f;
@@ -350,6 +372,70 @@ TEST_CASE("heads of the smallest normal numbers keep their codes") {
     write(x, rope::uint8(of(levels, 64), of(scale, 1), of(zero, 1)));
     CHECK(levels[0] == 255);
     CHECK(levels[3] == 0);
+}
+
+/// Reads heads of all codes and of a few, which end where memory ends, and compares with number(code, scale, zero).
+template <class Make, class Number>
+void check_reading(const char* what, Index features_of_byte, const Make& make, const Number& number) {
+    support::GuardedMemory memory(256), results(2048);
+    for (const Index byte_count : {256, 250, 3})
+        for (const float scale : {0.37f, -1.0f, 1e-30f, 0x1.fffffep119f}) {
+            std::vector<unsigned char> all(size(byte_count));
+            for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<unsigned char>(i * 7);
+            unsigned char* const bytes = memory.put(all, support::Guard::after);
+            const Index head_dim = byte_count * features_of_byte;
+            float* const back = results.put(std::vector<float>(size(head_dim)), support::Guard::after);
+            float scales = scale, zeros = 0.3f;
+            rope::dequantise(make(rope::view(bytes, 1, 1, byte_count), &scales, &zeros),
+                             rope::view(back, 1, 1, head_dim));
+            int wrong = 0;
+            for (Index i = 0; i < head_dim; ++i) {
+                const int byte = bytes[i / features_of_byte];
+                const float expected = number(features_of_byte == 1 ? byte : byte >> i % 2 * 4 & 15, scale, zeros);
+                const bool is_same = std::memcmp(&expected, &back[i], sizeof(float)) == 0;
+                wrong += std::isnan(expected) ? !std::isnan(back[i]) : !is_same;
+            }
+            INFO(what << ", head_dim " << head_dim << ", scale " << scale);
+            CHECK(wrong == 0);
+        }
+}
+
+TEST_CASE("every code is read as the number that it stands for, by every set") {
+    const auto one = [](float* x) { return rope::view(x, 1, 1, 1); };
+    const auto float8 = [](int code, double scale, auto format, int first_nan, int infinity) {
+        const int absolute = code & 0x7f;
+        if (absolute >= first_nan) return std::numeric_limits<float>::quiet_NaN();
+        const double number = absolute == infinity ? std::numeric_limits<double>::infinity() : format.number(absolute);
+        return static_cast<float>((code > 127 ? -number : number) * scale);
+    };
+    support::for_each_isa([&](const char* name) {
+        INFO(name);
+        check_reading(
+            "int8", 1,
+            [&](auto codes, float* scale, float*) {
+                auto* const bytes = reinterpret_cast<signed char*>(codes.data);
+                return rope::int8(rope::view(bytes, 1, 1, codes.head_dim), one(scale));
+            },
+            [](int code, float scale, float) { return static_cast<float>(code < 128 ? code : code - 256) * scale; });
+        const auto of_range = [](int code, float scale, float zero) {
+            return std::fma(static_cast<float>(code), scale, zero);
+        };
+        check_reading(
+            "uint8", 1,
+            [&](auto codes, float* scale, float* zero) { return rope::uint8(codes, one(scale), one(zero)); }, of_range);
+        check_reading(
+            "uint4", 2,
+            [&](auto codes, float* scale, float* zero) { return rope::uint4(codes, one(scale), one(zero)); }, of_range);
+        check_reading(
+            "fp8_e4m3 by head", 1, [&](auto codes, float* scale, float*) { return rope::fp8_e4m3(codes, one(scale)); },
+            [&](int code, float scale, float) { return float8(code, static_cast<double>(scale), E4m3(), 0x7f, -1); });
+        for (const auto use : {rope::ScaleUse::multiplies, rope::ScaleUse::divides}) {
+            const double scale = use == rope::ScaleUse::divides ? 0.25 : 4.0;
+            check_reading(
+                "fp8_e5m2", 1, [&](auto codes, float*, float*) { return rope::fp8_e5m2(codes, 0.25f, use); },
+                [&](int code, float, float) { return float8(code, scale, E5m2(), 0x7d, 0x7c); });
+        }
+    });
 }
 
 TEST_CASE("a scale that is a power of two, at the end of float") {

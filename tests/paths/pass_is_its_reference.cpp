@@ -4,6 +4,7 @@
 #include <rope/part.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <random>
 #include <string>
@@ -65,7 +66,40 @@ void compare(unsigned seed) {
     CHECK(ours.has_same_bytes(theirs));
 }
 
+/// Hadamard transforms of every block that divides one of these head_dims, with the bits of sums and differences of
+/// numbers 1, 2, 4, ... apart.
+template <class T>
+void compare_hadamard() {
+    const rope::CosSinCache<T> table(rope::Config{2}, 1);
+    for (const Index head_dim : {1, 2, 6, 24, 36, 80, 96, 128, 224, 2048})
+        for (Index block = 1; block <= head_dim && head_dim % block == 0; block *= 2) {
+            std::vector<T> x = support::normal<T>(3 * head_dim, static_cast<unsigned>(head_dim)), right = x;
+            rope::pass<Layout::half_split>(table, rope::start_at(0),
+                                           rope::heads(rope::view(x.data(), 1, 3, head_dim)).hadamard(block));
+            const Index count = 3 * head_dim;
+            for (Index distance = 1; distance < block; distance *= 2)
+                for (Index i = 0; i < count; ++i)
+                    if (i / distance % 2 == 0) {
+                        T &a = right[support::size(i)], &b = right[support::size(i + distance)];
+                        const T sum = a + b;
+                        b = a - b;
+                        a = sum;
+                    }
+            for (T& one : right) one *= static_cast<T>(1.0 / std::sqrt(static_cast<double>(block)));
+            INFO("head_dim " << head_dim << ", block " << block);
+            CHECK(support::same_bits(x, right));
+        }
+}
+
 }  // namespace
+
+TEST_CASE("a Hadamard transform of every block, by every set") {
+    support::for_each_isa([](const char* name) {
+        INFO(name);
+        compare_hadamard<float>();
+        compare_hadamard<double>();
+    });
+}
 
 TEST_CASE("a NaN or an infinity stays in its head, with a norm over a token in its token") {
     constexpr Index tokens = 3, heads = 4, d = 32;

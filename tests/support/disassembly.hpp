@@ -40,12 +40,36 @@ inline std::string output_of(const std::string& command) {
 struct Function {
     std::string name;  // mangled
     std::uintptr_t begin = 0, end = 0;
-    bool has_wide_registers = false;    // ymm or zmm
-    bool has_widest_registers = false;  // zmm
-    bool has_fma = false;               // vfmadd..., vfmsub...
-    bool has_vex = false;               // anything that an SSE machine does not run
-    bool has_packed_products = false;   // mulps, mulpd, with or without v
+    bool has_wide_registers = false;     // ymm or zmm
+    bool has_widest_registers = false;   // zmm
+    bool has_fma = false;                // vfmadd..., vfmsub...
+    bool has_vex = false;                // anything that an SSE machine does not run
+    bool has_packed_products = false;    // mulps, mulpd, with or without v
+    bool has_packed_integers = false;    // pcmpgtd, pmaxsd, ...
+    bool has_packed_sums = false;        // addps, subpd, ...
+    bool has_scalar_arithmetic = false;  // addss, vfmadd231sd, ...
 };
+
+/// Whether a function is one of an instruction set: rope::v0_1::detail::(namespace of the machine)::avx2::anything.
+inline bool is_of(const std::string& function, const std::string& isa) {
+    const std::size_t detail = function.find("6detail");
+    if (detail == std::string::npos) return false;
+    std::size_t at = detail + 7, length = 0;
+    for (; at < function.size() && function[at] >= '0' && function[at] <= '9'; ++at)
+        length = 10 * length + static_cast<std::size_t>(function[at] - '0');
+    const std::string name = std::to_string(isa.size()) + isa;
+    return at + length < function.size() && function.compare(at + length, name.size(), name) == 0;
+}
+
+/// Sums, products, quotients of one float or double: addss, vfmadd231sd.
+inline bool is_scalar_arithmetic(const std::string& instruction) {
+    const std::size_t size = instruction.size();
+    if (size < 5 || (instruction.compare(size - 2, 2, "ss") != 0 && instruction.compare(size - 2, 2, "sd") != 0))
+        return false;
+    for (const char* operation : {"add", "sub", "mul", "div", "sqrt"})
+        if (instruction.find(operation) != std::string::npos) return true;
+    return false;
+}
 
 /// All of the library's functions in this program.
 inline std::vector<Function> functions_of_this_program() {
@@ -75,6 +99,10 @@ inline std::vector<Function> functions_of_this_program() {
             if (has("vfmadd") || has("vfmsub")) f.has_fma = true;
             if (instruction[0] == 'v' && !has("verr") && !has("verw")) f.has_vex = true;
             if (has("mulps") || has("mulpd")) f.has_packed_products = true;
+            if (has("addps") || has("addpd") || has("subps") || has("subpd")) f.has_packed_sums = true;
+            if (has("pcmpgt") || has("pmax")) f.has_packed_integers = true;
+            f.has_scalar_arithmetic =
+                f.has_scalar_arithmetic || is_scalar_arithmetic(instruction.substr(0, instruction.find(' ')));
         }
     }
     return list;

@@ -18,6 +18,7 @@ using Floats = Register<float, 16>;
 using Doubles = Register<double, 8>;
 using Words = Register<std::uint32_t, 16>;  // or 32 of 16 bits
 using Shorts = Register<std::uint16_t, 16>;
+using Ints = Register<std::int32_t, 16>;
 using Mask8 = std::uint8_t;
 using Mask16 = std::uint16_t;
 using Mask32 = std::uint32_t;
@@ -72,7 +73,10 @@ inline void store_as_floats(float* p, Doubles x) noexcept {
 }
 
 /// x, rounded: no compiler fuses it with a following operation.
-inline Floats in_register(Floats x) noexcept { return x; }
+inline Floats in_register(Floats x) noexcept {
+    for (float& lane : x.lane) lane = hide_from_optimizer(lane);
+    return x;
+}
 inline Doubles in_register(Doubles x) noexcept {
     for (double& lane : x.lane) lane = hide_from_optimizer(lane);
     return x;
@@ -143,6 +147,13 @@ inline Doubles dup_lower(const Doubles& x) noexcept {
     for (int i = 0; i < 8; ++i) r.lane[i] = x.lane[i / 2];
     return r;
 }
+inline void split_even_odd(Doubles& a, Doubles& b) noexcept {
+    const Doubles first = a, second = b;
+    for (int i = 0; i < 8; ++i) {
+        a.lane[i] = i < 4 ? first.lane[2 * i] : second.lane[2 * i - 8];
+        b.lane[i] = i < 4 ? first.lane[2 * i + 1] : second.lane[2 * i - 7];
+    }
+}
 inline Floats permute(const Floats& x, const Words& order) noexcept {
     Floats r;
     for (int i = 0; i < 16; ++i) r.lane[i] = x.lane[order.lane[i] % 16];
@@ -176,12 +187,14 @@ inline Words all_words(unsigned x) noexcept {
 }
 inline Words load_order(const int* p) noexcept { return load_lanes<Words>(p, 16); }
 inline Words add(const Words& a, const Words& b) noexcept { return a + b; }
-inline Words operator&(Words a, const Words& b) noexcept {
-    for (int i = 0; i < 16; ++i) a.lane[i] &= b.lane[i];
+template <class E, std::size_t n>
+inline Register<E, n> operator&(Register<E, n> a, const Register<E, n>& b) noexcept {
+    for (std::size_t i = 0; i < n; ++i) a.lane[i] &= b.lane[i];
     return a;
 }
-inline Words operator|(Words a, const Words& b) noexcept {
-    for (int i = 0; i < 16; ++i) a.lane[i] |= b.lane[i];
+template <class E, std::size_t n>
+inline Register<E, n> operator|(Register<E, n> a, const Register<E, n>& b) noexcept {
+    for (std::size_t i = 0; i < n; ++i) a.lane[i] |= b.lane[i];
     return a;
 }
 inline Words shift_left_16(Words x) noexcept {
@@ -220,6 +233,54 @@ inline Shorts narrow(const Words& x) noexcept {
     Shorts r;
     for (int i = 0; i < 16; ++i) r.lane[i] = static_cast<std::uint16_t>(x.lane[i]);
     return r;
+}
+
+// ---- integers of 32 bits ----
+
+inline Ints operator^(Ints a, const Ints& b) noexcept {
+    for (int i = 0; i < 16; ++i) a.lane[i] ^= b.lane[i];
+    return a;
+}
+inline Ints all_ints(std::int32_t x) noexcept {
+    Ints r;
+    for (std::int32_t& lane : r.lane) lane = x;
+    return r;
+}
+inline Ints is_above(Ints a, const Ints& b) noexcept {
+    for (int i = 0; i < 16; ++i) a.lane[i] = a.lane[i] > b.lane[i] ? -1 : 0;
+    return a;
+}
+inline Ints chosen(Ints mask, const Ints& a, const Ints& b) noexcept {
+    for (int i = 0; i < 16; ++i) mask.lane[i] = (mask.lane[i] & a.lane[i]) | (~mask.lane[i] & b.lane[i]);
+    return mask;
+}
+template <int bits>
+inline Ints shifted_right(Ints x) noexcept {
+    for (std::int32_t& lane : x.lane) lane >>= bits;
+    return x;
+}
+template <int bits>
+inline Ints shifted_left(Ints x) noexcept {
+    for (std::int32_t& lane : x.lane) lane <<= bits;
+    return x;
+}
+inline Ints truncated(const Floats& x) noexcept {
+    Ints r;
+    for (int i = 0; i < 16; ++i) r.lane[i] = static_cast<std::int32_t>(x.lane[i]);
+    return r;
+}
+inline Floats as_floats(const Ints& x) noexcept {
+    Floats r;
+    for (int i = 0; i < 16; ++i) r.lane[i] = static_cast<float>(x.lane[i]);
+    return r;
+}
+inline Ints load_codes(const unsigned char* p) noexcept {
+    Ints r;
+    for (int i = 0; i < 16; ++i) r.lane[i] = p[i];
+    return r;
+}
+inline void store_codes(unsigned char* p, const Ints& x) noexcept {
+    for (int i = 0; i < 16; ++i) p[i] = static_cast<unsigned char>(x.lane[i] & 0xff);
 }
 
 }  // namespace emulated

@@ -81,11 +81,11 @@ static_assert(kElements == Formats::number_of<Elements>(), "Elements stand first
 
 constexpr const FormatFacts& facts_of(CacheFormat format) noexcept { return Formats::kFacts[static_cast<int>(format)]; }
 ROPE_INLINE WriteFormat* write_format(IsaId isa, CacheFormat format) noexcept {
-#define ROPE_ISA_ENTRY(name, ...) \
-    if (isa == name::kIsaId) return name::Formats::kWrite[static_cast<int>(format)];
+#define ROPE_ISA_CHOICE(set) set::Formats::kWrite[static_cast<int>(format)]
 #include "../simd/isa_list.hpp"
-    return Formats::kWrite[static_cast<int>(format)];
+} ROPE_INLINE ReadFormat* read_format(IsaId isa, CacheFormat format) noexcept {
+#define ROPE_ISA_CHOICE(set) set::Formats::kRead[static_cast<int>(format)]
+#include "../simd/isa_list.hpp"
 }
-ROPE_INLINE ReadFormat* read_format(CacheFormat format) noexcept { return Formats::kRead[static_cast<int>(format)]; }
 
 ROPE_DETAIL_END

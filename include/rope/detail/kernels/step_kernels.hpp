@@ -202,24 +202,61 @@ void round_elements(T* x, ElementType type, Index count) noexcept {
     }
 }
 
+// ---- Hadamard transforms: numbers whose indices differ in one bit become their sum and their difference, bit after bit
+
+/// Numbers that are `distance` apart.
 template <class T>
-ROPE_NOINLINE void add_and_subtract_one(T* x, Index distance) noexcept {
-    ROPE_INDEPENDENT_ITERATIONS
-    for (Index i = 0; i < distance; ++i) {
-        const T a = x[i], b = x[i + distance];
-        x[i] = a + b;
-        x[i + distance] = a - b;
+ROPE_INLINE void add_and_subtract(T* x, Index distance, Index count) noexcept {
+    using V = Vector<T>;
+    for (T* const end = x + count; x < end; x += 2 * distance) {
+        T* const y = x + distance;
+        Index k = 0;
+        if constexpr (V::kWidth > 1)
+            for (; k + V::kWidth <= distance; k += V::kWidth) {
+                const V a = V::load(x + k), b = V::load(y + k);
+                (a + b).store(x + k);
+                (a - b).store(y + k);
+            }
+        for (; k < distance; ++k) {
+            const T a = x[k], b = y[k];
+            x[k] = a + b;
+            y[k] = a - b;
+        }
     }
 }
+/// The numbers of two vectors, whose indices are rotated by a bit in each step: even ones to the first vector.
 template <class T>
-void add_and_subtract(T* x, Index distance, Index count) noexcept {
-    for (Index i = 0; i < count; i += 2 * distance) add_and_subtract_one(x + i, distance);
+ROPE_INLINE void transform_two_vectors(T* x, Index block) noexcept {
+    using V = Vector<T>;
+    V a = V::load(x), b = V::load(x + V::kWidth);
+    ROPE_UNROLL
+    for (Index distance = 1; distance < 2 * V::kWidth; distance *= 2) {
+        split_even_odd(a.v, b.v);
+        if (distance >= block) continue;
+        const V sum = a + b;
+        b = a - b;
+        a = sum;
+    }
+    a.store(x);
+    b.store(x + V::kWidth);
+}
+/// Blocks of a power of two, without the factor.
+template <class T>
+ROPE_NOINLINE void hadamard(T* x, Index block, Index count) noexcept {
+    Index distance = 1;
+    if constexpr (Vector<T>::kWidth > 1) {
+        constexpr Index two = 2 * Vector<T>::kWidth;
+        const Index whole = count / two * two;
+        for (Index i = 0; i < whole; i += two) transform_two_vectors(x + i, block);
+        for (; distance < block && distance < two; distance *= 2) add_and_subtract(x + whole, distance, count - whole);
+    }
+    for (; distance < block; distance *= 2) add_and_subtract(x, distance, count);
 }
 
 template <class T>
-inline constexpr StepKernels<T> kStepKernels = {&load_elements<T>,  &store_elements<T>,  &sums<T>, &sums_of_squares<T>,
-                                                &multiply<T>,       &multiply_twice<T>,  &add<T>,  &clamp<T>,
-                                                &round_elements<T>, &add_and_subtract<T>};
+inline constexpr StepKernels<T> kStepKernels = {&load_elements<T>,  &store_elements<T>, &sums<T>, &sums_of_squares<T>,
+                                                &multiply<T>,       &multiply_twice<T>, &add<T>,  &clamp<T>,
+                                                &round_elements<T>, &hadamard<T>};
 
 }  // namespace ROPE_ISA
 ROPE_DETAIL_END

@@ -49,8 +49,8 @@ struct StepKernels {
     void (*clamp)(const T* x, T* y, T limit, Index count) noexcept;
     /// To a narrower type, and back.
     void (*round)(T* x, ElementType type, Index count) noexcept;
-    /// Replaces each pair of numbers that are `distance` apart by its sum and its difference.
-    void (*add_and_subtract)(T* x, Index distance, Index count) noexcept;
+    /// The Walsh-Hadamard transform of each `block` numbers, a power of two, without a factor.
+    void (*hadamard)(T* x, Index block, Index count) noexcept;
 };
 
 ROPE_DETAIL_END

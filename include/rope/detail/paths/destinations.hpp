@@ -160,19 +160,22 @@ ROPE_COLD bool is_disjoint_from(const DestinationData& d, const AnyView& v) noex
 
 ROPE_COLD void read_destination(const DestinationData& from, const HeadsInMemory& to) noexcept {
     if (is_empty(to)) return;  // beside an extent of 0 the others may be anything
+    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
+    const StepKernels<float>& steps = step_kernels<float>(isa);
+    ReadFormat* const read = read_format(isa, from.format);
     const HeadsInMemory& codes = from.codes;
     const Index head_dim = to.extents[3], seq = to.extents[1];
     for (Index b = 0; b < to.extents[0]; ++b)
         for (Index s = 0; s < seq; ++s)
             for (Index h = 0; h < to.extents[2] && !is_skipped(codes, b, s, seq); ++h) {
-                float x[kMaxPathHeadDim];
-                if (from.format == kElements)
-                    portable::load_elements(codes.at(offset_in(codes, b, s, seq, h)), codes.type, codes.strides[3], x,
-                                            head_dim);
+                float scratch[kMaxPathHeadDim];
+                void* const y = to.at(to.offset_of(b, s, h));
+                float* const x = to.strides[3] == 1 ? static_cast<float*>(y) : scratch;
+                if (read == nullptr)
+                    steps.load(codes.at(offset_in(codes, b, s, seq, h)), codes.type, codes.strides[3], x, head_dim);
                 else
-                    read_format(from.format)(format_row(from, b, s, seq, h), x, head_dim);
-                float* const y = static_cast<float*>(to.at(to.offset_of(b, s, h)));
-                for (Index k = 0; k < head_dim; ++k) y[k * to.strides[3]] = x[k];
+                    read(format_row(from, b, s, seq, h), x, head_dim);
+                if (x == scratch) steps.store(x, y, ElementType::f32, to.strides[3], head_dim);
             }
 }
 
@@ -221,6 +224,7 @@ ROPE_API void dequantise(const Destination& from, const TensorView<float>& to) {
     if (s.ok()) s = detail::check_destination("from", source, to.batch, to.seq, to.heads, to.head_dim);
     if (s.ok() && !detail::is_disjoint_from(source, v))
         s = detail::invalid("from and to may share elements; they must be shown to share none by their strides.");
+    if (s.ok() && !detail::isa_is_chosen()) s = detail::choose_isa();
     detail::ok_or_raise(s);
     detail::read_destination(source, into);
 }

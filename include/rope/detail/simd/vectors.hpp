@@ -2,6 +2,8 @@
 // Vectors, written in the names of registers.hpp, which includes this file at its end. No include guard: every set has
 // vectors of its own, compiled in its region. README.md lists the names that a set supplies.
 
+#include "integers.hpp"
+
 ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
@@ -16,6 +18,16 @@ ROPE_INLINE void in_registers(R& a, R& b) noexcept {
     __asm__("" : ROPE_IN_REGISTER(a), ROPE_IN_REGISTER(b));
 }
 #endif
+
+/// Numbers below 2^31, without their fractions; and back.
+template <class F, class I = Ints>
+ROPE_INLINE I truncated(F x) noexcept {
+    return __builtin_convertvector(x, I);
+}
+template <class I, class F = Floats>
+ROPE_INLINE F as_floats(I x) noexcept {
+    return __builtin_convertvector(x, F);
+}
 
 /// a * b, rounded to double: no compiler fuses it with a following sum.
 ROPE_INLINE double product(double a, double b) noexcept { return hide_from_optimizer(a * b); }
@@ -60,6 +72,13 @@ ROPE_INLINE R clamped(R x, R limit) noexcept {
     return x;
 }
 
+/// a / b, never by a reciprocal.
+template <class R>
+ROPE_INLINE R quotients(R a, R b) noexcept {
+    ROPE_ISA::in_registers(a, b);
+    return ROPE_ISA::in_register(a / b);
+}
+
 template <class T>
 struct Vector;
 template <class T>
@@ -70,11 +89,15 @@ struct Vector<float> {
     static constexpr Index kWidth = sizeof(Floats) / sizeof(float);
     Floats v;
 
+    ROPE_INLINE static Vector from(Ints x) noexcept { return {floats_of(x)}; }
+    ROPE_INLINE Ints ints() const noexcept { return ints_of(v); }
     /// This vector, in a register. Used twice, it would be read from memory twice.
     ROPE_INLINE Vector in_register() const noexcept { return {ROPE_ISA::in_register(v)}; }
     /// As bfloat16 has them: a NaN becomes a quiet one with zeros below.
     ROPE_INLINE Vector truncate_nans() const noexcept { return {ROPE_ISA::truncate_nans(v)}; }
     ROPE_INLINE Vector clamped(Vector limit) const noexcept { return {ROPE_ISA::clamped<int>(v, limit.v)}; }
+    /// Rounded, as quotient(a, b) of two floats.
+    ROPE_INLINE Vector divided_by(Vector b) const noexcept { return {ROPE_ISA::quotients(v, b.v)}; }
     ROPE_INLINE static Vector all(float x) noexcept { return {ROPE_ISA::all(x)}; }
 
     ROPE_INLINE static Vector load(const float* p) noexcept { return {load_floats(p)}; }
@@ -116,11 +139,7 @@ struct Vector<double> {
     ROPE_INLINE Vector in_register() const noexcept { return {ROPE_ISA::in_register(v)}; }
     ROPE_INLINE Vector clamped(Vector limit) const noexcept { return {ROPE_ISA::clamped<long long>(v, limit.v)}; }
     /// Rounded, as quotient(a, b) of two doubles.
-    ROPE_INLINE Vector divided_by(Vector b) const noexcept {
-        Doubles a = v;
-        ROPE_ISA::in_registers(a, b.v);
-        return {ROPE_ISA::in_register(a / b.v)};
-    }
+    ROPE_INLINE Vector divided_by(Vector b) const noexcept { return {ROPE_ISA::quotients(v, b.v)}; }
     ROPE_INLINE static Vector all(double x) noexcept { return {ROPE_ISA::all(x)}; }
 
     ROPE_INLINE static Vector load(const double* p) noexcept { return {load_doubles(p)}; }
@@ -148,6 +167,10 @@ ROPE_INLINE Vector<T> operator+(Vector<T> a, Vector<T> b) noexcept {
     return {a.v + b.v};
 }
 template <class T>
+ROPE_INLINE Vector<T> operator-(Vector<T> a, Vector<T> b) noexcept {
+    return {a.v - b.v};
+}
+template <class T>
 ROPE_INLINE Vector<T> operator*(Vector<T> a, Vector<T> b) noexcept {
     return {a.v * b.v};
 }
@@ -164,7 +187,6 @@ template <class T>
 ROPE_INLINE Vector<T> fmaddsub(Vector<T> a, Vector<T> b, Vector<T> c) noexcept {
     return {fmaddsub(a.v, b.v, c.v)};
 }
-ROPE_INLINE Vector<double> operator-(Vector<double> a, Vector<double> b) noexcept { return {a.v - b.v}; }
 /// a * b, rounded to double: no compiler fuses it with a following sum.
 ROPE_INLINE Vector<double> product(Vector<double> a, Vector<double> b) noexcept { return {in_register(a.v * b.v)}; }
 

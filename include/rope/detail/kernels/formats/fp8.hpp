@@ -4,47 +4,46 @@
 ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
-/// Rounds to nearest, ties to even. Absolute values above `most`, infinity included, become `most`.
-template <int mantissa, int bias>
-inline std::uint32_t float8_absolute(std::uint32_t absolute, std::uint32_t most) noexcept {
-    absolute = absolute < most ? absolute : most;
-    constexpr std::uint32_t dropped = 23 - mantissa, smallest = static_cast<std::uint32_t>(128 - bias) << 23;
-    const std::uint32_t normal = (absolute - (static_cast<std::uint32_t>(127 - bias) << 23) +
-                                  ((1u << (dropped - 1)) - 1) + (absolute >> dropped & 1u)) >>
-                                 dropped;
-    // The sum rounds: its last bit is the smallest subnormal.
-    constexpr std::uint32_t aligner = static_cast<std::uint32_t>(127 + 24 - bias - mantissa) << 23;
-    const std::uint32_t subnormal =
-        bit_cast<std::uint32_t>(bit_cast<float>(absolute) + bit_cast<float>(aligner)) - aligner;
-    return absolute < smallest ? subnormal : normal;
-}
-/// The code of x with its sign; `most` are the bits of the largest number.
-template <int mantissa, int bias>
-inline unsigned char float8_from(float x, std::uint32_t most) noexcept {
-    const std::uint32_t bits = bit_cast<std::uint32_t>(x), absolute = bits & 0x7fffffffu;
-    const std::uint32_t code = absolute > 0x7f800000u ? 0x7fu : float8_absolute<mantissa, bias>(absolute, most);
-    return static_cast<unsigned char>(code | (bits >> 31) << 7);
-}
-/// 4 bits of exponent and 3 of mantissa, without infinity: OCP's E4M3.
-struct E4m3 {
-    static constexpr const char* kName = "fp8_e4m3";
-    static unsigned char from(float x) noexcept { return float8_from<3, 7>(x, 0x43e00000u); }
-    static float to_float(unsigned char code) noexcept {
-        const std::uint32_t absolute = code & 0x7fu;
-        const float normal = bit_cast<float>((absolute << 20) + (120u << 23));
-        const float x = absolute == 0x7f ? bit_cast<float>(0x7fc00000u)
-                        : absolute < 8   ? static_cast<float>(absolute) * 0x1p-9f
-                                         : normal;
-        return bit_cast<float>(bit_cast<std::uint32_t>(x) | static_cast<std::uint32_t>(code >> 7) << 31);
+/// 2^exponent as the bits of a float.
+constexpr std::int32_t bits_of_power(int exponent) noexcept { return (127 + exponent) << 23; }
+
+/// Floats of 8 bits: a sign, an exponent with this bias, a mantissa of so many bits. Codes from `special` on, without the
+/// sign, are infinite or NaNs; `most` are the bits of the largest number as a float.
+template <int mantissa, int bias, std::int32_t special, std::int32_t most>
+struct Float8 {
+    static constexpr int kDropped = 23 - mantissa;
+    /// Rounds to nearest, ties to even. Absolute values above `most`, infinity included, become it.
+    ROPE_INLINE static Ints code_of(FloatVector x) noexcept {
+        const Ints bits = x.ints(), absolute = bits & all_ints(INT32_MAX), finite = smaller(absolute, all_ints(most));
+        const Ints last = shifted_right<kDropped>(finite) & all_ints(1);
+        const Ints normal =
+            shifted_right<kDropped>(finite + last + all_ints((1 << (kDropped - 1)) - 1 - bits_of_power(-bias)));
+        // The sum rounds: its last bit is the smallest subnormal.
+        constexpr std::int32_t aligner = bits_of_power(24 - bias - mantissa);
+        const FloatVector sum = FloatVector::from(finite) + FloatVector::from(all_ints(aligner));
+        const Ints subnormal = sum.ints() - all_ints(aligner);
+        const Ints number = chosen(is_above(all_ints(bits_of_power(1 - bias)), finite), subnormal, normal);
+        const Ints code = chosen(is_above(absolute, all_ints(0x7f800000)), all_ints(0x7f), number);
+        return code | (shifted_right<24>(bits) & all_ints(0x80));
+    }
+    ROPE_INLINE static FloatVector number_of(Ints code) noexcept {
+        const Ints absolute = code & all_ints(0x7f), shifted = shifted_left<kDropped>(absolute);
+        const Ints normal = shifted + all_ints(bits_of_power(-bias));
+        const FloatVector smallest = FloatVector::from(all_ints(bits_of_power(1 - bias - mantissa)));
+        const Ints subnormal = (FloatVector{as_floats(absolute)} * smallest).ints();
+        const Ints finite = chosen(is_above(all_ints(1 << mantissa), absolute), subnormal, normal);
+        const Ints others = special == 0x7f ? all_ints(0x7fc00000) : shifted | all_ints(0x7f800000);
+        const Ints number = chosen(is_above(absolute, all_ints(special - 1)), others, finite);
+        return FloatVector::from(number | shifted_left<24>(code & all_ints(0x80)));
     }
 };
+/// 4 bits of exponent and 3 of mantissa, without infinity: OCP's E4M3.
+struct E4m3 : Float8<3, 7, 0x7f, 0x43e00000> {
+    static constexpr const char* kName = "fp8_e4m3";
+};
 /// 5 bits of exponent and 2 of mantissa: the upper byte of a half.
-struct E5m2 {
+struct E5m2 : Float8<2, 15, 0x7c, 0x47600000> {
     static constexpr const char* kName = "fp8_e5m2";
-    static unsigned char from(float x) noexcept { return float8_from<2, 15>(x, 0x47600000u); }
-    static float to_float(unsigned char code) noexcept {
-        return float_from(half{static_cast<std::uint16_t>(code << 8)});
-    }
 };
 
 /// 2^(byte - 127), as OCP's E8M0 has it: 0 is 2^-127, and 255 a NaN.
@@ -53,24 +52,30 @@ inline float power_of_two(unsigned char byte) noexcept {
     return bit_cast<float>(bits == 0 ? 0x00400000u : bits == 255 ? 0x7fc00000u : bits << 23);
 }
 
-/// Codes of x / scale.
-template <class Float8>
-ROPE_NOINLINE void write_quotients(const float* x, Index count, float scale, unsigned char* codes) noexcept {
-    float quotients[kPiece];
-    for (Index i = 0; i < count; i += kPiece) {
-        const Index here = count - i < kPiece ? count - i : kPiece;
-        quotients_of(x + i, 0.0, static_cast<double>(scale), quotients, here);
-        ROPE_INDEPENDENT_ITERATIONS
-        for (Index k = 0; k < here; ++k) codes[i + k] = Float8::from(quotients[k]);
-    }
+/// x times or divided by a factor, each rounded.
+template <bool divides>
+ROPE_INLINE FloatVector scaled(FloatVector x, FloatVector factor) noexcept {
+    if constexpr (divides)
+        return x.divided_by(factor);
+    else
+        return (x * factor).in_register();
 }
+template <class Float8, bool divides>
+struct ScaledFloat8 {
+    FloatVector factor;
+    ROPE_INLINE Ints of(FloatVector x) const noexcept { return Float8::code_of(scaled<divides>(x, factor)); }
+    ROPE_INLINE FloatVector of(Ints code) const noexcept { return scaled<divides>(Float8::number_of(code), factor); }
+};
+
 /// Codes of x / scale; all 0 without a scale.
 ROPE_NOINLINE void write_e4m3(const float* x, Index count, float scale, unsigned char* codes) noexcept {
-    if (scale != 0.0f) return write_quotients<E4m3>(x, count, scale, codes);
-    for (Index i = 0; i < count; ++i) codes[i] = 0;
+    if (scale != 0.0f)
+        write_bytes(x, count, ScaledFloat8<E4m3, true>{FloatVector::all(scale)}, codes);
+    else
+        std::memset(codes, 0, static_cast<std::size_t>(count));
 }
-inline void read_e4m3(const unsigned char* codes, float scale, float* x, Index count) noexcept {
-    for (Index i = 0; i < count; ++i) x[i] = nearest_product(E4m3::to_float(codes[i]), scale);
+ROPE_NOINLINE void read_e4m3(const unsigned char* codes, float scale, float* x, Index count) noexcept {
+    read_bytes(codes, count, ScaledFloat8<E4m3, false>{FloatVector::all(scale)}, x);
 }
 
 struct CodesOfBytes : Format {
@@ -85,16 +90,18 @@ struct Fp8 : CodesOfBytes {
     static constexpr ElementType kScale = kNoElements;
 
     ROPE_NOINLINE static void write(const float* x, Index count, const FormatRow& to) noexcept {
-        const float factor = to.factor;
-        if (to.divides) return write_quotients<Float8>(x, count, factor, to.codes);
-        ROPE_INDEPENDENT_ITERATIONS
-        for (Index i = 0; i < count; ++i) to.codes[i] = Float8::from(nearest_product(x[i], factor));
+        const FloatVector factor = FloatVector::all(to.factor);
+        if (to.divides)
+            write_bytes(x, count, ScaledFloat8<Float8, true>{factor}, to.codes);
+        else
+            write_bytes(x, count, ScaledFloat8<Float8, false>{factor}, to.codes);
     }
-    static void read(const FormatRow& from, float* x, Index count) noexcept {
-        for (Index i = 0; i < count; ++i) {
-            const float value = Float8::to_float(from.codes[i]);
-            x[i] = from.divides ? nearest_product(value, from.factor) : nearest_quotient(value, from.factor);
-        }
+    ROPE_NOINLINE static void read(const FormatRow& from, float* x, Index count) noexcept {
+        const FloatVector factor = FloatVector::all(from.factor);
+        if (from.divides)
+            read_bytes(from.codes, count, ScaledFloat8<Float8, false>{factor}, x);
+        else
+            read_bytes(from.codes, count, ScaledFloat8<Float8, true>{factor}, x);
     }
 };
 

@@ -9,30 +9,46 @@ struct Int8 : Format {
     static constexpr Index kFeatures = 1, kBytes = 1;
     static constexpr ElementType kCode = ElementType::i8, kScale = ElementType::f32, kZero = kNoElements;
 
+    template <bool is_held>
+    struct Product {
+        FloatVector inverse;
+        ROPE_INLINE Ints of(FloatVector x) const noexcept {
+            const Ints bits = rounded_bits((x * inverse).in_register());
+            return is_held ? held_to_127(bits - all_ints(kRounderBits)) : bits;
+        }
+    };
+    /// Of numbers so small that 1 / scale is none; the scale is so rough that quotients may be beyond 127.
+    struct Quotient {
+        FloatVector scale;
+        ROPE_INLINE Ints of(FloatVector x) const noexcept {
+            return held_to_127(rounded_bits(x.divided_by(scale)) - all_ints(kRounderBits));
+        }
+    };
+    struct Number {
+        FloatVector scale;
+        ROPE_INLINE FloatVector of(Ints byte) const noexcept {
+            return FloatVector{as_floats((byte ^ all_ints(128)) - all_ints(128))} * scale;
+        }
+    };
+
     ROPE_NOINLINE static void write(const float* x, Index count, const FormatRow& to) noexcept {
         const std::uint32_t most = largest_absolute(x, count);
         const float scale = nearest_quotient(bit_cast<float>(most), 127.0f);
         *static_cast<float*>(to.scale) = scale;
         const float inverse = usable_inverse(most, scale);
-        if (inverse == 0.0f && scale > 0.0f && most < 0x7f800000u) {  // numbers so small that 1 / scale is none
-            for (Index i = 0; i < count; ++i) {  // and the scale so rough that quotients may be beyond 127
-                const std::int32_t code = nearest_even(nearest_quotient(x[i], scale));
-                to.codes[i] = static_cast<unsigned char>(code > 127 ? 127 : code < -127 ? -127 : code);
-            }
-            return;
-        }
-        const bool fits = fits_127(most, inverse);
-        float products[kPiece];
-        for (Index i = 0; i < count; i += kPiece) {
-            const Index here = count - i < kPiece ? count - i : kPiece;
-            scaled(x + i, products, inverse, here);
-            if (!fits) limit_to_127(products, here);
-            for (Index k = 0; k < here; ++k) to.codes[i + k] = static_cast<unsigned char>(nearest_even(products[k]));
+        if (inverse == 0.0f) {
+            if (scale > 0.0f && most < 0x7f800000u)
+                write_bytes(x, count, Quotient{FloatVector::all(scale)}, to.codes);
+            else
+                std::memset(to.codes, 0, static_cast<std::size_t>(count));
+        } else if (fits_127(most, inverse)) {
+            write_bytes(x, count, Product<false>{FloatVector::all(inverse)}, to.codes);
+        } else {
+            write_bytes(x, count, Product<true>{FloatVector::all(inverse)}, to.codes);
         }
     }
-    static void read(const FormatRow& from, float* x, Index count) noexcept {
-        const float scale = *static_cast<const float*>(from.scale);
-        for (Index i = 0; i < count; ++i) x[i] = static_cast<float>(static_cast<signed char>(from.codes[i])) * scale;
+    ROPE_NOINLINE static void read(const FormatRow& from, float* x, Index count) noexcept {
+        read_bytes(from.codes, count, Number{FloatVector::all(*static_cast<const float*>(from.scale))}, x);
     }
 };
 

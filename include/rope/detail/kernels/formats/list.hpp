@@ -2,7 +2,7 @@
 // The list of cache formats: an #include and an entry for each. Its order gives the numbers. No include guard: see
 // ../../simd/isa_list.hpp.
 //
-// A product is written to memory before it is rounded to a code, or a compiler could fuse the two. Comparisons for which
+// A product is kept in a register before it is rounded to a code, or a compiler could fuse the two. Comparisons for which
 // a NaN or the sign of a zero matters are made on bits, or -ffast-math could change their result.
 
 #include "parts.hpp"

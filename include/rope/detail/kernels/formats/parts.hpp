@@ -1,59 +1,70 @@
 // SPDX-License-Identifier: MIT
-// Loops that several formats are made of.
+// Loops that several formats are made of, in vectors of floats and of integers as long.
 
 ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
-/// The most numbers that are computed before their codes are written.
+using FloatVector = Vector<float>;
+inline constexpr Index kLanes = FloatVector::kWidth;
+
+/// The most numbers that are computed before their codes are written: whole vectors of every set.
 inline constexpr Index kPiece = 64;
 
-/// The largest absolute value, as bits. A NaN has larger bits than infinity, so a NaN is found, too.
-ROPE_NOINLINE std::uint32_t largest_absolute(const float* x, Index count) noexcept {
-    std::uint32_t most = 0;
-    ROPE_INDEPENDENT_ITERATIONS
-    for (Index i = 0; i < count; ++i) {
-        const std::uint32_t bits = bit_cast<std::uint32_t>(x[i]) & 0x7fffffffu;
-        most = bits > most ? bits : most;
-    }
-    return most;
+/// The last numbers of a head, fewer than a vector, with copies of the first of them behind.
+ROPE_INLINE FloatVector load_last(const float* x, Index count) noexcept {
+    float all[kLanes];
+    for (float& one : all) one = x[0];
+    std::memcpy(all, x, static_cast<std::size_t>(count) * sizeof(float));
+    return FloatVector::load(all);
 }
-/// y = x * factor, written before it is read again; zeros if factor is 0, also of an infinity or a NaN.
-template <class T>
-ROPE_NOINLINE void scaled(const T* x, T* y, T factor, Index count) noexcept {
-    if (factor == T(0)) {
-        for (Index i = 0; i < count; ++i) y[i] = T(0);
-    } else {
-        constexpr Index kWidth = Vector<T>::kWidth;
-        const Index whole = kWidth > 1 ? count / kWidth * kWidth : 0;
-        if constexpr (kWidth > 1)
-            for (Index i = 0; i < whole; i += kWidth) (Vector<T>::load(x + i) * Vector<T>::all(factor)).store(y + i);
-        for (Index i = whole; i < count; ++i) y[i] = x[i] * factor;
-    }
-    compiler_fence();
-}
-/// to[i] = (x[i] - low) / scale, computed in double.
-template <class To, class Double = double>
-ROPE_NOINLINE void quotients_of(const float* x, double low, double scale, To* to, Index count) noexcept {
+/// Writes the bytes Code::of(numbers) of a head.
+template <class Code>
+ROPE_INLINE void write_bytes(const float* x, Index count, const Code& code, unsigned char* to) noexcept {
     Index i = 0;
-    if constexpr (Vector<Double>::kWidth > 1) {
-        using V = Vector<Double>;
-        for (; i + V::kWidth <= count; i += V::kWidth)
-            (V::load(x + i) - V::all(low)).divided_by(V::all(scale)).store(to + i);
-    }
-    for (; i < count; ++i) to[i] = static_cast<To>(quotient(static_cast<double>(x[i]) - low, scale));
+    ROPE_UNROLL_4
+    for (; i + kLanes <= count; i += kLanes) store_codes(to + i, code.of(FloatVector::load(x + i)));
+    if (i >= count) return;
+    unsigned char last[kLanes];
+    store_codes(last, code.of(load_last(x + i, count - i)));
+    std::memcpy(to + i, last, static_cast<std::size_t>(count - i));
 }
-/// Added to a number below 2^22, it leaves no fraction.
+/// Reads a head, whose numbers are Code::of(bytes).
+template <class Code>
+ROPE_INLINE void read_bytes(const unsigned char* from, Index count, const Code& code, float* x) noexcept {
+    Index i = 0;
+    ROPE_UNROLL_4
+    for (; i + kLanes <= count; i += kLanes) code.of(load_codes(from + i)).store(x + i);
+    if (i >= count) return;
+    unsigned char last[kLanes] = {};
+    float numbers[kLanes];
+    std::memcpy(last, from + i, static_cast<std::size_t>(count - i));
+    code.of(load_codes(last)).store(numbers);
+    std::memcpy(x + i, numbers, static_cast<std::size_t>(count - i) * sizeof(float));
+}
+
+ROPE_INLINE Ints absolute_bits(FloatVector x) noexcept { return x.ints() & all_ints(0x7fffffff); }
+
+/// The largest absolute value, as bits. A NaN has larger bits than infinity, so a NaN is found, too.
+ROPE_INLINE std::uint32_t largest_absolute(const float* x, Index count) noexcept {
+    Ints most = all_ints(0);
+    Index i = 0;
+    ROPE_UNROLL_4
+    for (; i + kLanes <= count; i += kLanes) most = larger(most, absolute_bits(FloatVector::load(x + i)));
+    if (i < count) most = larger(most, absolute_bits(load_last(x + i, count - i)));
+    return static_cast<std::uint32_t>(largest_of(most));
+}
+
+/// Added to a number below 2^22, it leaves no fraction: the nearest whole number, ties to even, whose lowest byte is that
+/// of the sum.
 inline constexpr float kRounder = 12582912.0f;
+inline constexpr std::int32_t kRounderBits = 0x4b400000;
+ROPE_INLINE Ints rounded_bits(FloatVector x) noexcept { return (x + FloatVector::all(kRounder)).ints(); }
 
 /// The nearest whole number, ties to even. |x| is below 2^22.
-ROPE_INLINE std::int32_t nearest_even(float x) noexcept {
-    return bit_cast<std::int32_t>(x + kRounder) - bit_cast<std::int32_t>(kRounder);
-}
-/// x is from 0 to 2^31.
-ROPE_INLINE std::int32_t nearest_even(double x) noexcept {
-    constexpr double rounder = 6755399441055744.0;  // 1.5 * 2^52: sums have no fraction
-    return static_cast<std::int32_t>(bit_cast<std::int64_t>(x + rounder) - bit_cast<std::int64_t>(rounder));
-}
+ROPE_INLINE std::int32_t nearest_even(float x) noexcept { return bit_cast<std::int32_t>(x + kRounder) - kRounderBits; }
+
+ROPE_INLINE Ints held_to_127(Ints x) noexcept { return larger(smaller(x, all_ints(127)), all_ints(-127)); }
+
 /// 1 / scale; 0, which makes all codes 0, where it has no use: of zeros, of numbers so small that it overflows, and
 /// beside an infinity or a NaN, which the scale then is.
 ROPE_INLINE float usable_inverse(std::uint32_t most, float scale) noexcept {
@@ -63,16 +74,12 @@ ROPE_INLINE float usable_inverse(std::uint32_t most, float scale) noexcept {
 }
 
 /// Whether products of `inverse` and absolute values up to `most` become codes -127 .. 127. (Rounding is monotonic.)
-/// Otherwise the caller has set another rounding mode than to nearest, and limit_to_127 is needed.
+/// Otherwise the caller has set another rounding mode than to nearest, and held_to_127 is needed.
 ROPE_INLINE bool fits_127(std::uint32_t most, float inverse) noexcept {
     const float least =
         hide_from_optimizer(bit_cast<float>(most | 0x80000000u));  // its product has a rounding of its own
     return nearest_even(hide_from_optimizer(bit_cast<float>(most) * inverse)) <= 127 &&
            nearest_even(hide_from_optimizer(least * inverse)) >= -127;
-}
-ROPE_COLD void limit_to_127(float* products, Index count) noexcept {
-    for (Index i = 0; i < count; ++i)
-        products[i] = products[i] > 127.0f ? 127.0f : products[i] < -127.0f ? -127.0f : products[i];
 }
 
 /// ggml's blocks of 32 features: a half, the scale, and codes. A Block writes and reads one of them.
@@ -88,13 +95,12 @@ struct GgmlFormat : Format {
             std::memcpy(block, &scale, sizeof(half));
         }
     }
-    static void read(const FormatRow& from, float* x, Index count) noexcept {
+    ROPE_NOINLINE static void read(const FormatRow& from, float* x, Index count) noexcept {
         const unsigned char* block = from.codes;
         half scale = {};
         for (Index i = 0; i < count; i += kFeatures, block += bytes) {
             std::memcpy(&scale, block, sizeof(half));
-            for (Index k = 0; k < kFeatures; ++k)
-                x[i + k] = static_cast<float>(Block::code(block + sizeof(half), k)) * float_from(scale);
+            Block::read_codes(block + sizeof(half), float_from(scale), x + i);
         }
     }
 };

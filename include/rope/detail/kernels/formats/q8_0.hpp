@@ -4,27 +4,34 @@
 ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
-/// The nearest whole number, ties away from zero, as roundf has it.
-ROPE_INLINE std::int32_t nearest_away(float x) noexcept {
-    const std::int32_t even = nearest_even(x);
-    const float left = x - static_cast<float>(even);  // exact
-    return even + ((left == 0.5f) & (x > 0.0f)) - ((left == -0.5f) & (x < 0.0f));
-}
-
 struct Q8_0 : GgmlFormat<Q8_0, 34> {
     static constexpr const char* kName = "q8_0";
 
+    /// The nearest whole numbers, ties away from zero, as roundf has them: to 0.5 - 2^-25 more, without the fraction.
+    template <bool is_held>
+    struct Product {
+        FloatVector inverse;
+        ROPE_INLINE Ints of(FloatVector x) const noexcept {
+            const FloatVector product = (x * inverse).in_register();
+            const Ints nearly_half = (product.ints() & all_ints(INT32_MIN)) | all_ints(0x3effffff);
+            const Ints code = truncated((product + FloatVector::from(nearly_half)).in_register().v);
+            return is_held ? held_to_127(code) : code;
+        }
+    };
+
     ROPE_INLINE static half write_codes(const float* x, unsigned char* codes) noexcept {
-        float products[32];
         const std::uint32_t most = largest_absolute(x, 32);
         const float d = nearest_quotient(bit_cast<float>(most), 127.0f), inverse = usable_inverse(most, d);
-        scaled(x, products, inverse, 32);
-        if (!fits_127(most, inverse)) limit_to_127(products, 32);
-        for (Index k = 0; k < 32; ++k) codes[k] = static_cast<unsigned char>(nearest_away(products[k]));
+        if (inverse == 0.0f)
+            std::memset(codes, 0, 32);
+        else if (fits_127(most, inverse))
+            write_bytes(x, 32, Product<false>{FloatVector::all(inverse)}, codes);
+        else
+            write_bytes(x, 32, Product<true>{FloatVector::all(inverse)}, codes);
         return half_from(d);
     }
-    ROPE_INLINE static int code(const unsigned char* codes, Index k) noexcept {
-        return static_cast<signed char>(codes[k]);
+    ROPE_INLINE static void read_codes(const unsigned char* codes, float scale, float* x) noexcept {
+        read_bytes(codes, 32, Int8::Number{FloatVector::all(scale)}, x);
     }
 };
 

@@ -30,7 +30,7 @@ struct HadamardStage : Stage {
         const T factor = static_cast<T>(quotient(1.0, std::sqrt(static_cast<double>(block))));
         copy_to_y(g, n);
         for_each_head(g, [&](const T*, T* y, Index) {
-            for (Index distance = 1; distance < block; distance *= 2) c.task.steps.add_and_subtract(y, distance, n);
+            c.task.steps.hadamard(y, block, n);
             c.task.steps.multiply(y, y, factor, nullptr, n);
         });
     }

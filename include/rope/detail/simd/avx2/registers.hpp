@@ -9,6 +9,7 @@ using Floats = __m256;    // 8
 using Doubles = __m256d;  // 4
 using Words = __m256i;    // 8 of 32 bits, or 16 of 16
 using Shorts = __m128i;   // 8 of 16 bits
+typedef int Ints __attribute__((vector_size(32)));
 
 inline constexpr bool kHas32Registers = false;
 
@@ -69,6 +70,11 @@ ROPE_INLINE Doubles fmaddsub(Doubles a, Doubles b, Doubles c) noexcept { return 
 ROPE_INLINE Doubles swap_adjacent(Doubles x) noexcept { return _mm256_permute_pd(x, 0b0101); }
 ROPE_INLINE Doubles dup_lower(Doubles x) noexcept { return _mm256_permute4x64_pd(x, _MM_SHUFFLE(1, 1, 0, 0)); }
 ROPE_INLINE Doubles dup_upper(Doubles x) noexcept { return _mm256_permute4x64_pd(x, _MM_SHUFFLE(3, 3, 2, 2)); }
+ROPE_INLINE void split_even_odd(Doubles& a, Doubles& b) noexcept {
+    const Doubles odd = _mm256_permute4x64_pd(_mm256_unpackhi_pd(a, b), _MM_SHUFFLE(3, 1, 2, 0));
+    a = _mm256_permute4x64_pd(_mm256_unpacklo_pd(a, b), _MM_SHUFFLE(3, 1, 2, 0));
+    b = odd;
+}
 
 // ---- words and shorts ----
 
@@ -89,6 +95,22 @@ ROPE_INLINE Shorts upper_halves(Words x) noexcept {
 }
 ROPE_INLINE Words interleave_upper_halves(Words even, Words odd) noexcept {
     return _mm256_blend_epi16(shift_right_16(even), odd, 0xaa);
+}
+ROPE_INLINE Ints larger(Ints a, Ints b) noexcept {
+    return reinterpret_cast<Ints>(_mm256_max_epi32(reinterpret_cast<Words>(a), reinterpret_cast<Words>(b)));
+}
+ROPE_INLINE Ints smaller(Ints a, Ints b) noexcept {
+    return reinterpret_cast<Ints>(_mm256_min_epi32(reinterpret_cast<Words>(a), reinterpret_cast<Words>(b)));
+}
+/// Bytes as numbers, and the lowest byte of each number: codes of a cache format.
+ROPE_INLINE Ints load_codes(const void* p) noexcept {
+    return reinterpret_cast<Ints>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p))));
+}
+ROPE_INLINE void store_codes(void* p, Ints x) noexcept {
+    const __m256i order = _mm256_broadcastsi128_si256(_mm_setr_epi32(0x0c080400, -1, -1, -1));
+    const __m256i bytes = _mm256_shuffle_epi8(reinterpret_cast<__m256i>(x), order);
+    const __m128i both = _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
+    _mm_storel_epi64(static_cast<__m128i*>(p), both);
 }
 
 }  // namespace avx2

@@ -14,6 +14,7 @@ using Floats = __m512;    // 16
 using Doubles = __m512d;  // 8
 using Words = __m512i;    // 16 of 32 bits, or 32 of 16
 using Shorts = __m256i;   // 16 of 16 bits
+typedef int Ints __attribute__((vector_size(64)));
 using Mask8 = __mmask8;
 using Mask16 = __mmask16;
 using Mask32 = __mmask32;
@@ -76,6 +77,11 @@ ROPE_INLINE Doubles swap_adjacent(Doubles x) noexcept { return _mm512_maskz_perm
 ROPE_INLINE Doubles dup_lower(Doubles x) noexcept {
     return _mm512_maskz_permutexvar_pd(kAll8, _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), x);
 }
+ROPE_INLINE void split_even_odd(Doubles& a, Doubles& b) noexcept {
+    const Doubles even = _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), b);
+    b = _mm512_permutex2var_pd(a, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), b);
+    a = even;
+}
 
 // ---- words ----
 
@@ -94,6 +100,21 @@ ROPE_INLINE Words blend_16(Mask32 m, Words a, Words b) noexcept { return _mm512_
 ROPE_INLINE Words widen(Shorts x) noexcept { return _mm512_maskz_cvtepu16_epi32(kAll16, x); }
 /// The lower 16 bits of each.
 ROPE_INLINE Shorts narrow(Words x) noexcept { return _mm512_maskz_cvtepi32_epi16(kAll16, x); }
+ROPE_INLINE Ints larger(Ints a, Ints b) noexcept {
+    return reinterpret_cast<Ints>(
+        _mm512_maskz_max_epi32(kAll16, reinterpret_cast<Words>(a), reinterpret_cast<Words>(b)));
+}
+ROPE_INLINE Ints smaller(Ints a, Ints b) noexcept {
+    return reinterpret_cast<Ints>(
+        _mm512_maskz_min_epi32(kAll16, reinterpret_cast<Words>(a), reinterpret_cast<Words>(b)));
+}
+/// Bytes as numbers, and the lowest byte of each number: codes of a cache format.
+ROPE_INLINE Ints load_codes(const void* p) noexcept {
+    return reinterpret_cast<Ints>(_mm512_maskz_cvtepu8_epi32(kAll16, _mm_loadu_si128(static_cast<const __m128i*>(p))));
+}
+ROPE_INLINE void store_codes(void* p, Ints x) noexcept {
+    _mm_storeu_si128(static_cast<__m128i*>(p), _mm512_maskz_cvtepi32_epi8(kAll16, reinterpret_cast<Words>(x)));
+}
 
 }  // namespace avx512
 ROPE_DETAIL_END

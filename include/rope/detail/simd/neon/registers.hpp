@@ -10,6 +10,7 @@ using Floats = float32x4_t;
 using Doubles = float64x2_t;
 using Words = uint32x4_t;
 using Shorts = uint16x4_t;
+using Ints = int32x4_t;
 
 inline constexpr bool kHas32Registers = false;
 
@@ -76,6 +77,11 @@ ROPE_INLINE Doubles fmaddsub(Doubles a, Doubles b, Doubles c) noexcept {
 ROPE_INLINE Doubles swap_adjacent(Doubles x) noexcept { return vextq_f64(x, x, 1); }
 ROPE_INLINE Doubles dup_lower(Doubles x) noexcept { return vzip1q_f64(x, x); }
 ROPE_INLINE Doubles dup_upper(Doubles x) noexcept { return vzip2q_f64(x, x); }
+ROPE_INLINE void split_even_odd(Doubles& a, Doubles& b) noexcept {
+    const Doubles even = vuzp1q_f64(a, b);
+    b = vuzp2q_f64(a, b);
+    a = even;
+}
 
 // ---- words and shorts ----
 
@@ -90,6 +96,20 @@ ROPE_INLINE Words blend(Words mask, Words a, Words b) noexcept { return vbslq_u3
 ROPE_INLINE Shorts blend(Shorts mask, Shorts a, Shorts b) noexcept { return vbsl_u16(mask, b, a); }
 ROPE_INLINE Words as_upper_halves(Shorts x) noexcept { return vshll_n_u16(x, 16); }
 ROPE_INLINE Shorts upper_halves(Words x) noexcept { return vshrn_n_u32(x, 16); }
+ROPE_INLINE Ints larger(Ints a, Ints b) noexcept { return vmaxq_s32(a, b); }
+ROPE_INLINE Ints smaller(Ints a, Ints b) noexcept { return vminq_s32(a, b); }
+/// Bytes as numbers, and the lowest byte of each number: codes of a cache format.
+ROPE_INLINE Ints load_codes(const unsigned char* p) noexcept {
+    std::uint32_t bytes;
+    std::memcpy(&bytes, p, sizeof(bytes));
+    const uint16x8_t wide = vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(bytes)));
+    return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(wide)));
+}
+ROPE_INLINE void store_codes(unsigned char* p, Ints x) noexcept {
+    const uint16x4_t lower = vmovn_u32(vreinterpretq_u32_s32(x));
+    const std::uint32_t bytes = vget_lane_u32(vreinterpret_u32_u8(vmovn_u16(vcombine_u16(lower, lower))), 0);
+    std::memcpy(p, &bytes, sizeof(bytes));
+}
 /// Shift and add in one instruction.
 ROPE_INLINE Words round_upper_half(Words x) noexcept {
     const Words last_on_top = vshlq_n_u32(x, 15);

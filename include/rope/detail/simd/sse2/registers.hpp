@@ -10,6 +10,7 @@ using Floats = __m128;    // 4
 using Doubles = __m128d;  // 2
 using Words = __m128i;    // 4 of 32 bits, or 8 of 16
 using Shorts = __m128i;   // 4 of 16 bits, in the lower half
+typedef int Ints __attribute__((vector_size(16)));
 
 inline constexpr bool kHas32Registers = false;
 
@@ -63,6 +64,11 @@ ROPE_INLINE Doubles fmaddsub(Doubles a, Doubles b, Doubles c) noexcept {
 ROPE_INLINE Doubles swap_adjacent(Doubles x) noexcept { return _mm_shuffle_pd(x, x, 0b01); }
 ROPE_INLINE Doubles dup_lower(Doubles x) noexcept { return _mm_unpacklo_pd(x, x); }
 ROPE_INLINE Doubles dup_upper(Doubles x) noexcept { return _mm_unpackhi_pd(x, x); }
+ROPE_INLINE void split_even_odd(Doubles& a, Doubles& b) noexcept {
+    const Doubles even = _mm_unpacklo_pd(a, b);
+    b = _mm_unpackhi_pd(a, b);
+    a = even;
+}
 
 // ---- words and shorts ----
 
@@ -83,6 +89,19 @@ ROPE_INLINE Shorts pack(Words x) noexcept { return _mm_packs_epi32(x, x); }
 ROPE_INLINE Shorts upper_halves(Words x) noexcept { return pack(_mm_srai_epi32(x, 16)); }
 ROPE_INLINE Words interleave_upper_halves(Words even, Words odd) noexcept {
     return shift_right_16(even) | (odd & all_words(0xffff0000));
+}
+
+/// Bytes as numbers, and the lowest byte of each number: codes of a cache format.
+ROPE_INLINE Ints load_codes(const unsigned char* p) noexcept {
+    std::int32_t bytes;
+    std::memcpy(&bytes, p, sizeof(bytes));
+    const Words none = _mm_setzero_si128();
+    return reinterpret_cast<Ints>(_mm_unpacklo_epi16(_mm_unpacklo_epi8(_mm_cvtsi32_si128(bytes), none), none));
+}
+ROPE_INLINE void store_codes(unsigned char* p, Ints x) noexcept {
+    const Words lowest = reinterpret_cast<Words>(x) & all_words(0xff);
+    const std::int32_t bytes = _mm_cvtsi128_si32(_mm_packus_epi16(pack(lowest), lowest));
+    std::memcpy(p, &bytes, sizeof(bytes));
 }
 
 // ---- halves, which SSE2 cannot convert: the arithmetic of ../../base/arithmetic.hpp, four at a time ----
