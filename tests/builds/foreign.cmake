@@ -10,6 +10,7 @@ set(tests
     results/bits_do_not_depend_on_strides
     results/sixteen_bit_types
     paths/cache_formats
+    paths/codes_are_read
     call/no_byte_outside_is_touched
     call/eigen_views
     positions/positions_of_every_kind

@@ -85,13 +85,12 @@ inline T hide_from_optimizer(T x) noexcept {
 
 /// a / b, rounded. -ffast-math makes one reciprocal of a divisor that several quotients share, or that a loop does not
 /// change; here each quotient has a divisor of its own, which depends on a as far as the compiler knows.
-template <class T>
-inline T quotient(T a, T b) noexcept {
+inline double quotient(double a, double b) noexcept {
 #if defined(ROPE_SCALAR_IN_REGISTER)
     __asm__("" : ROPE_SCALAR_IN_REGISTER(a), ROPE_SCALAR_IN_REGISTER(b));
     return hide_from_optimizer(a / b);
 #else
-    volatile T divisor = b;
+    volatile double divisor = b;
     return hide_from_optimizer(a / divisor);
 #endif
 }

@@ -83,7 +83,9 @@ constexpr const FormatFacts& facts_of(CacheFormat format) noexcept { return Form
 ROPE_INLINE WriteFormat* write_format(IsaId isa, CacheFormat format) noexcept {
 #define ROPE_ISA_CHOICE(set) set::Formats::kWrite[static_cast<int>(format)]
 #include "../simd/isa_list.hpp"
-} ROPE_INLINE ReadFormat* read_format(IsaId isa, CacheFormat format) noexcept {
+}
+
+ROPE_INLINE ReadFormat* read_format(IsaId isa, CacheFormat format) noexcept {
 #define ROPE_ISA_CHOICE(set) set::Formats::kRead[static_cast<int>(format)]
 #include "../simd/isa_list.hpp"
 }

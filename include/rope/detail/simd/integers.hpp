@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Integers of 32 bits, as many as a register has floats: what codes of a cache format are computed in. Ints is a vector
-// type of the compiler's; in `portable` it is one number. No include guard: see vectors.hpp, which includes this file.
+// What `portable` and the sets with registers share: integers of 32 bits, and sums and products of vectors. Codes of cache
+// formats are computed in Ints, a vector type of the compiler's with as many integers as a register has floats; in
+// `portable` it is one number. No include guard: see vectors.hpp, which includes this file.
 //
 // Functions are templates where the `emulated` set, whose registers have few operators, has one of its own: compilers
 // prefer that.
@@ -57,6 +58,23 @@ ROPE_INLINE std::int32_t largest_of(Ints x) noexcept {
     std::int32_t most = all[0];
     for (const std::int32_t one : all) most = one > most ? one : most;
     return most;
+}
+
+// ---- Vectors of every set, lane by lane ----
+
+template <class T>
+struct Vector;
+template <class T>
+ROPE_INLINE Vector<T> operator+(Vector<T> a, Vector<T> b) noexcept {
+    return {a.v + b.v};
+}
+template <class T>
+ROPE_INLINE Vector<T> operator-(Vector<T> a, Vector<T> b) noexcept {
+    return {a.v - b.v};
+}
+template <class T>
+ROPE_INLINE Vector<T> operator*(Vector<T> a, Vector<T> b) noexcept {
+    return {a.v * b.v};
 }
 
 }  // namespace ROPE_ISA

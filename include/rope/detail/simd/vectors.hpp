@@ -80,8 +80,6 @@ ROPE_INLINE R quotients(R a, R b) noexcept {
 }
 
 template <class T>
-struct Vector;
-template <class T>
 struct EvenOdd;
 
 template <>
@@ -161,18 +159,6 @@ struct Vector<double> {
 template <class T>
 ROPE_INLINE void in_registers(Vector<T>& a, Vector<T>& b) noexcept {
     ROPE_ISA::in_registers(a.v, b.v);
-}
-template <class T>
-ROPE_INLINE Vector<T> operator+(Vector<T> a, Vector<T> b) noexcept {
-    return {a.v + b.v};
-}
-template <class T>
-ROPE_INLINE Vector<T> operator-(Vector<T> a, Vector<T> b) noexcept {
-    return {a.v - b.v};
-}
-template <class T>
-ROPE_INLINE Vector<T> operator*(Vector<T> a, Vector<T> b) noexcept {
-    return {a.v * b.v};
 }
 template <class T>
 ROPE_INLINE Vector<T> fma(Vector<T> a, Vector<T> b, Vector<T> c) noexcept {

@@ -52,30 +52,28 @@ inline float power_of_two(unsigned char byte) noexcept {
     return bit_cast<float>(bits == 0 ? 0x00400000u : bits == 255 ? 0x7fc00000u : bits << 23);
 }
 
-/// x times or divided by a factor, each rounded.
-template <bool divides>
-ROPE_INLINE FloatVector scaled(FloatVector x, FloatVector factor) noexcept {
-    if constexpr (divides)
-        return x.divided_by(factor);
-    else
-        return (x * factor).in_register();
-}
-template <class Float8, bool divides>
-struct ScaledFloat8 {
+template <class Float8>
+struct Float8Code {
+    ROPE_INLINE Ints of(FloatVector x) const noexcept { return Float8::code_of(x); }
+    ROPE_INLINE FloatVector of(Ints code) const noexcept { return Float8::number_of(code); }
+};
+/// The same times a factor, rounded.
+template <class Float8>
+struct Float8Product {
     FloatVector factor;
-    ROPE_INLINE Ints of(FloatVector x) const noexcept { return Float8::code_of(scaled<divides>(x, factor)); }
-    ROPE_INLINE FloatVector of(Ints code) const noexcept { return scaled<divides>(Float8::number_of(code), factor); }
+    ROPE_INLINE Ints of(FloatVector x) const noexcept { return Float8::code_of((x * factor).in_register()); }
+    ROPE_INLINE FloatVector of(Ints code) const noexcept { return Float8::number_of(code) * factor; }
 };
 
 /// Codes of x / scale; all 0 without a scale.
 ROPE_NOINLINE void write_e4m3(const float* x, Index count, float scale, unsigned char* codes) noexcept {
     if (scale != 0.0f)
-        write_bytes(x, count, ScaledFloat8<E4m3, true>{FloatVector::all(scale)}, codes);
+        write_quotients(x, count, scale, Float8Code<E4m3>(), codes);
     else
         std::memset(codes, 0, static_cast<std::size_t>(count));
 }
 ROPE_NOINLINE void read_e4m3(const unsigned char* codes, float scale, float* x, Index count) noexcept {
-    read_bytes(codes, count, ScaledFloat8<E4m3, false>{FloatVector::all(scale)}, x);
+    read_bytes(codes, count, Float8Product<E4m3>{FloatVector::all(scale)}, x);
 }
 
 struct CodesOfBytes : Format {
@@ -90,18 +88,15 @@ struct Fp8 : CodesOfBytes {
     static constexpr ElementType kScale = kNoElements;
 
     ROPE_NOINLINE static void write(const float* x, Index count, const FormatRow& to) noexcept {
-        const FloatVector factor = FloatVector::all(to.factor);
         if (to.divides)
-            write_bytes(x, count, ScaledFloat8<Float8, true>{factor}, to.codes);
+            write_quotients(x, count, to.factor, Float8Code<Float8>(), to.codes);
         else
-            write_bytes(x, count, ScaledFloat8<Float8, false>{factor}, to.codes);
+            write_bytes(x, count, Float8Product<Float8>{FloatVector::all(to.factor)}, to.codes);
     }
     ROPE_NOINLINE static void read(const FormatRow& from, float* x, Index count) noexcept {
-        const FloatVector factor = FloatVector::all(from.factor);
-        if (from.divides)
-            read_bytes(from.codes, count, ScaledFloat8<Float8, false>{factor}, x);
-        else
-            read_bytes(from.codes, count, ScaledFloat8<Float8, true>{factor}, x);
+        if (from.divides) return read_bytes(from.codes, count, Float8Product<Float8>{FloatVector::all(from.factor)}, x);
+        read_bytes(from.codes, count, Float8Code<Float8>(), x);
+        quotients_of(x, from.factor, x, count);
     }
 };
 

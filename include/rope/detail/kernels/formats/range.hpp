@@ -23,7 +23,7 @@ ROPE_NOINLINE bool find_range(const float* x, Index count, float& low, float& hi
     high = bit_cast<float>(ordered_bits(above));
     for (Index i = count - 1; (below == 0 || below == -1) && i >= 0; --i)
         if ((bit_cast<std::uint32_t>(x[i]) & 0x7fffffffu) == 0) low = x[i];
-    return below > ordered_bits(bit_cast<std::int32_t>(-bit_cast<float>(infinity))) && above < infinity;
+    return below > -1 - infinity && above < infinity;  // -1 - infinity is that of the negative infinity
 }
 
 /// to[i] = (x[i] - low) / scale, computed in double, as the nearest whole number, ties to even.

@@ -63,18 +63,6 @@ struct Vector {
     }
 };
 template <class T>
-ROPE_INLINE Vector<T> operator+(Vector<T> a, Vector<T> b) noexcept {
-    return {a.v + b.v};
-}
-template <class T>
-ROPE_INLINE Vector<T> operator-(Vector<T> a, Vector<T> b) noexcept {
-    return {a.v - b.v};
-}
-template <class T>
-ROPE_INLINE Vector<T> operator*(Vector<T> a, Vector<T> b) noexcept {
-    return {a.v * b.v};
-}
-template <class T>
 struct EvenOdd;
 template <class T>
 struct VectorPair;
