@@ -72,13 +72,6 @@ ROPE_INLINE R clamped(R x, R limit) noexcept {
     return x;
 }
 
-/// a / b, never by a reciprocal.
-template <class R>
-ROPE_INLINE R quotients(R a, R b) noexcept {
-    ROPE_ISA::in_registers(a, b);
-    return ROPE_ISA::in_register(a / b);
-}
-
 template <class T>
 struct EvenOdd;
 
@@ -94,8 +87,6 @@ struct Vector<float> {
     /// As bfloat16 has them: a NaN becomes a quiet one with zeros below.
     ROPE_INLINE Vector truncate_nans() const noexcept { return {ROPE_ISA::truncate_nans(v)}; }
     ROPE_INLINE Vector clamped(Vector limit) const noexcept { return {ROPE_ISA::clamped<int>(v, limit.v)}; }
-    /// Rounded, as quotient(a, b) of two floats.
-    ROPE_INLINE Vector divided_by(Vector b) const noexcept { return {ROPE_ISA::quotients(v, b.v)}; }
     ROPE_INLINE static Vector all(float x) noexcept { return {ROPE_ISA::all(x)}; }
 
     ROPE_INLINE static Vector load(const float* p) noexcept { return {load_floats(p)}; }
@@ -137,7 +128,11 @@ struct Vector<double> {
     ROPE_INLINE Vector in_register() const noexcept { return {ROPE_ISA::in_register(v)}; }
     ROPE_INLINE Vector clamped(Vector limit) const noexcept { return {ROPE_ISA::clamped<long long>(v, limit.v)}; }
     /// Rounded, as quotient(a, b) of two doubles.
-    ROPE_INLINE Vector divided_by(Vector b) const noexcept { return {ROPE_ISA::quotients(v, b.v)}; }
+    ROPE_INLINE Vector divided_by(Vector b) const noexcept {
+        Doubles a = v;
+        ROPE_ISA::in_registers(a, b.v);
+        return {ROPE_ISA::in_register(a / b.v)};
+    }
     ROPE_INLINE static Vector all(double x) noexcept { return {ROPE_ISA::all(x)}; }
 
     ROPE_INLINE static Vector load(const double* p) noexcept { return {load_doubles(p)}; }
