@@ -178,6 +178,12 @@ TEST_CASE("rows and moves of a step end where the tables' numbers for a sequence
     longer.reposition(0, by_table.k_view(), Index(7));
     longer_step.reposition(0, by_step.k_view());
     CHECK(by_step.k == by_table.k);
+    Heads<float> by_moves(32);
+    longer.apply(0, by_moves.q_view(), by_moves.k_view(), rope::start_at(7));
+    rope::Moves<float> moves(config, {}, 131072);
+    moves.build(Index(7));
+    rope::reposition(*config.layout, by_moves.k_view(), moves);
+    CHECK(by_step.k == by_moves.k);
     // The short ones end at the original context.
     step.build(rope::start_at(4096 - kTokens), kTokens);
     const std::vector<Index> from = {0}, to = {4096};
