@@ -4,11 +4,13 @@
 #include <rope/heads.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "support/isas.hpp"
 
 using rope::Index;
 using support::size;
@@ -116,4 +118,19 @@ TEST_CASE("rows within pages that are not a whole number of rows, and scales beh
         table(), rope::start_at(5), rope::heads(rope::view(latent.data(), 3, 7, 64)).to(codes),
         rope::heads(rope::view(key.data(), 3, 1, 65)).to(at(rope::bfloat16(), 446, row, 1, 65)));
     CHECK(std::string(s.message()).find("may share elements") != std::string::npos);
+}
+
+TEST_CASE("elements of bfloat16 are those of to_bfloat16, also where one of many is a NaN of any bits") {
+    support::for_each_isa([](const char* name) {
+        INFO(name);
+        for (const std::uint32_t bits : {0x7f800001u, 0x7fffffffu, 0xff800001u, 0x7f800000u, 0x00000001u})
+            for (const Index at : {Index(3), Index(40), Index(63)}) {
+                std::vector<float> x = support::normal<float>(64, 7);
+                x[size(at)] = rope::detail::bit_cast<float>(bits);
+                std::vector<rope::bfloat16> y(64);
+                rope::pass<kLayout>(table(),
+                                    rope::heads(rope::view(x.data(), 1, 1, 64)).to(rope::view(y.data(), 1, 1, 64)));
+                for (std::size_t i = 0; i < 64; ++i) REQUIRE(y[i].bits == rope::to_bfloat16(x[i]).bits);
+            }
+    });
 }

@@ -116,6 +116,12 @@ inline Register<E, n> operator*(Register<E, n> a, const Register<E, n>& b) noexc
     for (std::size_t i = 0; i < n; ++i) a.lane[i] *= b.lane[i];
     return a;
 }
+/// By way of doubles, as g++ estimates quotients of floats with -ffast-math.
+inline Floats divided(Floats a, const Floats& b) noexcept {
+    for (int i = 0; i < 16; ++i)
+        a.lane[i] = static_cast<float>(static_cast<double>(a.lane[i]) / static_cast<double>(b.lane[i]));
+    return a;
+}
 template <class E, std::size_t n>
 inline Register<E, n> operator/(Register<E, n> a, const Register<E, n>& b) noexcept {
     for (std::size_t i = 0; i < n; ++i) a.lane[i] /= b.lane[i];
@@ -145,6 +151,20 @@ inline Register<E, n> swap_adjacent(const Register<E, n>& x) noexcept {
 inline Doubles dup_lower(const Doubles& x) noexcept {
     Doubles r;
     for (int i = 0; i < 8; ++i) r.lane[i] = x.lane[i / 2];
+    return r;
+}
+inline Doubles square_root(Doubles x) noexcept {
+    for (double& lane : x.lane) lane = std::sqrt(lane);
+    return x;
+}
+inline Doubles sums_of(const Doubles (&x)[8]) noexcept {
+    Doubles r;
+    for (int k = 0; k < 8; ++k) {
+        Doubles one = x[k];
+        for (int half_of = 4; half_of > 0; half_of /= 2)
+            for (int i = 0; i < half_of; ++i) one.lane[i] = hide_from_optimizer(one.lane[i] + one.lane[i + half_of]);
+        r.lane[k] = one.lane[0];
+    }
     return r;
 }
 inline void split_even_odd(Doubles& a, Doubles& b) noexcept {

@@ -129,7 +129,8 @@ ROPE_NOINLINE void back_through_head(const BackwardTask<T>& task, const Row<T>& 
     }
     double squares, products;
     k.sums_of_squares(n, 0, 1, count, nullptr, &squares);
-    const T root = static_cast<T>(root_of(norm.kind, step.number, squares, count));
+    T root;
+    k.reciprocal_roots(&squares, 1, divisor_of(norm.kind, count), step.number, &root);
     k.multiply(n, n, root, nullptr, count);
     if (dw != nullptr) task.kernels.add_products(g, n, count, dw);
     const bool has_weight = step.numbers.data != nullptr;
@@ -184,7 +185,7 @@ ROPE_API Status run_backward(const AnyExecutor& executor, const CosSinRows<T>& r
     const AnyView& x = data.source;
     if (const Status s = check_backward<layout>(rows, positions, path, call); !s.ok() || is_empty(x)) return s;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-    PathTask<T> task = path_job<layout>(data, rows, positions).task;
+    PathTask<T> task = path_task<layout>(data, rows, positions);
     task.rotation.sin_scale = T(-1);  // as rotation_of makes it for apply_transpose
     const BackwardTask<T> back = {call, task, gradient_kernels<T>(isa)};
     execute(executor, even_job(back, &back_through_norm<T>, count_items(x.extents[0] * x.extents[1], kTokensOfRow),

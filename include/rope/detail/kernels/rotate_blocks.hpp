@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Rotates contiguous features by vectors, for rotate_kernels.hpp. No include guard: see isa_list.hpp.
 
+#include "features.hpp"
+
 ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
 template <class V>
 ROPE_INLINE Pair<V> rotated(Pair<V> x, Pair<V> by) noexcept {
     return {fms(x.a, by.a, x.b * by.b), fma(x.b, by.a, x.a * by.b)};
-}
-
-// The lanes of a vector that are stored: all, or all but the first `count`.
-struct WholeVector {
-    ROPE_INLINE WholeVector twice() const noexcept { return {}; }
-};
-struct SkipFirst {
-    Index count;
-    ROPE_INLINE SkipFirst twice() const noexcept { return {2 * count}; }
-};
-
-template <class V, class P>
-ROPE_INLINE void store(V v, P* p, WholeVector) noexcept {
-    v.store(p);
-}
-template <class V, class P>
-ROPE_INLINE void store(V v, P* p, SkipFirst kept) noexcept {
-    v.store_skipping_first(p, kept.count);
 }
 
 // ---- One pair, where no vector fits ----
@@ -85,16 +69,16 @@ struct HalfSplitBlock {
 
     ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept { cos_sin = load_cos_sin<V>(row, i); }
     using Result = Pair<V>;
-    template <class In>
-    ROPE_INLINE Result rotate(const In* x, Index distance) const noexcept {
-        return rotated({V::load(x).in_register(), V::load(x + distance).in_register()}, cos_sin);
+    template <class X>
+    ROPE_INLINE Result rotate(X x, Index distance) const noexcept {
+        return rotated({load_features<V>(x), load_features<V>(x + distance)}, cos_sin);
     }
-    template <class Out, class Lanes>
-    ROPE_INLINE static void store_first(const Result& r, Out* y, Lanes lanes) noexcept {
+    template <class Y, class Lanes>
+    ROPE_INLINE static void store_first(const Result& r, Y y, Lanes lanes) noexcept {
         store(r.a, y, lanes);
     }
-    template <class Out, class Lanes>
-    ROPE_INLINE static void store_second(const Result& r, Out* y, Index distance, Lanes lanes) noexcept {
+    template <class Y, class Lanes>
+    ROPE_INLINE static void store_second(const Result& r, Y y, Index distance, Lanes lanes) noexcept {
         store(r.b, y + distance, lanes);
     }
 };
@@ -110,12 +94,12 @@ struct AdjacentBlock {
     static constexpr int kUnrollAcrossHeads = kUnroll;
     Pair<V> cos_sin;
 
-    template <class Out, class Lanes>
-    ROPE_INLINE static void store_first(const Result& r, Out* y, Lanes lanes) noexcept {
+    template <class Y, class Lanes>
+    ROPE_INLINE static void store_first(const Result& r, Y y, Lanes lanes) noexcept {
         store(r, y, lanes.twice());
     }
-    template <class Out, class Lanes>
-    ROPE_INLINE static void store_second(const Result&, Out*, Index, Lanes) noexcept {}
+    template <class Y, class Lanes>
+    ROPE_INLINE static void store_second(const Result&, Y, Index, Lanes) noexcept {}
 };
 
 /// x * (c0, c0, c1, c1, ...) -+ swapped x * (s0, s0, s1, s1, ...)
@@ -132,9 +116,9 @@ struct InterleavedBlock : AdjacentBlock<Vector<T>, T> {
                 this->cos_sin =
                     rotated(this->cos_sin, {V::load_dup(row.fine + i), V::load_dup(row.fine + row.pairs + i)});
     }
-    template <class In>
-    ROPE_INLINE V rotate(const In* x, Index) const noexcept {
-        const V v = V::load(x).in_register();
+    template <class X>
+    ROPE_INLINE V rotate(X x, Index) const noexcept {
+        const V v = load_features<V>(x);
         return fmaddsub(v, this->cos_sin.a, v.swap_adjacent() * this->cos_sin.b);
     }
 };
@@ -179,8 +163,8 @@ ROPE_INLINE void prepare_two(InterleavedBlock<T>& first, InterleavedBlock<T>& se
 
 /// Rotates the features of one head in two consecutive blocks. Adjacent vectors are stored together, because machines
 /// that can store twice in a cycle do so when both stores go to the same cache line.
-template <class Block, class In, class Out>
-ROPE_INLINE void rotate_two(const Block& first, const Block& second, const In* x, Out* y, Index distance) noexcept {
+template <class Block, class X, class Y>
+ROPE_INLINE void rotate_two(const Block& first, const Block& second, X x, Y y, Index distance) noexcept {
     const typename Block::Result a = first.rotate(x, distance);
     const typename Block::Result b = second.rotate(x + Block::kStep, distance);
     Block::store_first(a, y, WholeVector());
@@ -188,25 +172,25 @@ ROPE_INLINE void rotate_two(const Block& first, const Block& second, const In* x
     Block::store_second(a, y, distance, WholeVector());
     Block::store_second(b, y + Block::kStep, distance, WholeVector());
 }
-template <class T, class In, class Out>
-ROPE_INLINE void rotate_two(const HalfSplitBlock<Vector<T>, T>& first, const HalfSplitBlock<Vector<T>, T>& second,
-                            const In* x, Out* y, Index distance) noexcept {
+template <class T, class X, class Y>
+ROPE_INLINE void rotate_two(const HalfSplitBlock<Vector<T>, T>& first, const HalfSplitBlock<Vector<T>, T>& second, X x,
+                            Y y, Index distance) noexcept {
     const VectorPair<T> cos = {first.cos_sin.a, second.cos_sin.a}, sin = {first.cos_sin.b, second.cos_sin.b};
-    const VectorPair<T> a = VectorPair<T>::load(x), b = VectorPair<T>::load(x + distance);
+    const VectorPair<T> a = load_two<T>(x), b = load_two<T>(x + distance);
     const Pair<VectorPair<T>> result = rotated(Pair<VectorPair<T>>{a, b}, Pair<VectorPair<T>>{cos, sin});
-    result.a.first.store(y);
-    result.a.second.store(y + Vector<T>::kWidth);
-    result.b.first.store(y + distance);
-    result.b.second.store(y + distance + Vector<T>::kWidth);
+    store(result.a.first, y, WholeVector());
+    store(result.a.second, y + Vector<T>::kWidth, WholeVector());
+    store(result.b.first, y + distance, WholeVector());
+    store(result.b.second, y + distance + Vector<T>::kWidth, WholeVector());
 }
-template <class T, class In, class Out>
-ROPE_INLINE void rotate_two(const InterleavedBlock<T>& first, const InterleavedBlock<T>& second, const In* x, Out* y,
+template <class T, class X, class Y>
+ROPE_INLINE void rotate_two(const InterleavedBlock<T>& first, const InterleavedBlock<T>& second, X x, Y y,
                             Index) noexcept {
     const VectorPair<T> cos = {first.cos_sin.a, second.cos_sin.a}, sin = {first.cos_sin.b, second.cos_sin.b};
-    const VectorPair<T> v = VectorPair<T>::load(x);
+    const VectorPair<T> v = load_two<T>(x);
     const VectorPair<T> result = fmaddsub(v, cos, v.swap_adjacent() * sin);
-    result.first.store(y);
-    result.second.store(y + Vector<T>::kWidth);
+    store(result.first, y, WholeVector());
+    store(result.second, y + Vector<T>::kWidth, WholeVector());
 }
 
 /// The block for given types. `wide` is false for heads with fewer pairs than the widest block has.
@@ -231,8 +215,8 @@ struct Unrolled {
         prepare_two(first, second, row, i);
         rest.prepare(row, i + 2 * Block::kPairs);
     }
-    template <class In, class Out>
-    ROPE_INLINE void rotate(const In* x, Out* y, Index distance) const noexcept {
+    template <class X, class Y>
+    ROPE_INLINE void rotate(X x, Y y, Index distance) const noexcept {
         rotate_two(first, second, x, y, distance);
         rest.rotate(x + 2 * Block::kStep, y + 2 * Block::kStep, distance);
     }
@@ -241,17 +225,17 @@ template <class Block>
 struct Unrolled<Block, 0> {
     template <class T>
     ROPE_INLINE void prepare(const Row<T>&, Index) noexcept {}
-    template <class In, class Out>
-    ROPE_INLINE void rotate(const In*, Out*, Index) const noexcept {}
+    template <class X, class Y>
+    ROPE_INLINE void rotate(X, Y, Index) const noexcept {}
 };
 
 /// Rotates one block whose first features are loaded; x points to the second ones.
-template <class T, class In, class Out>
-ROPE_INLINE void rotate_second(const HalfSplitBlock<Vector<T>, T>& block, Vector<T> first, const In* x, Out* y,
+template <class T, class X, class Y>
+ROPE_INLINE void rotate_second(const HalfSplitBlock<Vector<T>, T>& block, Vector<T> first, X x, Y y,
                                Index distance) noexcept {
-    const Pair<Vector<T>> result = rotated({first, Vector<T>::load(x).in_register()}, block.cos_sin);
-    result.a.store(y);
-    result.b.store(y + distance);
+    const Pair<Vector<T>> result = rotated({first, load_features<Vector<T>>(x)}, block.cos_sin);
+    store(result.a, y, WholeVector());
+    store(result.b, y + distance, WholeVector());
     compiler_fence();
 }
 
@@ -261,13 +245,13 @@ struct FirstFeatures {
     VectorPair<T> two;
     FirstFeatures<T, n - 2> rest;
 
-    template <class In>
-    ROPE_INLINE void load(const In* x) noexcept {
-        two = VectorPair<T>::load(x);
+    template <class X>
+    ROPE_INLINE void load(X x) noexcept {
+        two = load_two<T>(x);
         rest.load(x + 2 * Vector<T>::kWidth);
     }
-    template <class In, class Out>
-    ROPE_INLINE void rotate(const Unrolled<HalfSplitBlock<Vector<T>, T>, n>& by, const In* x, Out* y,
+    template <class X, class Y>
+    ROPE_INLINE void rotate(const Unrolled<HalfSplitBlock<Vector<T>, T>, n>& by, X x, Y y,
                             Index distance) const noexcept {
         rotate_second(by.first, two.first, x + distance, y, distance);
         rotate_second(by.second, two.second, x + distance + Vector<T>::kWidth, y + Vector<T>::kWidth, distance);
@@ -276,48 +260,48 @@ struct FirstFeatures {
 };
 template <class T>
 struct FirstFeatures<T, 0> {
-    template <class In>
-    ROPE_INLINE void load(const In*) noexcept {}
-    template <class In, class Out>
-    ROPE_INLINE void rotate(const Unrolled<HalfSplitBlock<Vector<T>, T>, 0>&, const In*, Out*, Index) const noexcept {}
+    template <class X>
+    ROPE_INLINE void load(X) noexcept {}
+    template <class X, class Y>
+    ROPE_INLINE void rotate(const Unrolled<HalfSplitBlock<Vector<T>, T>, 0>&, X, Y, Index) const noexcept {}
 };
 
 /// Heads of one token, whose rotated slices begin at x and y. (Kernels step on after the last head, but read nothing
 /// there.)
-template <class In, class Out>
+template <class X, class Y>
 struct Heads {
-    const In* x;
+    X x;
     Index x_stride;
-    Out* y;
+    Y y;
     Index y_stride;
     Index count;
 };
 
 /// Rotates one block of every head from pair i on, and stores the given lanes.
-template <class Block, class Lanes, class In, class Out, class T>
-ROPE_INLINE void rotate_block(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance,
+template <class Block, class Lanes, class X, class Y, class T>
+ROPE_INLINE void rotate_block(const Heads<X, Y>& heads, const Row<T>& row, Index i, Index distance,
                               Lanes lanes) noexcept {
     Block block;
     block.prepare(row, i);
-    const In* x = heads.x + i * (Block::kStep / Block::kPairs);
-    Out* y = heads.y + i * (Block::kStep / Block::kPairs);
+    X x = heads.x + i * (Block::kStep / Block::kPairs);
+    Y y = heads.y + i * (Block::kStep / Block::kPairs);
     for (Index h = 0; h < heads.count; ++h) {
         const typename Block::Result result = block.rotate(x, distance);
         Block::store_first(result, y, lanes);
         Block::store_second(result, y, distance, lanes);
-        x += heads.x_stride;
+        x = next_head(x, heads.x_stride);
         y += heads.y_stride;
     }
 }
 
 /// Rotates n blocks of every head from pair i on.
-template <class Block, int n, class In, class Out, class T>
-ROPE_INLINE void rotate_blocks(const Heads<In, Out>& heads, const Row<T>& row, Index i, Index distance) noexcept {
+template <class Block, int n, class X, class Y, class T>
+ROPE_INLINE void rotate_blocks(const Heads<X, Y>& heads, const Row<T>& row, Index i, Index distance) noexcept {
     Unrolled<Block, n> blocks;
     blocks.prepare(row, i);
     if constexpr (kHas32Registers) compiler_fence();
-    const In* x = heads.x + i * (Block::kStep / Block::kPairs);
-    Out* y = heads.y + i * (Block::kStep / Block::kPairs);
+    X x = heads.x + i * (Block::kStep / Block::kPairs);
+    Y y = heads.y + i * (Block::kStep / Block::kPairs);
     for (Index h = 0; h < heads.count; ++h) {
         if constexpr (kHas32Registers && std::is_same_v<Block, HalfSplitBlock<Vector<T>, T>>) {
             // clang would count down to zero, and cores predict the end of such a loop less well.
@@ -329,7 +313,7 @@ ROPE_INLINE void rotate_blocks(const Heads<In, Out>& heads, const Row<T>& row, I
         } else {
             blocks.rotate(x, y, distance);
         }
-        x += heads.x_stride;
+        x = next_head(x, heads.x_stride);
         y += heads.y_stride;
     }
 }
@@ -337,8 +321,8 @@ ROPE_INLINE void rotate_blocks(const Heads<In, Out>& heads, const Row<T>& row, I
 /// Rotates `pairs` pairs of the heads; the features of a pair lie at `distance`. Masked tail: the last block
 /// overlaps the one before it and stores only new lanes, so there must be at least one block of pairs; with a fallback
 /// instruction set, whole blocks.
-template <class Block, class In, class Out, class T>
-ROPE_INLINE void rotate_heads(const Heads<In, Out>& heads, const Row<T>& row, Index pairs, Index distance) noexcept {
+template <class Block, class X, class Y, class T>
+ROPE_INLINE void rotate_heads(const Heads<X, Y>& heads, const Row<T>& row, Index pairs, Index distance) noexcept {
     constexpr int kMost = Block::kUnrollAcrossHeads, kUnroll = Block::kUnroll;
     Index i = 0;
     if constexpr (kMost > kUnroll)

@@ -8,13 +8,33 @@ namespace ROPE_ISA {
 
 // Inner loops use copies, because a compiler must assume that the store of a vector changes the originals.
 
+/// Rounds numbers to bfloat16, two vectors at a time, as if none were a NaN, and again if one is. Returns how many.
+template <class V, class X>
+ROPE_INLINE Index convert_to_bfloat16(const X* x, bfloat16* y, Index count) noexcept {
+    constexpr Index two = 2 * V::kWidth;
+    Ints most = all_ints(0);
+    Index i = 0;
+    for (; i + two <= count; i += two) {
+        const V a = V::load(x + i).in_register(), b = V::load(x + i + V::kWidth).in_register();
+        most = larger(most, larger(absolute_bits(a), absolute_bits(b)));
+        store_upper_halves(y + i, round_upper_half(words(a.v)), round_upper_half(words(b.v)));
+    }
+    if (largest_of(most) > 0x7f800000)
+        for (Index k = 0; k < i; k += two)
+            store_upper_halves(y + k, as_bfloat16(V::load(x + k).v), as_bfloat16(V::load(x + k + V::kWidth).v));
+    return i;
+}
 /// Converts elements of one type to another, by way of T.
 template <class T, class X, class Y>
 ROPE_NOINLINE void convert(const X* x, Index x_stride, Y* y, Index y_stride, Index count) noexcept {
+    constexpr Index width = Vector<T>::kWidth;
     Index i = 0;
-    if constexpr (Vector<T>::kWidth > 1)
+    if constexpr (width > 1) {
+        if constexpr (std::is_same_v<Y, bfloat16>)
+            if (x_stride == 1 && y_stride == 1) i = convert_to_bfloat16<Vector<T>>(x, y, count);
         if (x_stride == 1 && y_stride == 1)
-            for (; i + Vector<T>::kWidth <= count; i += Vector<T>::kWidth) Vector<T>::load(x + i).store(y + i);
+            for (; i + width <= count; i += width) Vector<T>::load(x + i).store(y + i);
+    }
     for (; i < count; ++i) Element<T, Y>::store(y + i * y_stride, Element<T, X>::load(x + i * x_stride));
 }
 
@@ -24,7 +44,7 @@ ROPE_NOINLINE void convert(const X* x, Index x_stride, Y* y, Index y_stride, Ind
 template <class Block, class In, class Out, class T>
 ROPE_KERNEL void rotate_by_blocks(const In* x, Out* y, const T* cos, const T* sin, const HeadsShape& shape,
                                   Index heads) noexcept {
-    rotate_heads<Block>(Heads<In, Out>{x, shape.x_head_stride, y, shape.y_head_stride, heads},
+    rotate_heads<Block>(Heads<const In*, Out*>{x, shape.x_head_stride, y, shape.y_head_stride, heads},
                         Row<T>{cos, sin, nullptr, shape.pairs}, shape.pairs, shape.x_pair.distance);
 }
 
@@ -45,8 +65,8 @@ ROPE_KERNEL void rotate_fixed_size(const In* x, Out* y, const T* cos, const T* s
     constexpr Index pairs = kGroupPairs<Block>;
     static_assert(pairs <= kMaxCombinedPairs, "rows that are written first are written whole");
     rotate_blocks<Block, Block::kUnrollAcrossHeads>(
-        Heads<In, Out>{x, shape.x_head_stride, y, shape.y_head_stride, heads}, Row<T>{cos, sin, nullptr, pairs}, 0,
-        pairs);
+        Heads<const In*, Out*>{x, shape.x_head_stride, y, shape.y_head_stride, heads}, Row<T>{cos, sin, nullptr, pairs},
+        0, pairs);
 }
 
 template <class Block, class In, class Out, class T>
@@ -93,7 +113,7 @@ ROPE_KERNEL void rotate_one_head_per_token(const TokenRun<In, Out, T>& run) noex
             prefetch(row.cos, prefetch_pairs);
             prefetch(row.sin, prefetch_pairs);
         }
-        rotate_heads<Block>(Heads<In, Out>{x + t * x_token_stride, 0, y + t * y_token_stride, 0, 1}, row, pairs,
+        rotate_heads<Block>(Heads<const In*, Out*>{x + t * x_token_stride, 0, y + t * y_token_stride, 0, 1}, row, pairs,
                             distance);
     }
 }

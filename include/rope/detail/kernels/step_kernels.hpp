@@ -58,62 +58,123 @@ ROPE_INLINE V accumulated(V sum, V value) noexcept {
         return sum + product(value, value);
 }
 
-/// The sum of x - shift, or of its squares. Double is double; as a parameter, so that a set without vectors does not
-/// compile those.
-template <bool of_squares, bool is_shifted, class T, class Double = double>
-ROPE_NOINLINE double sum_of(const T* x, double shift, Index count) noexcept {
+/// x less the shift, rounded to double.
+template <bool is_shifted, class T>
+ROPE_INLINE double shifted(T x, double shift) noexcept {
+    return is_shifted ? hide_from_optimizer(static_cast<double>(x) - shift) : static_cast<double>(x);
+}
+/// Adds kSums numbers, or their squares, to as many partial sums; the shift, whose negative `minus` is, is taken from each.
+template <bool of_squares, bool is_exact, bool is_shifted, class V, class X>
+ROPE_INLINE void accumulate(V* sum, const X* x, V minus) noexcept {
+    ROPE_UNROLL
+    for (Index k = 0; k < kSums / V::kWidth; ++k) {
+        V value = V::load(x + k * V::kWidth);
+        if constexpr (is_shifted) value = (value + minus).in_register();
+        sum[k] = accumulated<of_squares, is_exact>(sum[k], value);
+    }
+}
+/// The sums of x - shift, or of its squares, in the lanes of a vector, whose sum by halves is that of all. steps * kSums
+/// numbers at once; with several steps these must divide `count`.
+template <bool of_squares, bool is_shifted, int steps, class V, class T>
+ROPE_INLINE V lane_sums(const T* x, double shift, Index count) noexcept {
     constexpr bool is_exact = sizeof(T) == 4 && !is_shifted;
-    double sums[kSums];
+    constexpr Index n = kSums / V::kWidth;
+    const V minus = V::all(-shift);
+    V sum[static_cast<std::size_t>(n)];
+    ROPE_UNROLL
+    for (Index k = 0; k < n; ++k) sum[k] = V::all(0.0);
     Index i = 0;
-    if constexpr (Vector<Double>::kWidth > 1) {
-        using V = Vector<Double>;
-        constexpr Index n = kSums / V::kWidth;
-        const V minus = V::all(-shift);
-        V sum[static_cast<std::size_t>(n)];
+    for (; i + steps * kSums <= count; i += steps * kSums) {
         ROPE_UNROLL
-        for (Index k = 0; k < n; ++k) sum[k] = V::all(0.0);
-        for (; i + kSums <= count; i += kSums) {
-            ROPE_UNROLL
-            for (Index k = 0; k < n; ++k) {
-                V value = V::load(x + i + k * V::kWidth);
-                if constexpr (is_shifted) value = (value + minus).in_register();
-                sum[k] = accumulated<of_squares, is_exact>(sum[k], value);
-            }
+        for (int k = 0; k < steps; ++k) accumulate<of_squares, is_exact, is_shifted>(sum, x + i + k * kSums, minus);
+    }
+    if (steps == 1 && i < count) {
+        double last[kSums] = {};
+        for (Index k = 0; i + k < count; ++k) last[k] = shifted<is_shifted>(x[i + k], shift);
+        accumulate<of_squares, is_exact, false>(sum, static_cast<const double*>(last), minus);
+    }
+    ROPE_UNROLL
+    for (Index k = 0; k < n; ++k) sum[k] = sum[k].in_register();
+    ROPE_UNROLL
+    for (Index half_of = n / 2; half_of > 0; half_of /= 2)
+        for (Index k = 0; k < half_of; ++k) sum[k] = (sum[k] + sum[k + half_of]).in_register();
+    return sum[0];
+}
+/// lane_sums of each head, as many heads at a time as a vector has lanes, which are added together.
+template <bool of_squares, bool is_shifted, int steps, class V, class T>
+ROPE_INLINE void sums_by_vectors(const T* x, Index stride, Index heads, Index count, const double* shifts,
+                                 double* sums) noexcept {
+    decltype(V::v) of_heads[static_cast<std::size_t>(V::kWidth)];
+    for (Index h = 0; h < heads; h += V::kWidth) {
+        for (Index k = 0; k < V::kWidth; ++k, x += stride) {
+            if (h + k < heads)
+                of_heads[k] = lane_sums<of_squares, is_shifted, steps, V>(x, is_shifted ? shifts[h + k] : 0.0, count).v;
+            else
+                of_heads[k] = V::all(0.0).v;
         }
-        ROPE_UNROLL
-        for (Index k = 0; k < n; ++k) sum[k] = sum[k].in_register();
-        if (i == count) {
-            ROPE_UNROLL
-            for (Index half_of = n / 2; half_of > 0; half_of /= 2)
-                for (Index k = 0; k < half_of; ++k) sum[k] = (sum[k] + sum[k + half_of]).in_register();
-            sum[0].store(sums);
-            return sum_by_halves<V::kWidth>(sums);
+        const V all = {sums_of(of_heads)};
+        if (h + V::kWidth <= heads) {
+            all.store(sums + h);
+        } else {
+            double last[static_cast<std::size_t>(V::kWidth)];
+            all.store(last);
+            std::memcpy(sums + h, last, static_cast<std::size_t>(heads - h) * sizeof(double));
         }
-        for (Index k = 0; k < n; ++k) sum[k].store(sums + k * V::kWidth);
+    }
+}
+/// The sum of x - shift of the head, or of its squares, for each head; `shifts` is null without. Double is double; as a
+/// parameter, so that a set without vectors does not compile those.
+template <bool of_squares, bool is_shifted, class T, class Double = double>
+ROPE_NOINLINE void sums_of_heads(const T* x, Index stride, Index heads, Index count, const double* shifts,
+                                 double* sums) noexcept {
+    using V = Vector<Double>;
+    if constexpr (V::kWidth > 1) {
+        if (count % (4 * kSums) == 0)
+            sums_by_vectors<of_squares, is_shifted, 4, V>(x, stride, heads, count, shifts, sums);
+        else
+            sums_by_vectors<of_squares, is_shifted, 1, V>(x, stride, heads, count, shifts, sums);
     } else {
-        for (double& sum : sums) sum = 0.0;
+        for (Index h = 0; h < heads; ++h, x += stride) {
+            double partial[kSums] = {};
+            for (Index i = 0; i < count; ++i) {
+                const double value = shifted<is_shifted>(x[i], is_shifted ? shifts[h] : 0.0);
+                double& sum = partial[i % kSums];
+                sum = hide_from_optimizer(sum + (of_squares ? product(value, value) : value));
+            }
+            sums[h] = sum_by_halves<kSums>(partial);
+        }
     }
-    for (; i < count; ++i) {
-        double value = static_cast<double>(x[i]);
-        if constexpr (is_shifted) value = hide_from_optimizer(value - shift);
-        double& sum = sums[i % kSums];
-        sum = hide_from_optimizer(sum + (of_squares ? product(value, value) : value));
-    }
-    return sum_by_halves<kSums>(sums);
 }
 template <class T>
-void sums(const T* x, Index stride, Index heads, Index count, double* sums_of_heads) noexcept {
-    for (Index h = 0; h < heads; ++h, x += stride) sums_of_heads[h] = sum_of<false, false>(x, 0.0, count);
+void sums(const T* x, Index stride, Index heads, Index count, double* sums_of_all) noexcept {
+    sums_of_heads<false, false>(x, stride, heads, count, nullptr, sums_of_all);
 }
 template <class T>
 void sums_of_squares(const T* x, Index stride, Index heads, Index count, const double* shifts,
-                     double* sums_of_heads) noexcept {
-    for (Index h = 0; h < heads; ++h, x += stride) {
-        if (shifts == nullptr || shifts[h] == 0.0)
-            sums_of_heads[h] = sum_of<true, false>(x, 0.0, count);
-        else
-            sums_of_heads[h] = sum_of<true, true>(x, shifts[h], count);
-    }
+                     double* sums_of_all) noexcept {
+    if (shifts == nullptr)
+        sums_of_heads<true, false>(x, stride, heads, count, shifts, sums_of_all);
+    else
+        sums_of_heads<true, true>(x, stride, heads, count, shifts, sums_of_all);
+}
+/// 1 / sqrt(squares / divisor + eps) of as many heads as a vector has lanes.
+template <class V>
+ROPE_INLINE V reciprocal_root(V squares, double divisor, double eps) noexcept {
+    const V sum = (squares.divided_by(V::all(divisor)) + V::all(eps)).in_register();
+    return V::all(1.0).divided_by({square_root(sum.v)});
+}
+template <class T>
+ROPE_NOINLINE void reciprocal_roots(const double* squares, Index heads, double divisor, double eps, T* roots) noexcept {
+    using V = Vector<double>;
+    Index h = 0;
+    for (; h + V::kWidth <= heads; h += V::kWidth) reciprocal_root(V::load(squares + h), divisor, eps).store(roots + h);
+    if (h >= heads) return;
+    double last[static_cast<std::size_t>(V::kWidth)];
+    for (double& one : last) one = 1.0;  // whose root raises no exception
+    T last_roots[static_cast<std::size_t>(V::kWidth)];
+    std::memcpy(last, squares + h, static_cast<std::size_t>(heads - h) * sizeof(double));
+    reciprocal_root(V::load(last), divisor, eps).store(last_roots);
+    std::memcpy(roots + h, last_roots, static_cast<std::size_t>(heads - h) * sizeof(T));
 }
 
 // ---- One operation ----
@@ -165,6 +226,48 @@ void multiply_twice(const T* x, Index x_stride, T* y, Index y_stride, Index head
             compiler_fence();
             y[i] = y[i] * w[i];
         }
+    }
+}
+/// Whether rotate_normed has a block of pairs that fits.
+template <Layout layout, class T>
+ROPE_INLINE bool has_block_for(Index pairs) noexcept {
+    if constexpr (Vector<T>::kWidth > 1) {
+        constexpr Index block = BlockFor<layout, false, T, T, T>::type::kPairs;
+        return pairs >= block && (!kHasWholeBlocksOnly || pairs % block == 0);
+    } else {
+        return false;
+    }
+}
+template <class T>
+bool can_rotate_normed(Layout layout, Index pairs) noexcept {
+    return layout == Layout::half_split ? has_block_for<Layout::half_split, T>(pairs)
+                                        : has_block_for<Layout::interleaved, T>(pairs);
+}
+template <Layout layout, class T, class Y>
+ROPE_NOINLINE void rotate_normed_to(const NormedFeatures<T>& x, Y y, const Row<T>& row, const HeadsShape& shape,
+                                    Index heads) noexcept {
+    using Block = typename BlockFor<layout, false, T, T, T>::type;
+    rotate_heads<Block>(Heads<NormedFeatures<T>, Y>{x, shape.x_head_stride, y, shape.y_head_stride, heads}, row,
+                        shape.pairs, shape.x_pair.distance);
+}
+template <class T, class Y>
+void rotate_normed_of(Layout layout, const NormedFeatures<T>& x, Y y, const Row<T>& row, const HeadsShape& shape,
+                      Index heads) noexcept {
+    if (layout == Layout::half_split)
+        rotate_normed_to<Layout::half_split>(x, y, row, shape, heads);
+    else
+        rotate_normed_to<Layout::interleaved>(x, y, row, shape, heads);
+}
+/// multiply_twice, the rotation of contiguous pairs and, if there is one, a factor.
+template <class T>
+void rotate_normed(Layout layout, const T* x, const T* w, const T* roots, T* y, const T* factor, const Row<T>& row,
+                   const HeadsShape& shape, Index heads) noexcept {
+    if constexpr (Vector<T>::kWidth > 1) {
+        const NormedFeatures<T> from = {x, w, roots, roots[0]};
+        if (factor == nullptr)
+            rotate_normed_of(layout, from, y, row, shape, heads);
+        else
+            rotate_normed_of(layout, from, FactoredFeatures<T>{y, *factor}, row, shape, heads);
     }
 }
 /// y = x, held within -limit .. limit. A NaN stays.
@@ -254,9 +357,19 @@ ROPE_NOINLINE void hadamard(T* x, Index block, Index count) noexcept {
 }
 
 template <class T>
-inline constexpr StepKernels<T> kStepKernels = {&load_elements<T>,  &store_elements<T>, &sums<T>, &sums_of_squares<T>,
-                                                &multiply<T>,       &multiply_twice<T>, &add<T>,  &clamp<T>,
-                                                &round_elements<T>, &hadamard<T>};
+inline constexpr StepKernels<T> kStepKernels = {&load_elements<T>,
+                                                &store_elements<T>,
+                                                &sums<T>,
+                                                &sums_of_squares<T>,
+                                                &reciprocal_roots<T>,
+                                                &can_rotate_normed<T>,
+                                                &rotate_normed<T>,
+                                                &multiply<T>,
+                                                &multiply_twice<T>,
+                                                &add<T>,
+                                                &clamp<T>,
+                                                &round_elements<T>,
+                                                &hadamard<T>};
 
 }  // namespace ROPE_ISA
 ROPE_DETAIL_END

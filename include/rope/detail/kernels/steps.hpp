@@ -39,6 +39,14 @@ struct StepKernels {
     void (*sums)(const T* x, Index stride, Index heads, Index count, double* sums_of_heads) noexcept;
     void (*sums_of_squares)(const T* x, Index stride, Index heads, Index count, const double* shifts,
                             double* sums_of_heads) noexcept;
+    /// 1 / sqrt(squares / divisor + eps) of each head, in double, rounded to T.
+    void (*reciprocal_roots)(const double* squares, Index heads, double divisor, double eps, T* roots) noexcept;
+    /// Whether heads with so many pairs can be given to rotate_normed. False where the set has no vectors.
+    bool (*can_rotate_normed)(Layout layout, Index pairs) noexcept;
+    /// multiply_twice by `roots` and w, the rotation of contiguous pairs and, unless it is null, *factor. `roots` has one
+    /// more, which is read.
+    void (*rotate_normed)(Layout layout, const T* x, const T* w, const T* roots, T* y, const T* factor,
+                          const Row<T>& row, const HeadsShape& shape, Index heads) noexcept;
     /// By w, or by `factor`.
     void (*multiply)(const T* x, T* y, T factor, const T* w, Index count) noexcept;
     /// By the factor of the head, then by w.

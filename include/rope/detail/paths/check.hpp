@@ -9,6 +9,7 @@
 #include "../call/explain.hpp"
 #include "../positions/positions_in_table.hpp"
 #include "../views/view_checks.hpp"
+#include "accept.hpp"
 #include "destinations.hpp"
 #include "stages.hpp"
 #include "steps.hpp"
@@ -24,8 +25,6 @@ inline constexpr const char* kDestinationNames[] = {"destination of path 1", "de
 inline const char* path_name(Index path) noexcept { return kPathNames[path < 4 ? path : 4]; }
 inline const char* source_name(Index path) noexcept { return kSourceNames[path < 4 ? path : 4]; }
 inline const char* destination_name(Index path) noexcept { return kDestinationNames[path < 4 ? path : 4]; }
-
-inline bool has_destination(const PathData& p) noexcept { return p.destination.codes.type != kNoElements; }
 
 ROPE_COLD Status check_numbers(const char* step, const Numbers& n, const HeadsInMemory& x, bool is_double) noexcept {
     if ((n.type == ElementType::f64) != is_double)
@@ -112,40 +111,6 @@ inline const HeadsInMemory* written_part(const PathData& p, int part) noexcept {
     return part == 0 ? &p.source : nullptr;
 }
 
-/// The memory of all views of a pass, in the order of its beginning.
-class Extents {
- public:
-    void add(const AnyView& v, bool is_written) noexcept {
-        if (is_empty(v)) return;
-        const Used extent = {extent_of(v), is_written};
-        is_complete_ = is_complete_ && count_ < kMost && extent.begin < extent.end;
-        if (!is_complete_) return;
-        int i = count_++;
-        for (; i > 0 && extents_[i - 1].begin > extent.begin; --i) extents_[i] = extents_[i - 1];
-        extents_[i] = extent;
-    }
-    /// Whether no other extent reaches into one that is written.
-    bool are_apart() const noexcept {
-        std::uint64_t end = 0, end_of_written = 0;
-        for (int i = 0; i < count_; ++i) {
-            const Used& extent = extents_[i];
-            if (extent.begin < (extent.is_written ? end : end_of_written)) return false;
-            if (extent.end > end) end = extent.end;
-            if (extent.is_written && extent.end > end_of_written) end_of_written = extent.end;
-        }
-        return is_complete_;
-    }
-
- private:
-    struct Used : Extent {
-        bool is_written;
-    };
-    static constexpr int kMost = 48;
-    Used extents_[kMost];
-    int count_ = 0;
-    bool is_complete_ = true;
-};
-
 /// Memory of a path.
 enum class PathMemory { source, written, slot_list, numbers };
 
@@ -177,17 +142,21 @@ ROPE_COLD Status check_apart(const AnyView& written, const AnyView& v, PathMemor
     return check_shares_nothing(written, named(v, kind == PathMemory::source ? source_name(k) : destination_name(k)));
 }
 
-/// Requires that memory which is written shares nothing with any other: first all extents, in one order, which is usual
-/// and soon done; then, if some overlap, each view with each.
+/// Requires that memory which is written shares nothing with any other: first by the whole memory of each view, which is
+/// soon done; then, where some of it is common, view by view.
 ROPE_COLD Status check_all_apart(const Path* const* paths, Index count, const Positions& positions) noexcept {
-    Extents extents;
-    extents.add(view_of(positions), false);
+    PassMemory memory;
+    const auto add = [&](const AnyView& v, bool is_written) {
+        if (!is_empty(v)) memory.add(extent_of(v), is_written);
+    };
+    add(view_of(positions), false);
     for (Index i = 0; i < count; ++i)
         for_each_memory(PathAccess::data(*paths[i]), [&](const AnyView& v, PathMemory kind, const PathStep*) {
-            extents.add(v, kind == PathMemory::written);
+            add(v, kind == PathMemory::written);
         });
     Status mistake;
-    for (Index i = 0; i < count && !extents.are_apart(); ++i)
+    if (memory.are_apart()) return mistake;
+    for (Index i = 0; i < count; ++i)
         for_each_memory(PathAccess::data(*paths[i]), [&](const AnyView& one, PathMemory kind_of_one, const PathStep*) {
             if (kind_of_one != PathMemory::written) return;
             const AnyView written = named(one, destination_name(i));

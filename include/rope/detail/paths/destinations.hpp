@@ -10,6 +10,7 @@
 #include "../kernels/formats.hpp"
 #include "../kernels/steps.hpp"
 #include "../views/view_checks.hpp"
+#include "accept_memory.hpp"
 #include "heads_in_memory.hpp"
 #include "paged.hpp"
 #include "steps.hpp"
@@ -130,17 +131,30 @@ ROPE_COLD Status check_destination(const char* name, const DestinationData& d, I
     return invalid("{} has scale {}; it must be finite and above 0.", {name, static_cast<double>(d.factor)});
 }
 
-/// Where head h of a token of a format with codes lies.
-inline FormatRow format_row(const DestinationData& d, Index b, Index s, Index seq, Index h) noexcept {
+/// Where the heads of a token lie: one of them, and the bytes from each to the next.
+struct FormatToken {
+    FormatRow row;
+    Index codes, scale, zero;
+
+    ROPE_INLINE void step_on(Index heads) noexcept {
+        row.codes += heads * codes;
+        row.scale = static_cast<unsigned char*>(row.scale) + heads * scale;
+        row.zero = static_cast<unsigned char*>(row.zero) + heads * zero;
+    }
+};
+/// From head h on. `codes` are those of the destination, or the heads that are written in place.
+inline FormatToken format_token(const DestinationData& d, const HeadsInMemory& codes, Index b, Index s, Index seq,
+                                Index h) noexcept {
     const FormatFacts& format = facts_of(d.format);
-    const HeadsInMemory &codes = d.codes, &scales = d.scales, &zeros = d.zeros;
-    FormatRow row = {};
-    row.codes = static_cast<unsigned char*>(codes.at(offset_in(codes, b, s, seq, h)));
-    if (format.scale != kNoElements) row.scale = scales.at(offset_in(scales, b, s, seq, h));
-    if (format.zero != kNoElements) row.zero = zeros.at(offset_in(zeros, b, s, seq, h));
-    row.factor = d.factor;
-    row.divides = d.use == ScaleUse::divides;
-    return row;
+    FormatToken token = {{nullptr, nullptr, nullptr, d.factor, d.use == ScaleUse::divides}, 0, 0, 0};
+    const auto place = [&](const HeadsInMemory& m, Index& bytes) {
+        bytes = m.strides[2] * m.element_size;
+        return m.at(offset_in(m, b, s, seq, h));
+    };
+    token.row.codes = static_cast<unsigned char*>(place(codes, token.codes));
+    if (format.scale != kNoElements) token.row.scale = place(d.scales, token.scale);
+    if (format.zero != kNoElements) token.row.zero = place(d.zeros, token.zero);
+    return token;
 }
 
 /// The parts of a destination that are in use: codes, scales and zeros.
@@ -158,6 +172,29 @@ ROPE_COLD bool is_disjoint_from(const DestinationData& d, const AnyView& v) noex
     return true;
 }
 
+ROPE_COLD Status check_reading(const DestinationData& from, const HeadsInMemory& to) noexcept {
+    const AnyView v = named(to, "to");
+    if (const Status s = check_extents(v); !s.ok()) return s;
+    if (const Status s = check_no_self_overlap(v); !s.ok()) return s;
+    const Index head_dim = to.extents[3];
+    if (head_dim > kMaxPathHeadDim)
+        return invalid("to.head_dim is {}; it must be at most {}.", {head_dim, kMaxPathHeadDim});
+    if (from.codes.type == ElementType::f64)
+        return invalid("from has elements of double; there is nothing to dequantise.");
+    if (const Status s = check_destination("from", from, to.extents[0], to.extents[1], to.extents[2], head_dim);
+        !s.ok())
+        return s;
+    if (!is_disjoint_from(from, v))
+        return invalid("from and to may share elements; they must be shown to share none by their strides.");
+    return isa_is_chosen() ? Status() : choose_isa();
+}
+/// Whether a reading is usual. Nothing is accepted that check_reading refuses.
+ROPE_NOINLINE bool accept_reading(const DestinationData& from, const HeadsInMemory& to) noexcept {
+    PassMemory memory;
+    return accept_view(to, true, memory) && to.extents[3] <= kMaxPathHeadDim &&
+           accept_destination(from, to, false, memory) && memory.are_apart() && isa_is_chosen();
+}
+
 ROPE_COLD void read_destination(const DestinationData& from, const HeadsInMemory& to) noexcept {
     if (is_empty(to)) return;  // beside an extent of 0 the others may be anything
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
@@ -166,17 +203,20 @@ ROPE_COLD void read_destination(const DestinationData& from, const HeadsInMemory
     const HeadsInMemory& codes = from.codes;
     const Index head_dim = to.extents[3], seq = to.extents[1];
     for (Index b = 0; b < to.extents[0]; ++b)
-        for (Index s = 0; s < seq; ++s)
-            for (Index h = 0; h < to.extents[2] && !is_skipped(codes, b, s, seq); ++h) {
+        for (Index s = 0; s < seq; ++s) {
+            if (is_skipped(codes, b, s, seq)) continue;
+            FormatToken token = format_token(from, codes, b, s, seq, 0);
+            for (Index h = 0; h < to.extents[2]; ++h, token.step_on(1)) {
                 float scratch[kMaxPathHeadDim];
                 void* const y = to.at(to.offset_of(b, s, h));
                 float* const x = to.strides[3] == 1 ? static_cast<float*>(y) : scratch;
                 if (read == nullptr)
-                    steps.load(codes.at(offset_in(codes, b, s, seq, h)), codes.type, codes.strides[3], x, head_dim);
+                    steps.load(token.row.codes, codes.type, codes.strides[3], x, head_dim);
                 else
-                    read(format_row(from, b, s, seq, h), x, head_dim);
+                    read(token.row, x, head_dim);
                 if (x == scratch) steps.store(x, y, ElementType::f32, to.strides[3], head_dim);
             }
+        }
 }
 
 ROPE_DETAIL_END
@@ -214,18 +254,7 @@ ROPE_API Destination q4_0(const Destination& blocks) noexcept {
 ROPE_API void dequantise(const Destination& from, const TensorView<float>& to) {
     const detail::DestinationData& source = detail::PathAccess::data(from);
     const detail::HeadsInMemory into = detail::in_memory(to);
-    const detail::AnyView v = detail::named(into, "to");
-    Status s = detail::check_extents(v);
-    if (s.ok()) s = detail::check_no_self_overlap(v);
-    if (s.ok() && to.head_dim > kMaxPathHeadDim)
-        s = detail::invalid("to.head_dim is {}; it must be at most {}.", {to.head_dim, kMaxPathHeadDim});
-    if (s.ok() && source.codes.type == detail::ElementType::f64)
-        s = detail::invalid("from has elements of double; there is nothing to dequantise.");
-    if (s.ok()) s = detail::check_destination("from", source, to.batch, to.seq, to.heads, to.head_dim);
-    if (s.ok() && !detail::is_disjoint_from(source, v))
-        s = detail::invalid("from and to may share elements; they must be shown to share none by their strides.");
-    if (s.ok() && !detail::isa_is_chosen()) s = detail::choose_isa();
-    detail::ok_or_raise(s);
+    if (!detail::accept_reading(source, into)) detail::ok_or_raise(detail::check_reading(source, into));
     detail::read_destination(source, into);
 }
 

@@ -14,24 +14,34 @@
 
 ROPE_DETAIL_BEGIN
 
-/// Loads a group and runs its first `count` steps, into `to` if they end there.
+/// Whether the heads of a token are contiguous, so that a group of them is converted at once.
+ROPE_INLINE bool is_one_run(const AnyView& v) noexcept { return v.strides[2] == v.extents[3] && v.strides[3] == 1; }
+
+/// Loads a group and runs its first `count` steps, into g.y if they end there.
 template <class T>
-ROPE_NOINLINE Group<T> run_steps(const PathTask<T>& task, int count, Index b, Index s, Index first, Index heads, T* to,
-                                 Index to_stride, const OfToken& of_token, PathScratch<T>& scratch) noexcept {
+ROPE_NOINLINE void run_steps(const PathTask<T>& task, int count, Group<T>& g, const OfToken& of_token,
+                             PathScratch<T>& scratch) noexcept {
     const HeadsInMemory& source = task.path.source;
-    Group<T> g = {b, s, first, heads, nullptr, source.strides[2], to, to_stride};
-    const void* const at = source.at(source.offset_of(b, s, first));
+    g.x_stride = source.strides[2];
+    const void* const at = source.at(source.offset_of(g.b, g.s, g.first));
     if (task.is_source_plain) {
         g.x = static_cast<const T*>(at);
     } else {
-        for (Index h = 0; h < heads; ++h)
+        const Index head_dim = source.extents[3];
+        const bool is_run = is_one_run(source) && g.y_stride == head_dim;
+        for (Index h = 0; h < (is_run ? 1 : g.heads); ++h)
             task.steps.load(static_cast<const char*>(at) + h * source.strides[2] * source.element_size, source.type,
-                            source.strides[3], to + h * to_stride, source.extents[3]);
-        g.x = to;
-        g.x_stride = to_stride;
+                            source.strides[3], g.y + h * g.y_stride, is_run ? g.heads * head_dim : head_dim);
+        g.x = g.y;
+        g.x_stride = g.y_stride;
     }
-    for (int i = 0; i < count; ++i) run_step(StepCall<T>{task, task.path.steps[i], i, of_token, scratch}, g);
-    return g;
+    for (int i = 0, done; i < count; i += done) {
+        const StepCall<T> call = {task, task.path.steps[i], i, of_token, scratch};
+        done = is_step_of<NormStage>(call.step) ? NormStage::run_with_rotation(call, count, g) : 0;
+        if (done > 0) continue;
+        run_step(call, g);
+        done = 1;
+    }
 }
 
 /// Runs NormStage::read_token of each step that needs all heads of a token before it can run on one.
@@ -39,14 +49,15 @@ template <class T>
 ROPE_COLD void read_token(const PathTask<T>& task, Index b, Index s, OfToken& of_token,
                           PathScratch<T>& scratch) noexcept {
     const HeadsInMemory& source = task.path.source;
-    const Index head_dim = source.extents[3], all = source.extents[2], most = heads_at_once(task);
+    const Index head_dim = source.extents[3], all = source.extents[2], most = heads_at_once(task, all, true);
     for (int i = 0; i < task.path.count; ++i) {
         const PathStep& step = task.path.steps[i];
         if (!needs_token(step)) continue;
         const auto for_each_group = [&](const auto& f) {  // as it comes to the step
             for (Index h = 0; h < all; h += most) {
-                const Index here = all - h < most ? all - h : most;
-                f(run_steps(task, i, b, s, h, here, scratch.tile, head_dim, of_token, scratch));
+                Group<T> g = {b, s, h, all - h < most ? all - h : most, nullptr, 0, scratch.tile, head_dim};
+                run_steps(task, i, g, of_token, scratch);
+                f(g);
             }
         };
         NormStage::read_token(StepCall<T>{task, step, i, of_token, scratch}, of_token, for_each_group);
@@ -65,43 +76,62 @@ ROPE_INLINE void fetch_next(const PathTask<T>& task, const Group<T>& g, Index h)
     prefetch<4>(static_cast<const char*>(x), source.extents[3] * size, group);
 }
 
+/// Heads `first` to `last` - 1 of a token.
+template <class T>
+void run_token(const PathTask<T>& task, Index b, Index s, Index first, Index last, const OfToken& of_token,
+               PathScratch<T>& scratch) noexcept {
+    const HeadsInMemory& source = task.path.source;
+    const HeadsInMemory& out = written_heads(task.path);
+    FormatToken to_heads = format_token(task.path.destination, out, b, s, source.extents[1], first);
+    const FormatRow& at = to_heads.row;
+    const bool is_direct = task.is_destination_plain && !task.bypasses_caches;
+    const bool has_tile = !is_direct || !task.is_source_plain || task.from.step != task.to.step;
+    const Index head_dim = source.extents[3], most = heads_at_once(task, last - first, has_tile);
+    for (Index h = first, heads; h < last; h += heads) {
+        heads = last - h < most ? last - h : most;
+        Group<T> g = {b, s, h, heads, nullptr, 0, scratch.tile, head_dim};
+        if (is_direct) {
+            g.y = static_cast<T*>(static_cast<void*>(at.codes));
+            g.y_stride = out.strides[2];
+        }
+        run_steps(task, task.path.count, g, of_token, scratch);
+        if (task.is_destination_plain) copy_to_y(g, head_dim);
+        const bool is_stored_at_once =
+            !task.is_destination_plain && task.write == nullptr && is_one_run(out) && g.x_stride == head_dim;
+        if (is_stored_at_once) task.steps.store(g.x, at.codes, out.type, 1, heads * head_dim);
+        if (is_direct || is_stored_at_once) {
+            for (Index k = 0; k < heads && task.streams; ++k) fetch_next(task, g, k);
+            if (h + heads < last) to_heads.step_on(heads);
+            continue;
+        }
+        for (Index k = 0; k < heads; ++k, to_heads.step_on(1)) {
+            if (task.streams) fetch_next(task, g, k);
+            const T* const x = g.x + k * g.x_stride;
+            if (task.bypasses_caches)
+                stream_out(static_cast<T*>(static_cast<void*>(at.codes)), x, head_dim);
+            else if (task.write == nullptr)
+                task.steps.store(x, at.codes, out.type, out.strides[3], head_dim);
+            else if constexpr (sizeof(T) == 4)
+                task.write(x, head_dim, at);
+        }
+    }
+}
+
 /// Heads begin .. end - 1 of a path, counted token after token.
 template <class T>
 void run_path(const PathTask<T>& task, Index begin, Index end) noexcept {
     PathScratch<T> scratch;
     const HeadsInMemory& source = task.path.source;
-    const HeadsInMemory& codes = task.path.destination.codes;
-    const bool is_in_place = codes.type == kNoElements;
-    const HeadsInMemory& out = is_in_place ? source : codes;
-    const Index all = source.extents[2], seq = source.extents[1], head_dim = source.extents[3];
-    const Index most = heads_at_once(task);
-    const int count = task.path.count;
+    const HeadsInMemory& out = written_heads(task.path);
+    const Index all = source.extents[2], seq = source.extents[1];
     OfToken of_token;
-    for (Index i = begin, here; i < end; i += here) {
-        const Index token = i / all, h = i % all, b = token / seq, s = token % seq;
-        here = end - i < all - h ? end - i : all - h;
+    for (Index i = begin; i < end;) {
+        const Index token = i / all, first = i - token * all, b = token / seq, s = token - b * seq;
+        const Index last = end - i < all - first ? first + (end - i) : all;
+        i += last - first;
         if (is_skipped(out, b, s, seq)) continue;
-        if (here > most) here = most;
-        if (task.needs_tokens && h == 0) read_token(task, b, s, of_token, scratch);
-        void* const at = task.write == nullptr ? out.at(offset_in(out, b, s, seq, h)) : nullptr;
-        const bool is_direct = task.is_destination_plain && !task.bypasses_caches;
-        T* const to = is_direct ? static_cast<T*>(at) : scratch.tile;
-        Group<T> g =
-            run_steps(task, count, b, s, h, here, to, is_direct ? out.strides[2] : head_dim, of_token, scratch);
-        if (task.is_destination_plain) copy_to_y(g, head_dim);
-        for (Index k = 0; k < here; ++k) {
-            if (task.streams) fetch_next(task, g, k);
-            const T* const x = g.x + k * g.x_stride;
-            if (task.bypasses_caches)
-                stream_out(static_cast<T*>(at) + k * out.strides[2], x, head_dim);
-            else if (task.is_destination_plain)
-                continue;  // it is there
-            else if (task.write == nullptr)
-                task.steps.store(x, static_cast<char*>(at) + k * out.strides[2] * out.element_size, out.type,
-                                 out.strides[3], head_dim);
-            else if constexpr (sizeof(T) == 4)
-                task.write(x, head_dim, format_row(task.path.destination, b, s, seq, h + k));
-        }
+        if (task.needs_tokens && first == 0) read_token(task, b, s, of_token, scratch);
+        run_token(task, b, s, first, last, of_token, scratch);
     }
     if (task.bypasses_caches) finish_streaming_out();
 }

@@ -19,11 +19,12 @@ ROPE_DETAIL_BEGIN
 
 // ---- When a path is made ----
 
-/// Numbers that a user gave to a step, by axis of the path's heads. A pointer or a list gives head_dim numbers, or, for a
-/// norm over a token, heads * head_dim.
-inline Numbers numbers_of_step(const StepNumbers& given, const HeadsInMemory& of, bool of_token) noexcept {
+/// The numbers that a user gave to a step, if any, by axis of the path's heads. A pointer or a list gives head_dim numbers,
+/// or, for a norm over a token, heads * head_dim.
+inline void set_numbers(Numbers& n, const StepNumbers& given, const HeadsInMemory& of, bool of_token) noexcept {
     const auto& [m, kind] = PathAccess::data(given);
-    Numbers n = {m, kind != NumbersKind::none, kind == NumbersKind::list};
+    if (kind == NumbersKind::none) return;
+    n = {m, true, kind == NumbersKind::list};
     for (int axis = 0; axis < 4; ++axis)
         if (n.extents[axis] == 1) n.strides[axis] = 0;
     const Index heads = of.extents[2], head_dim = of.extents[3];
@@ -35,7 +36,6 @@ inline Numbers numbers_of_step(const StepNumbers& given, const HeadsInMemory& of
         n.extents[2] = of_token ? heads : 1;
         n.strides[2] = of_token && heads > 1 ? head_dim : 0;
     }
-    return n;
 }
 
 /// The number of a stage: its place in the list (stages.hpp).
@@ -48,19 +48,22 @@ constexpr bool is_step_of(const PathStep& step) noexcept {
     return step.kind == kind_of<Stage>();
 }
 
-/// Adds a step of a stage. Null beyond kMaxSteps, where it is only counted.
+/// Adds a step of a stage, without numbers. Null beyond kMaxSteps, where it is only counted.
 template <class Stage>
-inline PathStep* append_step(PathData& path, const StepNumbers& numbers, double number,
-                             bool needs_numbers = false) noexcept {
+inline PathStep* append_step(PathData& path, double number, bool needs_numbers = false) noexcept {
     if (++path.count > kMaxSteps) return nullptr;
     PathStep& step = path.steps[path.count - 1];
     step.kind = kind_of<Stage>();
     step.needs_numbers = needs_numbers;
     step.number = number;
-    step.numbers = numbers_of_step(numbers, path.source, false);
-    step.bias.data = nullptr;
-    step.bias.is_given = false;
+    step.numbers = step.bias = Numbers();
     return &step;
+}
+
+template <class Stage>
+inline void append_step(PathData& path, const StepNumbers& numbers) noexcept {
+    if (PathStep* const step = append_step<Stage>(path, 0.0, true))
+        set_numbers(step->numbers, numbers, path.source, false);
 }
 
 // ---- When it is checked ----
@@ -185,11 +188,13 @@ ROPE_INLINE void for_each_head_and_numbers(const StepCall<T>& c, Group<T>& g, co
     });
 }
 
+/// The most heads of a group, of so many of a token. Twice as many where they need no tile.
 template <class T>
-ROPE_INLINE Index heads_at_once(const PathTask<T>& task) noexcept {
+ROPE_INLINE Index heads_at_once(const PathTask<T>& task, Index heads, bool has_tile) noexcept {
     const Index head_dim = task.path.source.extents[3];
-    if (head_dim == 0) return 1;
-    const Index fit = kTileNumbers<T> / (task.streams ? 2 : 1) / head_dim;
+    const Index room = kTileNumbers<T> << (has_tile ? 0 : 1) >> (task.streams ? 1 : 0);
+    if (heads <= kMostHeads && heads * head_dim <= room) return heads;
+    const Index fit = head_dim == 0 ? 1 : room / head_dim;
     return fit < 1 ? 1 : fit < kMostHeads ? fit : kMostHeads;
 }
 

@@ -68,6 +68,11 @@ struct PathData {
     int count = 0;  // of steps, also of those beyond kMaxSteps, which a check refuses
     PathStep steps[kMaxSteps];
 };
+inline bool has_destination(const PathData& p) noexcept { return p.destination.codes.type != kNoElements; }
+/// Heads, codes or elements that are written.
+inline const HeadsInMemory& written_heads(const PathData& p) noexcept {
+    return has_destination(p) ? p.destination.codes : p.source;
+}
 
 }  // namespace ROPE_DETAIL_NAMESPACE
 }  // namespace detail

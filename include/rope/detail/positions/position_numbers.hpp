@@ -129,6 +129,10 @@ class NumberList {
     }
     bool is_fractional() const noexcept { return type_ >= Type::f32; }
 
+    bool is_same(const NumberList& other) const noexcept {
+        return data_ == other.data_ && stride_ == other.stride_ && type_ == other.type_;
+    }
+
     /// Number i of integers. No part of a kernel, or every kernel would have the eight types in it.
     ROPE_NOINLINE Index operator[](Index i) const noexcept {
         switch (type_) {

@@ -50,14 +50,28 @@ template <class I>
 ROPE_INLINE I smaller(I a, I b) noexcept {
     return chosen(is_above(a, b), b, a);
 }
-/// The largest number of a vector.
+/// The largest of the first numbers of a vector, which take so many bytes.
+template <std::size_t bytes = sizeof(Ints)>
 ROPE_INLINE std::int32_t largest_of(Ints x) noexcept {
-    constexpr std::size_t bytes = sizeof(x);
-    std::int32_t all[bytes / 4];
-    std::memcpy(all, &x, sizeof(x));
-    std::int32_t most = all[0];
-    for (const std::int32_t one : all) most = one > most ? one : most;
-    return most;
+    if constexpr (bytes == sizeof(std::int32_t)) {
+        std::int32_t first;
+        std::memcpy(&first, &x, sizeof(first));
+        return first;
+    } else {
+        Floats even = floats_of(x), odd = even;
+        split_even_odd(even, odd);
+        return largest_of<bytes / 2>(larger(ints_of(even), ints_of(odd)));
+    }
+}
+
+/// Codes of four vectors.
+template <class I>
+ROPE_INLINE void store_codes(unsigned char* p, I a, I b, I c, I d) noexcept {
+    constexpr std::size_t bytes = sizeof(I), n = bytes / 4;
+    store_codes(p, a);
+    store_codes(p + n, b);
+    store_codes(p + 2 * n, c);
+    store_codes(p + 3 * n, d);
 }
 
 // ---- Vectors of every set, lane by lane ----
@@ -75,6 +89,12 @@ ROPE_INLINE Vector<T> operator-(Vector<T> a, Vector<T> b) noexcept {
 template <class T>
 ROPE_INLINE Vector<T> operator*(Vector<T> a, Vector<T> b) noexcept {
     return {a.v * b.v};
+}
+
+/// The bits of absolute values, whose order is that of the values; those of NaNs are above all others.
+template <class T>
+ROPE_INLINE Ints absolute_bits(Vector<T> x) noexcept {
+    return x.ints() & all_ints(0x7fffffff);
 }
 
 }  // namespace ROPE_ISA

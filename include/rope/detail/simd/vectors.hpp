@@ -29,6 +29,13 @@ ROPE_INLINE F as_floats(I x) noexcept {
     return __builtin_convertvector(x, F);
 }
 
+/// a / b. A set whose compiler may make a product of it has a function of its own.
+template <class R>
+ROPE_INLINE R divided(R a, R b) noexcept {
+    ROPE_ISA::in_registers(a, b);
+    return ROPE_ISA::in_register(a / b);
+}
+
 /// a * b, rounded to double: no compiler fuses it with a following sum.
 ROPE_INLINE double product(double a, double b) noexcept { return hide_from_optimizer(a * b); }
 
@@ -53,6 +60,25 @@ ROPE_INLINE Floats truncate_nans(Floats x) noexcept {
     const auto is_nan = is_greater(bits & all_words(0x7fffffff), all_words(0x7f800000));
     const Words quiet = (bits | all_words(0x00400000)) & all_words(0xffff0000);
     return floats(blend(is_nan, bits, quiet));
+}
+
+/// Words whose upper halves are x as bfloat16: rounded to nearest, ties to even, a NaN quiet.
+ROPE_INLINE Words as_bfloat16(Floats x) noexcept {
+    const Words bits = words(x);
+    const auto is_nan = is_greater(bits & all_words(0x7fffffff), all_words(0x7f800000));
+    return blend(is_nan, round_upper_half(bits), bits | all_words(0x00400000));
+}
+/// The upper halves of a, then those of b.
+template <class W>
+ROPE_INLINE void store_upper_halves(void* p, W a, W b) noexcept {
+    store_shorts(p, upper_halves(a));
+    store_shorts(static_cast<unsigned char*>(p) + sizeof(a) / 2, upper_halves(b));
+}
+
+/// The lower halves of integers.
+template <class I>
+ROPE_INLINE void store_lower_shorts(void* p, I x) noexcept {
+    store_shorts(p, upper_halves(words(floats_of(shifted_left<16>(x)))));
 }
 
 /// Absolute values above `limit` become it and keep their sign; a NaN stays. On the bits as integers, Lane, of the
@@ -87,6 +113,8 @@ struct Vector<float> {
     /// As bfloat16 has them: a NaN becomes a quiet one with zeros below.
     ROPE_INLINE Vector truncate_nans() const noexcept { return {ROPE_ISA::truncate_nans(v)}; }
     ROPE_INLINE Vector clamped(Vector limit) const noexcept { return {ROPE_ISA::clamped<int>(v, limit.v)}; }
+    /// Rounded, never a product with a reciprocal.
+    ROPE_INLINE Vector divided_by(Vector b) const noexcept { return {ROPE_ISA::divided(v, b.v)}; }
     ROPE_INLINE static Vector all(float x) noexcept { return {ROPE_ISA::all(x)}; }
 
     ROPE_INLINE static Vector load(const float* p) noexcept { return {load_floats(p)}; }
@@ -96,9 +124,7 @@ struct Vector<float> {
     ROPE_INLINE static Vector load_dup(const float* p) noexcept { return {ROPE_ISA::load_dup(p)}; }
 
     ROPE_INLINE Shorts bits(const half*) const noexcept { return to_half(v); }
-    ROPE_INLINE Shorts bits(const bfloat16*) const noexcept {
-        return upper_halves(round_upper_half(words(ROPE_ISA::truncate_nans(v))));
-    }
+    ROPE_INLINE Shorts bits(const bfloat16*) const noexcept { return upper_halves(as_bfloat16(v)); }
     ROPE_INLINE void store(float* p) const noexcept { ROPE_ISA::store(p, v); }
     template <class T>
     ROPE_INLINE void store(T* p) const noexcept {
@@ -127,12 +153,8 @@ struct Vector<double> {
 
     ROPE_INLINE Vector in_register() const noexcept { return {ROPE_ISA::in_register(v)}; }
     ROPE_INLINE Vector clamped(Vector limit) const noexcept { return {ROPE_ISA::clamped<long long>(v, limit.v)}; }
-    /// Rounded, as quotient(a, b) of two doubles.
-    ROPE_INLINE Vector divided_by(Vector b) const noexcept {
-        Doubles a = v;
-        ROPE_ISA::in_registers(a, b.v);
-        return {ROPE_ISA::in_register(a / b.v)};
-    }
+    /// Rounded, never a product with a reciprocal.
+    ROPE_INLINE Vector divided_by(Vector b) const noexcept { return {ROPE_ISA::divided(v, b.v)}; }
     ROPE_INLINE static Vector all(double x) noexcept { return {ROPE_ISA::all(x)}; }
 
     ROPE_INLINE static Vector load(const double* p) noexcept { return {load_doubles(p)}; }

@@ -52,23 +52,25 @@ inline float power_of_two(unsigned char byte) noexcept {
     return bit_cast<float>(bits == 0 ? 0x00400000u : bits == 255 ? 0x7fc00000u : bits << 23);
 }
 
-template <class Float8>
-struct Float8Code {
-    ROPE_INLINE Ints of(FloatVector x) const noexcept { return Float8::code_of(x); }
-    ROPE_INLINE FloatVector of(Ints code) const noexcept { return Float8::number_of(code); }
-};
-/// The same times a factor, rounded.
+/// Codes of numbers times a factor, rounded, and numbers of codes times it.
 template <class Float8>
 struct Float8Product {
     FloatVector factor;
     ROPE_INLINE Ints of(FloatVector x) const noexcept { return Float8::code_of((x * factor).in_register()); }
     ROPE_INLINE FloatVector of(Ints code) const noexcept { return Float8::number_of(code) * factor; }
 };
+/// The same, divided by it.
+template <class Float8>
+struct Float8Quotient {
+    FloatVector by;
+    ROPE_INLINE Ints of(FloatVector x) const noexcept { return Float8::code_of(x.divided_by(by)); }
+    ROPE_INLINE FloatVector of(Ints code) const noexcept { return Float8::number_of(code).divided_by(by); }
+};
 
 /// Codes of x / scale; all 0 without a scale.
 ROPE_NOINLINE void write_e4m3(const float* x, Index count, float scale, unsigned char* codes) noexcept {
     if (scale != 0.0f)
-        write_quotients(x, count, scale, Float8Code<E4m3>(), codes);
+        write_bytes(x, count, Float8Quotient<E4m3>{FloatVector::all(scale)}, codes);
     else
         std::memset(codes, 0, static_cast<std::size_t>(count));
 }
@@ -88,15 +90,18 @@ struct Fp8 : CodesOfBytes {
     static constexpr ElementType kScale = kNoElements;
 
     ROPE_NOINLINE static void write(const float* x, Index count, const FormatRow& to) noexcept {
+        const FloatVector factor = FloatVector::all(to.factor);
         if (to.divides)
-            write_quotients(x, count, to.factor, Float8Code<Float8>(), to.codes);
+            write_bytes(x, count, Float8Quotient<Float8>{factor}, to.codes);
         else
-            write_bytes(x, count, Float8Product<Float8>{FloatVector::all(to.factor)}, to.codes);
+            write_bytes(x, count, Float8Product<Float8>{factor}, to.codes);
     }
     ROPE_NOINLINE static void read(const FormatRow& from, float* x, Index count) noexcept {
-        if (from.divides) return read_bytes(from.codes, count, Float8Product<Float8>{FloatVector::all(from.factor)}, x);
-        read_bytes(from.codes, count, Float8Code<Float8>(), x);
-        quotients_of(x, from.factor, x, count);
+        const FloatVector factor = FloatVector::all(from.factor);
+        if (from.divides)
+            read_bytes(from.codes, count, Float8Product<Float8>{factor}, x);
+        else
+            read_bytes(from.codes, count, Float8Quotient<Float8>{factor}, x);
     }
 };
 

@@ -19,8 +19,9 @@ struct Int8 : Format {
     };
     /// For heads so small that 1 / scale overflows. The scale then has few bits, so a quotient may be beyond 127.
     struct Quotient {
+        FloatVector scale;
         ROPE_INLINE Ints of(FloatVector x) const noexcept {
-            return held_to_127(rounded_bits(x) - all_ints(kRounderBits));
+            return held_to_127(rounded_bits(x.divided_by(scale)) - all_ints(kRounderBits));
         }
     };
     struct Number {
@@ -37,7 +38,7 @@ struct Int8 : Format {
         const float inverse = usable_inverse(most, scale);
         if (inverse == 0.0f) {
             if (scale > 0.0f && most < 0x7f800000u)
-                write_quotients(x, count, scale, Quotient(), to.codes);
+                write_bytes(x, count, Quotient{FloatVector::all(scale)}, to.codes);
             else
                 std::memset(to.codes, 0, static_cast<std::size_t>(count));
         } else if (fits_127(most, inverse)) {

@@ -7,7 +7,7 @@ namespace ROPE_ISA {
 using FloatVector = Vector<float>;
 inline constexpr Index kLanes = FloatVector::kWidth;
 
-/// The most numbers that are computed before their codes are written: whole vectors of every set.
+/// The most codes of half a byte that are split into bytes before they are read: whole vectors of every set.
 inline constexpr Index kPiece = 64;
 
 /// The last numbers of a head, fewer than a vector, with copies of the first of them behind.
@@ -21,7 +21,9 @@ ROPE_INLINE FloatVector load_last(const float* x, Index count) noexcept {
 template <class Code>
 ROPE_INLINE void write_bytes(const float* x, Index count, const Code& code, unsigned char* to) noexcept {
     Index i = 0;
-    ROPE_UNROLL_4
+    for (; i + 4 * kLanes <= count; i += 4 * kLanes)
+        store_codes(to + i, code.of(FloatVector::load(x + i)), code.of(FloatVector::load(x + i + kLanes)),
+                    code.of(FloatVector::load(x + i + 2 * kLanes)), code.of(FloatVector::load(x + i + 3 * kLanes)));
     for (; i + kLanes <= count; i += kLanes) store_codes(to + i, code.of(FloatVector::load(x + i)));
     if (i >= count) return;
     unsigned char last[kLanes];
@@ -41,30 +43,6 @@ ROPE_INLINE void read_bytes(const unsigned char* from, Index count, const Code& 
     code.of(load_codes(last)).store(numbers);
     std::memcpy(x + i, numbers, static_cast<std::size_t>(count - i) * sizeof(float));
 }
-
-/// to[i] = x[i] / scale, as nearest_quotient: with -ffast-math, g++ divides vectors of floats by an estimated reciprocal.
-/// x may be `to`.
-template <class Double = double>
-ROPE_INLINE void quotients_of(const float* x, float scale, float* to, Index count) noexcept {
-    using V = Vector<Double>;
-    const V by = V::all(static_cast<double>(scale));
-    Index i = 0;
-    for (; i + V::kWidth <= count; i += V::kWidth) V::load(x + i).divided_by(by).store(to + i);
-    for (; i < count; ++i) to[i] = nearest_quotient(x[i], scale);
-}
-/// Writes the bytes Code::of(numbers / scale) of a head.
-template <class Code>
-ROPE_INLINE void write_quotients(const float* x, Index count, float scale, const Code& code,
-                                 unsigned char* to) noexcept {
-    float quotients[kPiece];
-    for (Index i = 0; i < count; i += kPiece) {
-        const Index here = count - i < kPiece ? count - i : kPiece;
-        quotients_of(x + i, scale, quotients, here);
-        write_bytes(quotients, here, code, to + i);
-    }
-}
-
-ROPE_INLINE Ints absolute_bits(FloatVector x) noexcept { return x.ints() & all_ints(0x7fffffff); }
 
 /// The largest absolute value, as bits. A NaN has larger bits than infinity, so a NaN is found, too.
 ROPE_INLINE std::uint32_t largest_absolute(const float* x, Index count) noexcept {

@@ -13,6 +13,9 @@ struct MultiplyStage : Stage {
         if (is_finite_number(step, call)) return Status();
         return invalid("factor of multiply is {}; it must be finite.", {step.number});
     }
+    static bool is_factor(const PathStep& step) noexcept {
+        return is_step_of<MultiplyStage>(step) && !step.numbers.is_given;
+    }
     template <class T>
     static void run(const StepCall<T>& c, Group<T>& g) noexcept {
         const T factor = static_cast<T>(c.step.number);

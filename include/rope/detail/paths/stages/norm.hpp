@@ -3,10 +3,10 @@
 // all heads of a token.
 #pragma once
 
-#include <cmath>
-
 #include "../../../head_steps.hpp"
 #include "../stage.hpp"
+#include "multiply.hpp"
+#include "rotate.hpp"
 
 ROPE_DETAIL_BEGIN
 
@@ -15,10 +15,9 @@ struct NormStep : NormOptions {
     NormKind kind;
 };
 
-/// The reciprocal root of a norm.
-ROPE_INLINE double root_of(NormKind kind, double eps, double squares, Index count) noexcept {
-    const double mean = kind == NormKind::l2 ? squares : quotient(squares, static_cast<double>(count));
-    return quotient(1.0, std::sqrt(hide_from_optimizer(mean + eps)));
+/// By what the sum of squares of so many numbers is divided.
+ROPE_INLINE double divisor_of(NormKind kind, Index count) noexcept {
+    return kind == NormKind::l2 ? 1.0 : static_cast<double>(count);
 }
 
 /// Normalises a head whose mean (of layer_norm) and reciprocal root are known.
@@ -48,12 +47,12 @@ struct NormStage : Stage {
 
     static void append(PathData& path, NormStep norm, const StepNumbers& weight, const StepNumbers& bias,
                        double eps) noexcept {
-        PathStep* const step = append_step<NormStage>(path, weight, eps);
+        PathStep* const step = append_step<NormStage>(path, eps);
         if (step == nullptr) return;
         const bool of_token = norm.over == NormSpan::token;
         step->set(norm);
-        step->numbers = numbers_of_step(weight, path.source, of_token);
-        step->bias = numbers_of_step(bias, path.source, of_token);
+        set_numbers(step->numbers, weight, path.source, of_token);
+        set_numbers(step->bias, bias, path.source, of_token);
     }
 
     static Status check(const PathStep& step, const AnyView& x, const PathCall& call) noexcept {
@@ -101,13 +100,75 @@ struct NormStage : Stage {
         }
         for (double& of_head : shifts) of_head = shift;
         for_each_group([&](const Group<T>& g) {
-            k.sums_of_squares(g.x, g.x_stride, g.heads, n, shifts, of_heads);
+            k.sums_of_squares(g.x, g.x_stride, g.heads, n, norm.kind == NormKind::layer_norm ? shifts : nullptr,
+                              of_heads);
             add(g);
         });
-        of_token.root[c.number] = root_of(norm.kind, c.step.number, sum, heads * n);
+        T root;
+        k.reciprocal_roots(&sum, 1, divisor_of(norm.kind, heads * n), c.step.number, &root);
+        of_token.root[c.number] = static_cast<double>(root);
     }
 
-    /// All sums first, then all roots, so that no head waits for its own.
+    /// Means, for layer_norm, and reciprocal roots of a group: all sums first, then all roots, so that no head waits for
+    /// its own.
+    template <class T>
+    static void find_roots(const StepCall<T>& c, const Group<T>& g, NormStep norm, double* shifts, T* roots) noexcept {
+        const StepKernels<T>& k = c.task.steps;
+        const Index n = c.head_dim();
+        const bool has_mean = norm.kind == NormKind::layer_norm;
+        if (norm.over == NormSpan::token) {
+            for (Index h = 0; h < g.heads; ++h) {
+                shifts[h] = c.of_token.shift[c.number];
+                roots[h] = static_cast<T>(c.of_token.root[c.number]);
+            }
+            return;
+        }
+        double squares[kMostHeads];
+        if (has_mean) k.sums(g.x, g.x_stride, g.heads, n, shifts);
+        for (Index h = 0; h < g.heads && has_mean; ++h) shifts[h] = quotient(shifts[h], static_cast<double>(n));
+        k.sums_of_squares(g.x, g.x_stride, g.heads, n, has_mean ? shifts : nullptr, squares);
+        k.reciprocal_roots(squares, g.heads, divisor_of(norm.kind, n), c.step.number, roots);
+    }
+
+    /// Whether a norm is one factor for each head and one list of weights, as is usual.
+    static bool is_usual(const PathStep& step, NormStep norm) noexcept {
+        return norm.kind != NormKind::layer_norm && norm.rounding == NormRounding::none &&
+               step.numbers.data != nullptr && is_same_for_heads(step.numbers) && step.bias.data == nullptr;
+    }
+
+    /// This norm, the rotation that follows it, and a factor behind that, where the kernels have these in one and the path
+    /// runs `count` steps. Returns how many steps are done, from the norm on: none, two or three.
+    template <class T>
+    static int run_with_rotation(const StepCall<T>& c, int count, Group<T>& g) noexcept {
+        const NormStep norm = options_of<NormStep>(c.step);
+        const PathTask<T>& task = c.task;
+        const PathStep* const next = task.path.steps + c.number + 1;
+        const int behind = count - c.number - 1;
+        if (behind == 0 || !is_usual(c.step, norm) || !RotateStage::is_usual(next[0])) return 0;
+        const Index head_dim = c.head_dim(), before = task.rotation.before, after = task.rotation.after;
+        const Index pairs = (head_dim - before - after) / 2;
+        const Layout layout = task.from.step == 1 ? Layout::half_split : Layout::interleaved;
+        if (!task.steps.can_rotate_normed(layout, pairs)) return 0;
+        const bool has_factor = behind > 1 && MultiplyStage::is_factor(next[1]) && before + after == 0;
+        const T factor = has_factor ? static_cast<T>(next[1].number) : T(1);
+        double shifts[kMostHeads];
+        T roots[kMostHeads + 1];
+        roots[g.heads] = T(0);
+        find_roots(c, g, norm, shifts, roots);
+        const T* const w = numbers_of(task, c.step.numbers, norm.adds_one, g.b, g.s, g.first, c.scratch.other);
+        const Row<T> row = row_of(c, RotateRounding::none, g.b, g.s, pairs);
+        const HeadsShape shape = {g.x_stride, g.y_stride, task.from, task.to, pairs};
+        task.steps.rotate_normed(layout, g.x + before, w + before, roots, g.y + before, has_factor ? &factor : nullptr,
+                                 row, shape, g.heads);
+        const Index end = head_dim - after;
+        if (before > 0) task.steps.multiply_twice(g.x, g.x_stride, g.y, g.y_stride, g.heads, before, roots, w);
+        if (after > 0)
+            task.steps.multiply_twice(g.x + end, g.x_stride, g.y + end, g.y_stride, g.heads, after, roots, w + end);
+        g.x = g.y;
+        g.x_stride = g.y_stride;
+        return has_factor ? 3 : 2;
+    }
+
     template <class T>
     ROPE_NOINLINE static void run(const StepCall<T>& c, Group<T>& g) noexcept {
         const StepKernels<T>& k = c.task.steps;
@@ -116,34 +177,23 @@ struct NormStage : Stage {
         const Index n = c.head_dim();
         const bool has_mean = norm.kind == NormKind::layer_norm;
         T* const other = c.scratch.other;
-        double shifts[kMostHeads], squares[kMostHeads];
+        double shifts[kMostHeads];
         T roots[kMostHeads];
-        if (norm.over == NormSpan::token) {
-            for (Index h = 0; h < g.heads; ++h) {
-                shifts[h] = c.of_token.shift[c.number];
-                roots[h] = static_cast<T>(c.of_token.root[c.number]);
-            }
-        } else {
-            if (has_mean) k.sums(g.x, g.x_stride, g.heads, n, shifts);
-            for (Index h = 0; h < g.heads && has_mean; ++h) shifts[h] = quotient(shifts[h], static_cast<double>(n));
-            k.sums_of_squares(g.x, g.x_stride, g.heads, n, has_mean ? shifts : nullptr, squares);
-            for (Index h = 0; h < g.heads; ++h)
-                roots[h] = static_cast<T>(root_of(norm.kind, step.number, squares[h], n));
-        }
+        find_roots(c, g, norm, shifts, roots);
         const bool has_weight = step.numbers.data != nullptr, is_shared = is_same_for_heads(step.numbers);
         const T* w = nullptr;
         if (has_weight && is_shared) w = numbers_of(c.task, step.numbers, norm.adds_one, g.b, g.s, g.first, other);
-        if (w != nullptr && !has_mean && norm.rounding == NormRounding::none) {  // the usual norm
+        if (is_usual(step, norm)) {
             k.multiply_twice(g.x, g.x_stride, g.y, g.y_stride, g.heads, n, roots, w);
             g.x = g.y;
             g.x_stride = g.y_stride;
-        } else {
-            for_each_head(g, [&](const T* from, T* to, Index h) {
-                if (has_weight && !is_shared) w = numbers_of(c.task, step.numbers, norm.adds_one, g.b, g.s, h, other);
-                const double shift = has_mean ? shifts[h - g.first] : 0.0;
-                apply_norm(k, norm, c.source().type, n, from, to, shift, roots[h - g.first], w);
-            });
+            return;
         }
+        for_each_head(g, [&](const T* from, T* to, Index h) {
+            if (has_weight && !is_shared) w = numbers_of(c.task, step.numbers, norm.adds_one, g.b, g.s, h, other);
+            const double shift = has_mean ? shifts[h - g.first] : 0.0;
+            apply_norm(k, norm, c.source().type, n, from, to, shift, roots[h - g.first], w);
+        });
         if (step.bias.data != nullptr)  // for which the scratch memory is free now
             for_each_head(g, [&](const T* from, T* to, Index h) {
                 k.add(from, to, T(0), numbers_of(c.task, step.bias, false, g.b, g.s, h, other), n);

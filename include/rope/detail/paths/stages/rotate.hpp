@@ -54,7 +54,7 @@ struct RotateStage : Stage {
     static constexpr const char* kName = "a rotation";
 
     static void append(PathData& path, RotateStep rotation) noexcept {
-        if (PathStep* const step = append_step<RotateStage>(path, nullptr, 0.0)) step->set(rotation);
+        if (PathStep* const step = append_step<RotateStage>(path, 0.0)) step->set(rotation);
     }
 
     static Status check(const PathStep& step, const AnyView& x, const PathCall& call) noexcept {
@@ -69,6 +69,13 @@ struct RotateStage : Stage {
         return Status();
     }
 
+    /// Whether a step is a rotation of which pairs stay where they are, and nothing is rounded on the way.
+    static bool is_usual(const PathStep& step) noexcept {
+        if (!is_step_of<RotateStage>(step)) return false;
+        const RotateStep rotation = options_of<RotateStep>(step);
+        return rotation.rounding == RotateRounding::none && !rotation.has_other_layout;
+    }
+
     template <class T>
     ROPE_NOINLINE static void run(const StepCall<T>& c, Group<T>& g) noexcept {
         const PathTask<T>& task = c.task;
@@ -78,7 +85,7 @@ struct RotateStage : Stage {
         const Index pairs = (head_dim - offset - task.rotation.after) / 2;
         const Row<T> row = row_of(c, step.rounding, g.b, g.s, pairs);
         if (2 * pairs != head_dim) copy_to_y(g, head_dim);
-        if (step.has_other_layout && g.x == g.y) {  // pairs do not stay where they are
+        if (task.from.step != task.to.step && g.x == g.y) {  // pairs do not stay where they are
             for (Index h = 0; h < g.heads; ++h)
                 std::memcpy(other + h * head_dim, g.x + h * g.x_stride, static_cast<std::size_t>(head_dim) * sizeof(T));
             g.x = other;

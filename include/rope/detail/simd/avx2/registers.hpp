@@ -59,6 +59,11 @@ ROPE_INLINE void split_even_odd(Floats& a, Floats& b) noexcept {
 }
 ROPE_INLINE Floats from_half(Shorts x) noexcept { return _mm256_cvtph_ps(x); }
 ROPE_INLINE Shorts to_half(Floats x) noexcept { return _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT); }
+/// Not by an intrinsic, which g++ replaces by an estimated reciprocal with -ffast-math.
+ROPE_INLINE Floats divided(Floats a, Floats b) noexcept {
+    __asm__("{vdivps %1, %0, %0|vdivps %0, %0, %1}" : "+x"(a) : "x"(b));
+    return a;
+}
 
 // ---- doubles ----
 
@@ -74,6 +79,16 @@ ROPE_INLINE void split_even_odd(Doubles& a, Doubles& b) noexcept {
     const Doubles odd = _mm256_permute4x64_pd(_mm256_unpackhi_pd(a, b), _MM_SHUFFLE(3, 1, 2, 0));
     a = _mm256_permute4x64_pd(_mm256_unpacklo_pd(a, b), _MM_SHUFFLE(3, 1, 2, 0));
     b = odd;
+}
+ROPE_INLINE Doubles square_root(Doubles x) noexcept { return _mm256_sqrt_pd(x); }
+/// The lower half of a on that of b, and the upper halves, added.
+ROPE_INLINE Doubles add_halves(Doubles a, Doubles b) noexcept {
+    return _mm256_add_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
+}
+/// The sum of each of 4 vectors, by halves.
+ROPE_INLINE Doubles sums_of(const Doubles (&x)[4]) noexcept {
+    const Doubles even = add_halves(x[0], x[2]), odd = add_halves(x[1], x[3]);
+    return _mm256_add_pd(_mm256_unpacklo_pd(even, odd), _mm256_unpackhi_pd(even, odd));
 }
 
 // ---- words and shorts ----
@@ -93,6 +108,10 @@ ROPE_INLINE Shorts upper_halves(Words x) noexcept {
     const Words both = _mm256_packus_epi32(shift_right_16(x), shift_right_16(x));
     return _mm256_castsi256_si128(_mm256_permute4x64_epi64(both, _MM_SHUFFLE(2, 0, 2, 0)));
 }
+ROPE_INLINE void store_upper_halves(void* p, Words a, Words b) noexcept {
+    const Words both = _mm256_packus_epi32(shift_right_16(a), shift_right_16(b));
+    store_words(p, _mm256_permute4x64_epi64(both, _MM_SHUFFLE(3, 1, 2, 0)));
+}
 ROPE_INLINE Words interleave_upper_halves(Words even, Words odd) noexcept {
     return _mm256_blend_epi16(shift_right_16(even), odd, 0xaa);
 }
@@ -111,6 +130,20 @@ ROPE_INLINE void store_codes(void* p, Ints x) noexcept {
     const __m256i bytes = _mm256_shuffle_epi8(reinterpret_cast<__m256i>(x), order);
     const __m128i both = _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
     _mm_storel_epi64(static_cast<__m128i*>(p), both);
+}
+ROPE_INLINE Words lowest_bytes(Ints x) noexcept { return reinterpret_cast<Words>(x) & all_words(0xff); }
+/// The lowest bytes of the numbers of four vectors.
+ROPE_INLINE void store_codes(unsigned char* p, Ints a, Ints b, Ints c, Ints d) noexcept {
+    const Words first = _mm256_packus_epi32(lowest_bytes(a), lowest_bytes(b));
+    const Words last = _mm256_packus_epi32(lowest_bytes(c), lowest_bytes(d));
+    const Words order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    store_words(p, _mm256_permutevar8x32_epi32(_mm256_packus_epi16(first, last), order));
+}
+ROPE_INLINE std::int32_t largest_of(Ints x) noexcept {
+    const Words all = reinterpret_cast<Words>(x);
+    const Shorts of_halves = _mm_max_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+    const Shorts of_two = _mm_max_epi32(of_halves, _mm_shuffle_epi32(of_halves, _MM_SHUFFLE(1, 0, 3, 2)));
+    return _mm_cvtsi128_si32(_mm_max_epi32(of_two, _mm_shuffle_epi32(of_two, _MM_SHUFFLE(2, 3, 0, 1))));
 }
 
 }  // namespace avx2

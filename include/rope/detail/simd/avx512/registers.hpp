@@ -64,6 +64,11 @@ ROPE_INLINE Floats from_half(Shorts x) noexcept { return _mm512_maskz_cvtph_ps(k
 ROPE_INLINE Shorts to_half(Floats x) noexcept {
     return _mm512_maskz_cvtps_ph(kAll16, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+/// Not by an intrinsic, which g++ replaces by an estimated reciprocal with -ffast-math.
+ROPE_INLINE Floats divided(Floats a, Floats b) noexcept {
+    __asm__("{vdivps %1, %0, %0|vdivps %0, %0, %1}" : "+v"(a) : "v"(b));
+    return a;
+}
 
 // ---- doubles ----
 
@@ -81,6 +86,22 @@ ROPE_INLINE void split_even_odd(Doubles& a, Doubles& b) noexcept {
     const Doubles even = _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), b);
     b = _mm512_permutex2var_pd(a, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), b);
     a = even;
+}
+ROPE_INLINE Doubles square_root(Doubles x) noexcept { return _mm512_maskz_sqrt_pd(kAll8, x); }
+/// The lower halves of a and b, and their upper ones, added; then the same of each half of a vector.
+ROPE_INLINE Doubles add_halves(Doubles a, Doubles b) noexcept {
+    return _mm512_maskz_shuffle_f64x2(kAll8, a, b, 0x44) + _mm512_maskz_shuffle_f64x2(kAll8, a, b, 0xee);
+}
+ROPE_INLINE Doubles add_quarters(Doubles a, Doubles b) noexcept {
+    const __m512i lower = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13),
+                  upper = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+    return _mm512_permutex2var_pd(a, lower, b) + _mm512_permutex2var_pd(a, upper, b);
+}
+/// The sum of each of 8 vectors, by halves.
+ROPE_INLINE Doubles sums_of(const Doubles (&x)[8]) noexcept {
+    const Doubles even = add_quarters(add_halves(x[0], x[4]), add_halves(x[2], x[6]));
+    const Doubles odd = add_quarters(add_halves(x[1], x[5]), add_halves(x[3], x[7]));
+    return _mm512_maskz_unpacklo_pd(kAll8, even, odd) + _mm512_maskz_unpackhi_pd(kAll8, even, odd);
 }
 
 // ---- words ----

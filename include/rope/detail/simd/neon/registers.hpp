@@ -82,6 +82,9 @@ ROPE_INLINE void split_even_odd(Doubles& a, Doubles& b) noexcept {
     b = vuzp2q_f64(a, b);
     a = even;
 }
+ROPE_INLINE Doubles square_root(Doubles x) noexcept { return vsqrtq_f64(x); }
+/// The sum of each of 2 vectors.
+ROPE_INLINE Doubles sums_of(const Doubles (&x)[2]) noexcept { return vpaddq_f64(x[0], x[1]); }
 
 // ---- words and shorts ----
 

@@ -26,6 +26,8 @@ ROPE_INLINE T fma(T a, T b, T c) noexcept {
 /// a * b, rounded: no compiler fuses it with a following sum.
 ROPE_INLINE double product(double a, double b) noexcept { return ROPE_HAS_FMA ? hide_from_optimizer(a * b) : a * b; }
 
+ROPE_INLINE double square_root(double x) noexcept { return std::sqrt(x); }
+
 /// A mask of all bits, as other sets have it.
 ROPE_INLINE Ints is_above(Ints a, Ints b) noexcept { return -static_cast<Ints>(a > b); }
 ROPE_INLINE Ints load_codes(const unsigned char* p) noexcept { return *p; }
@@ -51,7 +53,9 @@ struct Vector {
     ROPE_INLINE static Vector from(Ints x) noexcept { return {floats_of(x)}; }
     ROPE_INLINE Ints ints() const noexcept { return ints_of(v); }
     ROPE_INLINE Vector in_register() const noexcept { return {hide_from_optimizer(v)}; }
-    ROPE_INLINE Vector divided_by(Vector b) const noexcept { return {quotient(v, b.v)}; }
+    ROPE_INLINE Vector divided_by(Vector b) const noexcept {
+        return {static_cast<T>(quotient(static_cast<double>(v), static_cast<double>(b.v)))};
+    }
     ROPE_INLINE static Vector all(T x) noexcept { return {x}; }
     template <class P>
     ROPE_INLINE static Vector load(const P* p) noexcept {

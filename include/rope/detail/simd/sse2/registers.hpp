@@ -51,6 +51,11 @@ ROPE_INLINE void split_even_odd(Floats& a, Floats& b) noexcept {
     b = _mm_shuffle_ps(a, b, _MM_SHUFFLE(3, 1, 3, 1));
     a = even;
 }
+/// Not by an intrinsic, which g++ replaces by an estimated reciprocal with -ffast-math.
+ROPE_INLINE Floats divided(Floats a, Floats b) noexcept {
+    __asm__("{divps %1, %0|divps %0, %1}" : "+x"(a) : "x"(b));
+    return a;
+}
 
 // ---- doubles ----
 
@@ -68,6 +73,11 @@ ROPE_INLINE void split_even_odd(Doubles& a, Doubles& b) noexcept {
     const Doubles even = _mm_unpacklo_pd(a, b);
     b = _mm_unpackhi_pd(a, b);
     a = even;
+}
+ROPE_INLINE Doubles square_root(Doubles x) noexcept { return _mm_sqrt_pd(x); }
+/// The sum of each of 2 vectors.
+ROPE_INLINE Doubles sums_of(const Doubles (&x)[2]) noexcept {
+    return _mm_add_pd(_mm_unpacklo_pd(x[0], x[1]), _mm_unpackhi_pd(x[0], x[1]));
 }
 
 // ---- words and shorts ----
@@ -87,6 +97,9 @@ ROPE_INLINE Words as_upper_halves(Shorts x) noexcept { return _mm_unpacklo_epi16
 /// The lower halves of words that are signed numbers of 16 bits.
 ROPE_INLINE Shorts pack(Words x) noexcept { return _mm_packs_epi32(x, x); }
 ROPE_INLINE Shorts upper_halves(Words x) noexcept { return pack(_mm_srai_epi32(x, 16)); }
+ROPE_INLINE void store_upper_halves(void* p, Words a, Words b) noexcept {
+    store_words(p, _mm_packs_epi32(_mm_srai_epi32(a, 16), _mm_srai_epi32(b, 16)));
+}
 ROPE_INLINE Words interleave_upper_halves(Words even, Words odd) noexcept {
     return shift_right_16(even) | (odd & all_words(0xffff0000));
 }

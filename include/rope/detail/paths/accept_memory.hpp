@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// Usual memory of a pass, recognised at once: views, lists of slots, destinations.
+#pragma once
+
+#include <cstdint>
+
+#include "../../types.hpp"
+#include "../base/arithmetic.hpp"
+#include "../call/accept.hpp"
+#include "../kernels/formats.hpp"
+#include "heads_in_memory.hpp"
+
+ROPE_DETAIL_BEGIN
+
+/// The memory of all views of a pass.
+class PassMemory {
+ public:
+    ROPE_INLINE void add(const Extent& memory, bool is_written) noexcept {
+        if (written_ + read_ == kMost || memory.begin >= memory.end)
+            is_complete_ = false;
+        else
+            all_[is_written ? written_++ : kMost - ++read_] = memory;
+    }
+    /// Whether no view reaches into one that is written.
+    bool are_apart() const noexcept {
+        for (int i = 0; i < written_; ++i) {
+            for (int k = i + 1; k < written_; ++k)
+                if (!detail::are_apart(all_[i], all_[k])) return false;
+            for (int k = kMost - read_; k < kMost; ++k)
+                if (!detail::are_apart(all_[i], all_[k])) return false;
+        }
+        return is_complete_;
+    }
+
+ private:
+    static constexpr int kMost = 48;
+    Extent all_[kMost];  // those that are written from the beginning on, the others from the end
+    int written_ = 0, read_ = 0;
+    bool is_complete_ = true;
+};
+
+/// The elements that a view spans. 0 if it is unusual: empty, large, or with strides that are negative or so small that
+/// elements share an address; heads and tokens may be in either order.
+ROPE_INLINE Index usual_span(const AnyView& v) noexcept {
+    const Index batch = v.extents[0] - 1, seq = v.extents[1] - 1, heads = v.extents[2] - 1, features = v.extents[3] - 1;
+    const Index* const stride = v.strides;
+    if (v.data == nullptr || (bits_of(batch) | bits_of(seq) | bits_of(heads) | bits_of(features)) >> 20 != 0 ||
+        (bits_of(stride[0]) | bits_of(stride[1]) | bits_of(stride[2]) | bits_of(stride[3])) >> 34 != 0)
+        return 0;
+    const Index of_head = features * stride[3], of_heads = heads * stride[2], of_seq = seq * stride[1];
+    const Index of_entry = of_head + of_heads + of_seq, span = of_entry + batch * stride[0] + 1;
+    const bool is_seq_first = (heads == 0 || stride[2] > of_head) && (seq == 0 || stride[1] > of_head + of_heads);
+    const bool is_nested =
+        is_seq_first || ((seq == 0 || stride[1] > of_head) && (heads == 0 || stride[2] > of_head + of_seq));
+    if (!is_nested || (features > 0 && stride[3] == 0) || (batch > 0 && stride[0] <= of_entry)) return 0;
+    return span * v.element_size <= kMemoryBytes ? span : 0;
+}
+
+ROPE_INLINE Extent memory_of(const void* data, Index elements, Index element_size) noexcept {
+    const std::uint64_t begin = reinterpret_cast<std::uintptr_t>(data);
+    return {begin, begin + bits_of(elements * element_size)};
+}
+ROPE_INLINE bool accept_view(const AnyView& v, bool is_written, PassMemory& memory) noexcept {
+    const Index span = usual_span(v);
+    memory.add(memory_of(v.data, span, v.element_size), is_written);
+    return span > 0;
+}
+/// A list of `count` positions or slots, which are known to be in their range.
+ROPE_INLINE bool accept_list(const void* data, Index count, Index stride, Index element_size,
+                             PassMemory& memory) noexcept {
+    if (stride < 1 || !are_counts(stride, count)) return false;
+    memory.add(memory_of(data, (count - 1) * stride + 1, element_size), false);
+    return true;
+}
+
+/// Codes, scales or zeros of a destination: `width` for each head of x.
+ROPE_INLINE bool accept_part(const HeadsInMemory& m, const HeadsInMemory& x, Index width, PassMemory& memory) noexcept {
+    if (m.is_const || m.extents[2] != x.extents[2] || m.extents[3] != width || !accept_view(m, true, memory))
+        return false;
+    if (!m.is_paged) return m.extents[0] == x.extents[0] && m.extents[1] == x.extents[1];
+    const NumberList& list = m.slot_list;
+    const Index tokens = x.extents[0] * x.extents[1];
+    return m.slot_count == tokens && list.data() != nullptr &&
+           list.find_outside(tokens, -1, m.extents[0] * m.extents[1] - 1) == tokens &&
+           accept_list(list.data(), tokens, list.stride(), list.element_size(), memory);
+}
+/// Scales or zeros, with the slots of the codes.
+ROPE_INLINE bool accept_beside(const HeadsInMemory& m, ElementType type, const HeadsInMemory& codes,
+                               const HeadsInMemory& x, PassMemory& memory) noexcept {
+    return m.type == type && m.is_paged == codes.is_paged && m.slot_list.is_same(codes.slot_list) &&
+           accept_part(m, x, 1, memory);
+}
+ROPE_INLINE bool accept_destination(const DestinationData& d, const HeadsInMemory& x, bool is_double,
+                                    PassMemory& memory) noexcept {
+    const HeadsInMemory& codes = d.codes;
+    const Index head_dim = x.extents[3];
+    if (d.format == kElements)
+        return !d.has_two_formats && codes.type < ElementType::i8 && (codes.type == ElementType::f64) == is_double &&
+               accept_part(codes, x, head_dim, memory);
+    const FormatFacts& format = facts_of(d.format);
+    return !d.has_two_formats && !is_double && d.use <= ScaleUse::divides && codes.type == format.code &&
+           (codes.strides[3] == 1 || codes.extents[3] == 1) && head_dim % format.features == 0 &&
+           is_positive(static_cast<double>(d.factor)) &&
+           accept_part(codes, x, head_dim / format.features * format.bytes, memory) &&
+           (format.scale == kNoElements || accept_beside(d.scales, format.scale, codes, x, memory)) &&
+           (format.zero == kNoElements || accept_beside(d.zeros, format.zero, codes, x, memory));
+}
+
+ROPE_DETAIL_END
