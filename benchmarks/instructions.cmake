@@ -2,11 +2,12 @@
 # How many instructions a call takes, by valgrind --tool=callgrind: a program that makes it three times less one that makes
 # it twice, so that what only the first call of a process does (the linker's search for symbols) is left out.
 # cmake -DCOMPILER=g++ -DWORK=folder -P benchmarks/instructions.cmake, in the project's folder; -DMODEL=... is another file.
-set(works one_token one_id inverse 16_tokens read pass_1_token_bfloat16 pass_16_tokens_bfloat16 pass_1_token_int8)
+set(works one_token one_id inverse 16_tokens read pass_rotating pass_1_token_bfloat16 pass_16_tokens_bfloat16 pass_1_token_int8)
 set(title_one_token "apply, q [1, 32, 128] and k [1, 8, 128], start_at(7)")
 set(title_one_id "the same, one id in a list")
 set(title_inverse "apply_inverse, as the first")
 set(title_16_tokens "apply, 16 tokens")
+set(title_pass_rotating "pass that only rotates, q [1, 32, 128] and k [1, 8, 128]")
 set(title_pass_1_token_bfloat16 "pass of float: q [1, 32, 128] and k [1, 8, 128] normed and rotated, k and v to bfloat16 pages")
 set(title_pass_16_tokens_bfloat16 "the same, 16 tokens")
 set(title_pass_1_token_int8 "the same, 1 token, k in int8")

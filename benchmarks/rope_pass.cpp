@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One pass from the projection to the cache, against the same steps one after the other, a plain loop, and the least that
-// reading, converting and writing cost. Prints a table; --benchmark_out=FILE writes the times as JSON.
+// One pass from the projection to the cache, against the same steps in three calls, the loop that a compiler vectorises, the
+// same by hand, and a limit: what reading, converting and writing cost. Prints a table; --benchmark_out=FILE writes the
+// times as JSON.
 #include <rope/core.hpp>
 #include <rope/heads.hpp>
 
@@ -44,7 +45,14 @@ struct Data {
     Data() { std::iota(slots.begin(), slots.end(), 0); }
 };
 
-void add_contest(Suite& suite, Section& section, Data& d, Index tokens) {
+struct Format {
+    const char* name;
+    bench::CacheOf format;
+};
+constexpr Format kFormats[] = {
+    {"bfloat16", bench::CacheOf::bfloat16}, {"int8", bench::CacheOf::int8}, {"q8_0", bench::CacheOf::q8_0}};
+
+void add_contest(Suite& suite, Section& section, Data& d, Index tokens, const Format& format) {
     const auto of_q = rope::view(d.q.data(), tokens, kHeads, kHeadDim);
     const auto to_q = rope::view(d.q_out.data(), tokens, kHeads, kHeadDim);
     const auto of_k = rope::view(d.k.data(), tokens, kKeyHeads, kHeadDim);
@@ -71,19 +79,19 @@ void add_contest(Suite& suite, Section& section, Data& d, Index tokens) {
                                   d.table.data(),
                                   static_cast<float>(kEps),
                                   static_cast<float>(kFactor),
-                                  40.0f,
                                   d.q_out.data(),
-                                  reinterpret_cast<std::uint16_t*>(d.keys.data()),
                                   reinterpret_cast<std::uint16_t*>(d.values.data()),
-                                  nullptr};
-    const auto pass = [=](const rope::Destination& keys, const rope::Destination& values) {
-        rope::pass<kLayout>(*table, first, rope::heads(of_q).rms_norm(w, kEps).rotate().multiply(kFactor).to(to_q),
-                            rope::heads(of_k).rms_norm(w, kEps).rotate().to(keys), rope::heads(of_v).to(values));
-    };
-    const rope::Destination keys = pages(d.keys.data(), kHeadDim), values = pages(d.values.data(), kHeadDim);
-    const rope::Destination int8 = rope::int8(pages(d.codes.data(), kHeadDim), pages(d.scales.data(), 1));
-    const rope::Destination q8_0 = rope::q8_0(pages(d.blocks.data(), 136));
-    const std::string name = "[" + std::to_string(tokens) + "]";
+                                  format.format,
+                                  reinterpret_cast<std::uint16_t*>(d.keys.data()),
+                                  d.codes.data(),
+                                  d.scales.data(),
+                                  d.blocks.data()};
+    const rope::Destination values = pages(d.values.data(), kHeadDim);
+    const rope::Destination keys =
+        format.format == bench::CacheOf::bfloat16 ? rope::Destination(pages(d.keys.data(), kHeadDim))
+        : format.format == bench::CacheOf::int8 ? rope::int8(pages(d.codes.data(), kHeadDim), pages(d.scales.data(), 1))
+                                                : rope::q8_0(pages(d.blocks.data(), 136));
+    const std::string name = std::string(format.name) + " [" + std::to_string(tokens) + "]";
     const Index bytes = tokens * (kHeads + 2 * kKeyHeads) * kHeadDim * 4;
     Contest& contest = suite.contest(name, bench::rounds_for(bytes, Index(1) << 28, 60));
     contest.before([&d] {
@@ -91,31 +99,29 @@ void add_contest(Suite& suite, Section& section, Data& d, Index tokens) {
         bench::fill(d.k.data(), kMostTokens * kKeyHeads * kHeadDim);
         bench::fill(d.v.data(), kMostTokens * kKeyHeads * kHeadDim);
     });
-    contest.add("pass", [=] { pass(keys, values); });
-    contest.add("convert", [=] { bench::convert_only(step); });
-    contest.add("steps", [=] {
-        rope::pass<kLayout>(*table, first, rope::heads(of_q).rms_norm(w, kEps).to(to_q));
-        rope::apply<kLayout>(to_q, *table, first);
-        rope::pass<kLayout>(*table, first, rope::heads(to_q).multiply(kFactor));
-        rope::pass<kLayout>(*table, first, rope::heads(of_k).rms_norm(w, kEps).to(normed));
-        rope::apply<kLayout>(normed, *table, first);
-        rope::pass<kLayout>(*table, first, rope::heads(normed).to(keys), rope::heads(of_v).to(values));
+    contest.add("pass", [=] {
+        rope::pass<kLayout>(*table, first, rope::heads(of_q).rms_norm(w, kEps).rotate().multiply(kFactor).to(to_q),
+                            rope::heads(of_k).rms_norm(w, kEps).rotate().to(keys), rope::heads(of_v).to(values));
     });
-    contest.add("loop", [=] { bench::step_as_loop(step); });
-    contest.add("int8", [=] { pass(int8, values); });
-    contest.add("q8_0", [=] { pass(q8_0, values); });
-    const bool is_long = tokens >= 2048;
-    section.rows.push_back({&contest,
-                            name,
-                            "pass",
-                            {{"pass", "convert", is_long ? Cell::at_most : Cell::none, 1.30},
-                             {"steps", "pass", Cell::at_least,
-                              is_long         ? 2.0
-                              : tokens >= 128 ? 1.3
-                                              : 1.0},
-                             {"pass", "loop", Cell::at_most, 1.03},
-                             {"int8", "pass"},
-                             {"q8_0", "pass"}}});
+    contest.add("steps", [=] {
+        rope::pass<kLayout>(*table, first, rope::heads(of_q).rms_norm(w, kEps).to(to_q),
+                            rope::heads(of_k).rms_norm(w, kEps).to(normed));
+        rope::apply<kLayout>(to_q, normed, *table, first);
+        rope::pass<kLayout>(*table, first, rope::heads(to_q).multiply(kFactor), rope::heads(normed).to(keys),
+                            rope::heads(of_v).to(values));
+    });
+    contest.add("256 bits", [=] { bench::step_as_loop_256(step); });
+    contest.add("512 bits", [=] { bench::step_as_loop_512(step); });
+    std::vector<Cell> cells = {{"steps", "pass", tokens <= 16 ? Cell::at_least : Cell::none, 1.5},
+                               {"pass", "256 bits", Cell::at_most, 1.05},
+                               {"pass", "512 bits", Cell::at_most, 1.05}};
+    if (bench::step_by_hand != nullptr) {
+        contest.add("by hand", [=] { bench::step_by_hand(step); });
+        contest.add("limit", [=] { bench::convert_only(step); });
+        cells.push_back({"pass", "by hand", Cell::at_most, tokens == 1 ? 1.6 : 1.4});
+        cells.push_back({"pass", "limit"});
+    }
+    section.rows.push_back({&contest, name, "pass", cells});
 }
 
 }  // namespace
@@ -124,10 +130,13 @@ int main(int argc, char** argv) {
     Data data;
     Suite suite;
     Section& section = suite.section(
-        "Norm, rotation and factor to q; norm and rotation to pages of bfloat16; v to its pages. q 32, k and v 8 heads "
-        "of 128",
-        1e6, {"pass, us", "/ converting", "steps / pass", "pass / loop", "int8 / pass", "q8_0 / pass"});
-    for (const Index tokens : {Index(1), Index(16), Index(128), kMostTokens}) add_contest(suite, section, data, tokens);
+        "Norm, rotation and factor to q; norm and rotation to pages in a format; v to pages of bfloat16. q 32, k and v "
+        "8 "
+        "heads of 128",
+        1e6, {"pass, us", "steps / pass", "/ loop, 256 bits", "/ loop, 512", "/ by hand", "/ limit"});
+    for (const Format& format : kFormats)
+        for (const Index tokens : {Index(1), Index(16), Index(128), kMostTokens})
+            add_contest(suite, section, data, tokens, format);
     if (!suite.run(argc, argv, "3")) return EXIT_FAILURE;
     suite.print();
     return EXIT_SUCCESS;
