@@ -20,14 +20,10 @@ using rope::detail::ElementType;
 using rope::detail::PathCall;
 using support::address;
 using support::Draw;
+using support::typed;
 
 namespace {
 
-template <class X>
-rope::TensorView<X> typed(const AnyView& v) {
-    return {v.elements<X>(), v.extents[0], v.extents[1], v.extents[2], v.extents[3],
-            v.strides[0],    v.strides[1], v.strides[2], v.strides[3]};
-}
 /// f(the view with its type)
 template <class F>
 auto with_type(const AnyView& v, const F& f) {

@@ -24,6 +24,7 @@ using rope::detail::Capabilities;
 using rope::detail::Direction;
 using support::address;
 using support::Draw;
+using support::typed;
 
 namespace {
 
@@ -45,12 +46,6 @@ class NoRows : public rope::CosSinRows<float> {
  private:
     float number_ = 1.0f;
 };
-
-template <class X>
-rope::TensorView<X> typed(const AnyView& v) {
-    return {v.elements<X>(), v.extents[0], v.extents[1], v.extents[2], v.extents[3],
-            v.strides[0],    v.strides[1], v.strides[2], v.strides[3]};
-}
 
 using Call = Accepted<float, float>;
 

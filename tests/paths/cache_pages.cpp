@@ -120,7 +120,7 @@ TEST_CASE("rows within pages that are not a whole number of rows, and scales beh
     CHECK(std::string(s.message()).find("may share elements") != std::string::npos);
 }
 
-TEST_CASE("elements of bfloat16 are those of to_bfloat16, also where one of many is a NaN of any bits") {
+TEST_CASE("a pass rounds to bfloat16 as to_bfloat16 does, with one NaN, infinity or subnormal among other numbers") {
     support::for_each_isa([](const char* name) {
         INFO(name);
         for (const std::uint32_t bits : {0x7f800001u, 0x7fffffffu, 0xff800001u, 0x7f800000u, 0x00000001u})

@@ -42,6 +42,9 @@ void compare(Layout layout, Index head_dim, Index rotary_dim, Index offset, Inde
     pass(rope::heads(view(source)).rms_norm(weight, kEps).rotate());
     CHECK(source == rotated);
     source = x;
+    pass(rope::heads(view(source)).rms_norm(weight, kEps).rotate_into(layout));  // where the pairs are already
+    CHECK(source == rotated);
+    source = x;
     pass(rope::heads(view(source)).rms_norm(weight, kEps).rotate().multiply(kFactor));
     CHECK(source == multiplied);
     source = x;
@@ -84,7 +87,7 @@ TEMPLATE_TEST_CASE("a chain has the bits of its steps", "", float, double) {
         const support::ForcedIsa forced(isa);
         for (const Layout layout : {Layout::half_split, Layout::interleaved})
             for (const Index head_dim : {2, 8, 12, 16, 24, 32, 40, 64, 80, 96, 128, 256})
-                for (const Index heads : {1, 3, 4, 9}) {
+                for (const Index heads : {1, 3, 4, 9, 33}) {
                     CAPTURE(std::string(isa), static_cast<int>(layout), head_dim, heads);
                     compare<TestType>(layout, head_dim, head_dim, 0, heads);
                     if (head_dim < 16) continue;

@@ -73,8 +73,8 @@ ROPE_INLINE void accumulate(V* sum, const X* x, V minus) noexcept {
         sum[k] = accumulated<of_squares, is_exact>(sum[k], value);
     }
 }
-/// The sums of x - shift, or of its squares, in the lanes of a vector, whose sum by halves is that of all. steps * kSums
-/// numbers at once; with several steps these must divide `count`.
+/// Sums of x - shift, or of its squares, as a vector: its lanes, added by halves, are the sum of the head. Each round of the
+/// loop takes steps * kSums numbers, which must divide `count` if there are several steps.
 template <bool of_squares, bool is_shifted, int steps, class V, class T>
 ROPE_INLINE V lane_sums(const T* x, double shift, Index count) noexcept {
     constexpr bool is_exact = sizeof(T) == 4 && !is_shifted;

@@ -142,7 +142,7 @@ struct FormatToken {
         row.zero = static_cast<unsigned char*>(row.zero) + heads * zero;
     }
 };
-/// From head h on. `codes` are those of the destination, or the heads that are written in place.
+/// The heads of a token from head h on. `codes` is the destination's memory or, in place, the source's.
 inline FormatToken format_token(const DestinationData& d, const HeadsInMemory& codes, Index b, Index s, Index seq,
                                 Index h) noexcept {
     const FormatFacts& format = facts_of(d.format);

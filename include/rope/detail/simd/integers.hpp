@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What `portable` and the sets with registers share: integers of 32 bits, and sums and products of vectors. Codes of cache
-// formats are computed in Ints, a vector type of the compiler's with as many integers as a register has floats; in
-// `portable` it is one number. No include guard: see vectors.hpp, which includes this file.
+// Integers of 32 bits, and sums and products of vectors, for `portable` and for the sets with registers. Codes of cache formats
+// are computed in Ints, a vector type of the compiler's with as many integers as a register has floats; in `portable` it
+// is one number. No include guard: see vectors.hpp, which includes this file.
 //
 // Functions are templates where the `emulated` set, whose registers have few operators, has one of its own: compilers
 // prefer that.
@@ -91,7 +91,7 @@ ROPE_INLINE Vector<T> operator*(Vector<T> a, Vector<T> b) noexcept {
     return {a.v * b.v};
 }
 
-/// The bits of absolute values, whose order is that of the values; those of NaNs are above all others.
+/// The bits of absolute values. As integers they have the order of the values, with NaNs above infinity.
 template <class T>
 ROPE_INLINE Ints absolute_bits(Vector<T> x) noexcept {
     return x.ints() & all_ints(0x7fffffff);

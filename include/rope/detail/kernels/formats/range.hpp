@@ -32,7 +32,7 @@ ROPE_NOINLINE bool find_range(const float* x, Index count, float& low, float& hi
     high = bit_cast<float>(ordered_bits(above));
     for (Index k = count - 1; (below == 0 || below == -1) && k >= 0; --k)
         if ((bit_cast<std::uint32_t>(x[k]) & 0x7fffffffu) == 0) low = x[k];
-    return below > -1 - infinity && above < infinity;  // -1 - infinity is that of the negative infinity
+    return below > -1 - infinity && above < infinity;  // ordered() makes -1 - infinity of the negative infinity
 }
 
 /// (x - low) / scale, computed in double, as the nearest whole number, ties to even, below 2^31: in the lower words of the
