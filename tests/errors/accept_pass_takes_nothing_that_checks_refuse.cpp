@@ -4,7 +4,7 @@
 #include <rope/heads.hpp>
 #include <rope/isa.hpp>
 
-#include <rope/detail/paths/accept.hpp>
+#include <rope/detail/paths/run.hpp>
 
 #include <cstdint>
 #include <string>
