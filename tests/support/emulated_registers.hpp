@@ -3,6 +3,7 @@
 // outside a mask is not touched.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -253,6 +254,38 @@ inline Shorts narrow(const Words& x) noexcept {
     Shorts r;
     for (int i = 0; i < 16; ++i) r.lane[i] = static_cast<std::uint16_t>(x.lane[i]);
     return r;
+}
+
+// ---- floats to bfloat16 ----
+
+/// Whether this set has the conversion: tests try both.
+inline std::atomic<bool> has_conversion{true};
+inline bool has_bfloat16_conversion() noexcept { return has_conversion.load(std::memory_order_relaxed); }
+inline bool is_subnormal(std::uint32_t bits) noexcept { return (bits & 0x7f800000) == 0 && (bits & 0x7fffffff) != 0; }
+inline bool convert_loses(const Floats& a, const Floats& b) noexcept {
+    for (int i = 0; i < 16; ++i)
+        if (is_subnormal(words(a).lane[i]) || is_subnormal(words(b).lane[i])) return true;
+    return false;
+}
+/// As the instruction does: to nearest, ties to even; of a subnormal the sign, of a NaN the upper bits, and quiet.
+inline std::uint32_t converted(std::uint32_t bits) noexcept {
+    if (is_subnormal(bits)) return bits >> 31 << 15;
+    if ((bits & 0x7fffffff) > 0x7f800000) return bits >> 16 | 0x40;
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+inline Words convert_two(const Floats& lower, const Floats& upper) noexcept {
+    std::uint16_t shorts[32];
+    for (int i = 0; i < 16; ++i) {
+        shorts[i] = static_cast<std::uint16_t>(converted(words(lower).lane[i]));
+        shorts[i + 16] = static_cast<std::uint16_t>(converted(words(upper).lane[i]));
+    }
+    return load_words(shorts);
+}
+inline Words permute_16(const Words& x, const Words& order) noexcept {
+    const auto from = bit_cast<Register<std::uint16_t, 32>>(x), by = bit_cast<Register<std::uint16_t, 32>>(order);
+    Register<std::uint16_t, 32> r;
+    for (int i = 0; i < 32; ++i) r.lane[i] = from.lane[by.lane[i] % 32];
+    return bit_cast<Words>(r);
 }
 
 // ---- integers of 32 bits ----

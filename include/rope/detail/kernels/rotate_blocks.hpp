@@ -124,16 +124,17 @@ struct InterleavedBlock : AdjacentBlock<Vector<T>, T> {
 };
 
 /// Interleaved bfloat16: even elements are a, odd elements are b.
-template <class X, class T>
-struct EvenOddInterleavedBlock : AdjacentBlock<EvenOdd<X>, T> {
+template <class Rounding, class T>
+struct EvenOddInterleavedBlock : AdjacentBlock<EvenOdd<Rounding>, T> {
     using V = Vector<T>;
 
     ROPE_INLINE void prepare(const Row<T>& row, Index i) noexcept {
         const Pair<V> of_row = load_cos_sin<V>(row, i);
         this->cos_sin = {of_row.a.truncate_nans(), of_row.b.truncate_nans()};
     }
-    ROPE_INLINE EvenOdd<X> rotate(const X* x, Index) const noexcept {
-        const EvenOdd<X> v = EvenOdd<X>::load(x);
+    template <class X>
+    ROPE_INLINE EvenOdd<Rounding> rotate(X x, Index) const noexcept {
+        const auto v = load_features<EvenOdd<Rounding>>(x);
         const Pair<V> result = rotated({v.even, v.odd}, this->cos_sin);
         return {result.a, result.b};
     }
@@ -193,14 +194,17 @@ ROPE_INLINE void rotate_two(const InterleavedBlock<T>& first, const InterleavedB
     store(result.second, y + Vector<T>::kWidth, WholeVector());
 }
 
+template <class In, class Out>
+inline constexpr bool kIsBfloat16 = std::is_same_v<In, bfloat16>&& std::is_same_v<Out, bfloat16>;
+
 /// The block for given types. `wide` is false for heads with fewer pairs than the widest block has.
-template <Layout layout, bool wide, class In, class Out, class T>
+template <Layout layout, bool wide, class In, class Out, class T, class Rounding = ByIntegers>
 struct BlockFor {
     static constexpr bool is_half_split = layout == Layout::half_split;
-    static constexpr bool is_bfloat16 = std::is_same_v<In, bfloat16> && std::is_same_v<Out, bfloat16>;
     using Plain = std::conditional_t<is_half_split, HalfSplitBlock<Vector<T>, T>, InterleavedBlock<T>>;
-    using Split = std::conditional_t<is_half_split, HalfSplitBlock<EvenOdd<In>, T>, EvenOddInterleavedBlock<In, T>>;
-    using type = std::conditional_t<is_bfloat16 && wide, Split, Plain>;
+    using Split =
+        std::conditional_t<is_half_split, HalfSplitBlock<EvenOdd<Rounding>, T>, EvenOddInterleavedBlock<Rounding, T>>;
+    using type = std::conditional_t<kIsBfloat16<In, Out> && wide, Split, Plain>;
 };
 
 /// n consecutive blocks, rotated two at a time. Recursion instead of an array, so that every compiler keeps them in

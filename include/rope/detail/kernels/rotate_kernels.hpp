@@ -8,12 +8,19 @@ namespace ROPE_ISA {
 
 // Inner loops use copies, because a compiler must assume that the store of a vector changes the originals.
 
-/// Rounds numbers to bfloat16, two vectors at a time, as if none were a NaN, and again if one is. Returns how many.
+/// Rounds numbers to bfloat16, two vectors at a time: by integers as if none were a NaN, and again if one is. Returns how
+/// many.
 template <class V, class X>
 ROPE_INLINE Index convert_to_bfloat16(const X* x, bfloat16* y, Index count) noexcept {
     constexpr Index two = 2 * V::kWidth;
-    Ints most = all_ints(0);
     Index i = 0;
+#if defined(ROPE_BFLOAT16_CONVERSION)
+    if (ROPE_BFLOAT16_CONVERSION) {
+        for (; i + two <= count; i += two) ByConversion::store(y + i, V::load(x + i).v, V::load(x + i + V::kWidth).v);
+        return i;
+    }
+#endif
+    Ints most = all_ints(0);
     for (; i + two <= count; i += two) {
         const V a = V::load(x + i).in_register(), b = V::load(x + i + V::kWidth).in_register();
         most = larger(most, larger(absolute_bits(a), absolute_bits(b)));
@@ -78,13 +85,23 @@ template <Layout layout, class Block, bool one_group, class In, class Out, class
 inline constexpr RotateKernels<In, Out, T> kByBlocks =
     with_blocks<Block>(ROPE_FALLBACK_ISA::rotate_kernels<layout, In, Out, T>(Block::kPairs, true), one_group);
 
+template <Layout layout, class Block, class In, class Out, class T>
+constexpr const RotateKernels<In, Out, T>& kernels_by_blocks(Index pairs) noexcept {
+    if (pairs == kGroupPairs<Block>) return kByBlocks<layout, Block, true, In, Out, T>;
+    return kByBlocks<layout, Block, false, In, Out, T>;
+}
 template <Layout layout, class In, class Out, class T>
 constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_contiguous) noexcept {
     using Block = typename BlockFor<layout, true, In, Out, T>::type;
     if (!is_contiguous || pairs % Block::kPairs != 0)
         return ROPE_FALLBACK_ISA::rotate_kernels<layout, In, Out, T>(pairs, is_contiguous);
-    if (pairs == kGroupPairs<Block>) return kByBlocks<layout, Block, true, In, Out, T>;
-    return kByBlocks<layout, Block, false, In, Out, T>;
+#    if defined(ROPE_BFLOAT16_CONVERSION)
+    if constexpr (kIsBfloat16<In, Out>)
+        if (ROPE_BFLOAT16_CONVERSION)
+            return kernels_by_blocks<layout, typename BlockFor<layout, true, In, Out, T, ByConversion>::type, In, Out,
+                                     T>(pairs);
+#    endif
+    return kernels_by_blocks<layout, Block, In, Out, T>(pairs);
 }
 
 #else
@@ -280,6 +297,11 @@ constexpr const RotateKernels<In, Out, T>& rotate_kernels(Index pairs, bool is_c
     if constexpr (Vector<T>::kWidth > 1) {
         using Wide = typename BlockFor<layout, true, In, Out, T>::type;
         using Plain = typename BlockFor<layout, false, In, Out, T>::type;
+#    if defined(ROPE_BFLOAT16_CONVERSION)
+        if constexpr (kIsBfloat16<In, Out>)
+            if (is_contiguous && pairs >= Wide::kPairs && ROPE_BFLOAT16_CONVERSION)
+                return kByBlocks<typename BlockFor<layout, true, In, Out, T, ByConversion>::type, In, Out, T>;
+#    endif
         if (is_contiguous && pairs >= Wide::kPairs) return kByBlocks<Wide, In, Out, T>;
         if constexpr (Plain::kPairs < Wide::kPairs)
             if (is_contiguous && pairs >= Plain::kPairs) return kByBlocks<Plain, In, Out, T>;

@@ -2,8 +2,8 @@
 // Definitions of isa.hpp: the choice of an instruction set, made once per process.
 #pragma once
 
-// <cmath> and tail_mask.hpp are for isa_list.hpp, which is included within namespaces below: what it includes must have
-// been included before.
+// <cmath>, tail_mask.hpp and what asks the machine are for isa_list.hpp, which is included within namespaces below: what
+// it includes must have been included before.
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include "../../isa.hpp"
 #include "../../types.hpp"
 #include "../base/message.hpp"
+#include "arm.hpp"
 #include "tail_mask.hpp"
 #include "x86.hpp"
 

@@ -24,7 +24,9 @@
 
 #include "../../types.hpp"
 #include "../base/arithmetic.hpp"
+#include "arm.hpp"
 #include "tail_mask.hpp"
+#include "x86.hpp"
 
 #if defined(ROPE_ISA_CHOICE)
 #    define ROPE_ISA_ENTRY(name, ...) \

@@ -98,8 +98,26 @@ ROPE_INLINE R clamped(R x, R limit) noexcept {
     return x;
 }
 
-template <class T>
-struct EvenOdd;
+/// Two vectors as bfloat16.
+struct ByIntegers {
+    /// As one vector, `even` at even places. Their NaNs have zeros in the lower 16 bits.
+    ROPE_INLINE static Words interleaved(Floats even, Floats odd) noexcept {
+        return round_and_interleave(words(even), words(odd));
+    }
+};
+#if defined(ROPE_BFLOAT16_CONVERSION)  // whether this machine has an instruction for it; see README.md
+/// The same bits by the instruction, and by integers for vectors with numbers that it takes for zeros.
+struct ByConversion {
+    ROPE_INLINE static Words interleaved(Floats even, Floats odd) noexcept {
+        if (__builtin_expect(convert_loses(even, odd), 0)) return ByIntegers::interleaved(even, odd);
+        return convert_and_interleave(even, odd);
+    }
+    ROPE_INLINE static void store(void* p, Floats a, Floats b) noexcept {
+        if (__builtin_expect(convert_loses(a, b), 0)) return store_upper_halves(p, as_bfloat16(a), as_bfloat16(b));
+        store_words(p, convert_two(a, b));
+    }
+};
+#endif
 
 template <>
 struct Vector<float> {
@@ -195,8 +213,8 @@ ROPE_INLINE Vector<double> product(Vector<double> a, Vector<double> b) noexcept 
 
 /// Numbers as those at even and those at odd places. A bfloat16 is the upper half of a float, so a register of them
 /// becomes two vectors by one shift and one mask.
-template <>
-struct EvenOdd<bfloat16> {
+template <class Rounding>
+struct EvenOdd {
     static constexpr Index kWidth = 2 * Vector<float>::kWidth;
     Vector<float> even, odd;
 
@@ -211,7 +229,7 @@ struct EvenOdd<bfloat16> {
         return {{truncate_nans(first)}, {truncate_nans(second)}};
     }
     /// A NaN among them has zeros in its lower 16 bits, as those have that were loaded.
-    ROPE_INLINE Words bits() const noexcept { return round_and_interleave(words(even.v), words(odd.v)); }
+    ROPE_INLINE Words bits() const noexcept { return Rounding::interleaved(even.v, odd.v); }
     ROPE_INLINE void store(bfloat16* p) const noexcept { store_words(p, bits()); }
 #if !defined(ROPE_FALLBACK_ISA)
     ROPE_INLINE void store_skipping_first(bfloat16* p, Index kept) const noexcept {
@@ -267,16 +285,16 @@ ROPE_INLINE VectorPair<T> fmaddsub(VectorPair<T> a, VectorPair<T> b, VectorPair<
 }
 
 // Two vectors of bfloat16 as one: each operation applies to both.
-template <class X>
-ROPE_INLINE EvenOdd<X> operator*(EvenOdd<X> a, EvenOdd<X> b) noexcept {
+template <class Rounding>
+ROPE_INLINE EvenOdd<Rounding> operator*(EvenOdd<Rounding> a, EvenOdd<Rounding> b) noexcept {
     return {a.even * b.even, a.odd * b.odd};
 }
-template <class X>
-ROPE_INLINE EvenOdd<X> fma(EvenOdd<X> a, EvenOdd<X> b, EvenOdd<X> c) noexcept {
+template <class Rounding>
+ROPE_INLINE EvenOdd<Rounding> fma(EvenOdd<Rounding> a, EvenOdd<Rounding> b, EvenOdd<Rounding> c) noexcept {
     return {fma(a.even, b.even, c.even), fma(a.odd, b.odd, c.odd)};
 }
-template <class X>
-ROPE_INLINE EvenOdd<X> fms(EvenOdd<X> a, EvenOdd<X> b, EvenOdd<X> c) noexcept {
+template <class Rounding>
+ROPE_INLINE EvenOdd<Rounding> fms(EvenOdd<Rounding> a, EvenOdd<Rounding> b, EvenOdd<Rounding> c) noexcept {
     return {fms(a.even, b.even, c.even), fms(a.odd, b.odd, c.odd)};
 }
 

@@ -28,5 +28,15 @@ inline bool machine_has_avx512() noexcept {
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma");
 }
 
+/// Whether a machine with AVX-512 has its conversion to bfloat16, too. Asked once, for on virtual machines the question
+/// takes as long as a call.
+inline bool machine_has_avx512_bf16() noexcept {
+    static const bool has = [] {
+        unsigned a = 0, b = 0, c = 0, d = 0;
+        return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & 1u << 5) != 0;
+    }();
+    return has;
+}
+
 ROPE_DETAIL_END
 #endif

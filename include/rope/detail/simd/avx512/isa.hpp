@@ -7,6 +7,9 @@ ROPE_ISA_ENTRY(avx512, true, machine_has_avx512())
 #        include <immintrin.h>
 #        define ROPE_ISA avx512
 #        define ROPE_FALLBACK_ISA avx2
+#        if defined(__clang__) || __GNUC__ >= 10  // whose assemblers know the instruction
+#            define ROPE_BFLOAT16_CONVERSION machine_has_avx512_bf16()
+#        endif
 #        if defined(__clang__)
 #            pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"))), \
                                          apply_to = function)
@@ -21,6 +24,7 @@ ROPE_ISA_ENTRY(avx512, true, machine_has_avx512())
 #        else
 #            pragma GCC pop_options
 #        endif
+#        undef ROPE_BFLOAT16_CONVERSION
 #        undef ROPE_FALLBACK_ISA
 #        undef ROPE_ISA
 #    endif

@@ -40,6 +40,13 @@ ROPE_INLINE Shorts upper_halves(Words x) noexcept { return narrow(shift_right_16
 ROPE_INLINE Words interleave_upper_halves(Words even, Words odd) noexcept {
     return blend_16(0xaaaaaaaa, shift_right_16(even), odd);
 }
+/// As 16 words: lane i of 16 bits and lane 16 + i are a word.
+inline constexpr int kInterleaved[16] = {0x100000, 0x110001, 0x120002, 0x130003, 0x140004, 0x150005,
+                                         0x160006, 0x170007, 0x180008, 0x190009, 0x1a000a, 0x1b000b,
+                                         0x1c000c, 0x1d000d, 0x1e000e, 0x1f000f};
+ROPE_INLINE Words convert_and_interleave(Floats even, Floats odd) noexcept {
+    return permute_16(convert_two(even, odd), load_order(kInterleaved));
+}
 
 }  // namespace ROPE_ISA
 ROPE_DETAIL_END

@@ -2,9 +2,6 @@
 // The instructions of AVX-512, under the names that lanes.hpp and ../vectors.hpp use.
 // tests/support/emulated_registers.hpp has the same in plain C++. Where an intrinsic without a mask begins from an
 // undefined register, g++ 12 warns; then it is the one with a mask of all lanes.
-//
-// bfloat16 is rounded by integers: the instruction for it (AVX512_BF16) makes subnormal numbers zero, and would give
-// other bits than every other set.
 #pragma once
 
 ROPE_DETAIL_BEGIN
@@ -129,6 +126,27 @@ ROPE_INLINE Ints smaller(Ints a, Ints b) noexcept {
     return reinterpret_cast<Ints>(
         _mm512_maskz_min_epi32(kAll16, reinterpret_cast<Words>(a), reinterpret_cast<Words>(b)));
 }
+
+// ---- floats to bfloat16, where the machine has AVX512-BF16 ----
+
+/// Whether a subnormal is among them, which the conversion takes for zero. (With MXCSR.DAZ all instructions do so.)
+ROPE_INLINE bool convert_loses(Floats a, Floats b) noexcept {
+    constexpr int subnormal = 0x20;
+    return _kortestz_mask16_u8(_mm512_fpclass_ps_mask(a, subnormal), _mm512_fpclass_ps_mask(b, subnormal)) == 0;
+}
+/// Both as bfloat16, `lower` in the lower half. As text, since only the functions of another region have the intrinsic.
+ROPE_INLINE Words convert_two(Floats lower, Floats upper) noexcept {
+    Words both;
+    __asm__("{vcvtne2ps2bf16 %1, %2, %0|vcvtne2ps2bf16 %0, %2, %1}" : "=v"(both) : "v"(lower), "v"(upper));
+    return both;
+}
+/// Lanes of 16 bits, as permute has those of 32.
+ROPE_INLINE Words permute_16(Words x, Words order) noexcept {
+    return _mm512_maskz_permutexvar_epi16(0xffffffff, order, x);
+}
+
+// ---- codes ----
+
 /// Bytes as numbers, and the lowest byte of each number: codes of a cache format.
 ROPE_INLINE Ints load_codes(const void* p) noexcept {
     return reinterpret_cast<Ints>(_mm512_maskz_cvtepu8_epi32(kAll16, _mm_loadu_si128(static_cast<const __m128i*>(p))));

@@ -8,8 +8,10 @@ ROPE_ISA_ENTRY(emulated, true, machine_has_avx2())
 #    else
 #        define ROPE_ISA emulated
 #        define ROPE_FALLBACK_ISA avx2
+#        define ROPE_BFLOAT16_CONVERSION emulated::has_bfloat16_conversion()
 #        include ROPE_EMULATED
 #        include ROPE_FOR_EACH_ISA
+#        undef ROPE_BFLOAT16_CONVERSION
 #        undef ROPE_FALLBACK_ISA
 #        undef ROPE_ISA
 #    endif

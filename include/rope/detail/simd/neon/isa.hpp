@@ -6,8 +6,12 @@ ROPE_ISA_ENTRY(neon, true, true)
 #    else
 #        include <arm_neon.h>
 #        define ROPE_ISA neon
+#        if __GNUC__ >= 10 || __clang_major__ >= 19 || defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+#            define ROPE_BFLOAT16_CONVERSION machine_has_neon_bf16()  // older assemblers do not know the instruction
+#        endif
 #        include "registers.hpp"
 #        include ROPE_FOR_EACH_ISA
+#        undef ROPE_BFLOAT16_CONVERSION
 #        undef ROPE_ISA
 #    endif
 #endif

@@ -123,6 +123,26 @@ ROPE_INLINE Words round_and_interleave(Words even, Words odd) noexcept {
     return vsriq_n_u32(upper, round_upper_half(even), 16);
 }
 
+#if defined(ROPE_BFLOAT16_CONVERSION)
+
+// ---- floats to bfloat16, where the machine has FEAT_BF16 ----
+
+/// NEON's conversion keeps subnormals, unless FPCR.FZ is set: then products and sums make them zero, too.
+constexpr bool convert_loses(Floats, Floats) noexcept { return false; }
+/// x as bfloat16 in the lower half. As text, since intrinsics are for the functions of another region.
+ROPE_INLINE uint16x8_t convert_one(Floats x) noexcept {
+    uint16x8_t lower;
+    __asm__(".arch_extension bf16\n\tbfcvtn %0.4h, %1.4s" : "=w"(lower) : "w"(x));
+    return lower;
+}
+ROPE_INLINE Words convert_two(Floats lower, Floats upper) noexcept {
+    return vreinterpretq_u32_u16(vcombine_u16(vget_low_u16(convert_one(lower)), vget_low_u16(convert_one(upper))));
+}
+ROPE_INLINE Words convert_and_interleave(Floats even, Floats odd) noexcept {
+    return vreinterpretq_u32_u16(vzip1q_u16(convert_one(even), convert_one(odd)));
+}
+#endif
+
 }  // namespace neon
 ROPE_DETAIL_END
 

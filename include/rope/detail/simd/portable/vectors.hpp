@@ -66,7 +66,8 @@ struct Vector {
         *p = static_cast<P>(v);
     }
 };
-template <class T>
+struct ByIntegers;
+template <class Rounding>
 struct EvenOdd;
 template <class T>
 struct VectorPair;
