@@ -29,10 +29,19 @@ void use_all_kernels() {
     rope::SinusoidalEmbedding<T>(2 * d, 4).add(q);
     rope::pass<rope::Layout::half_split>(table, rope::heads(q).rms_norm(1e-6).rotate().to(k));
     if constexpr (sizeof(T) == sizeof(float)) {
-        std::vector<unsigned char> codes(2 * d);
-        const auto to = rope::fp8_e4m3(rope::view(codes.data(), 1, 2, d));
-        rope::pass<rope::Layout::half_split>(table, rope::heads(q).to(to));
-        rope::dequantise(to, k);
+        std::vector<signed char> signed_codes(2 * d);
+        std::vector<unsigned char> codes(2 * 68), powers(2);
+        std::vector<float> of_head(2), zero_of_head(2);
+        const auto bytes = rope::view(codes.data(), 1, 2, d), half_bytes = rope::view(codes.data(), 1, 2, d / 2);
+        const auto scales = rope::view(of_head.data(), 1, 2, 1), zeros = rope::view(zero_of_head.data(), 1, 2, 1);
+        for (const rope::Destination& to :
+             {rope::int8(rope::view(signed_codes.data(), 1, 2, d), scales), rope::uint8(bytes, scales, zeros),
+              rope::uint4(half_bytes, scales, zeros), rope::fp8_e4m3(bytes), rope::fp8_e5m2(bytes),
+              rope::fp8_e4m3(bytes, scales), rope::fp8_e4m3(bytes, rope::view(powers.data(), 1, 2, 1)),
+              rope::q8_0(rope::view(codes.data(), 1, 2, 68)), rope::q4_0(rope::view(codes.data(), 1, 2, 36))}) {
+            rope::pass<rope::Layout::half_split>(table, rope::heads(q).to(to));
+            rope::dequantise(to, k);
+        }
     }
 }
 
@@ -64,6 +73,6 @@ TEST_CASE("no kernel computes number by number") {
             CHECK((has_vectors(f, isa) || !f.has_scalar_arithmetic || is_for_any_stride(f.name)));
         }
         INFO(isa);
-        CHECK(kernels > 20);
+        CHECK(kernels > 40);
     }
 }

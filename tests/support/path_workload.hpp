@@ -124,8 +124,7 @@ class PathWorkload {
         Path path = from();
         pass(path.to(d));
         std::uint64_t h = kHashBegins;
-        const auto format = rope::detail::PathAccess::data(d).format;
-        const std::size_t bytes = static_cast<std::size_t>(rope::detail::facts_of(format).bytes);
+        const auto bytes = static_cast<std::size_t>(rope::detail::format_of(rope::detail::PathAccess::data(d)).bytes);
         for (std::size_t i = 0; i < codes_.size(); ++i) {
             if (bytes > 1 && i % bytes == 0) {  // a block begins with a half
                 std::uint16_t scale;
@@ -348,7 +347,7 @@ ROPE_TEST_FORMAT(Q4_0, q4_0, rope::q4_0(w.codes(w.head_dim() / 32 * 18)))
 #undef ROPE_TEST_FORMAT
 
 template <class Work, class... Formats>
-void run_formats(Work& w, rope::detail::FormatList<Formats...>) {
+void run_formats(Work& w, rope::detail::TypeList<int, Formats...>) {
     const auto run = [&w](auto format) {
         if (w.head_dim() % decltype(format)::kFeatures == 0) FormatExample<decltype(format)>::run(w);
     };

@@ -6,4 +6,4 @@ struct Int3 : rope::detail::Format {
     static constexpr rope::detail::ElementType kCode = rope::detail::ElementType::u8;
     static constexpr rope::detail::ElementType kScale = rope::detail::kNoElements, kZero = rope::detail::kNoElements;
 };
-auto bytes = rope::detail::FormatList<rope::detail::Elements, Int3>::kFacts[1].bytes;
+auto bytes = rope::detail::kFormat<Int3>.bytes;

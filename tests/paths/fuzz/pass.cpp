@@ -90,7 +90,7 @@ bool is_nan_half(const unsigned char* p) {
     return (bits & 0x7fffu) > 0x7c00u;
 }
 /// Whether numbers or codes are the same, or both a NaN.
-bool is_same(CacheFormat format, const HeadsInMemory& m, Index feature, const unsigned char* a,
+bool is_same(const CacheFormat& format, const HeadsInMemory& m, Index feature, const unsigned char* a,
              const unsigned char* b) {
     using rope::detail::ElementType;
     const Index size = m.element_size;
@@ -98,8 +98,8 @@ bool is_same(CacheFormat format, const HeadsInMemory& m, Index feature, const un
     double x[2] = {};
     for (int i = 0; i < 2; ++i) {
         const unsigned char* const p = i == 0 ? a : b;
-        const bool is_fp8 = std::strncmp(rope::detail::facts_of(format).name, "fp8", 3) == 0;
-        const Index bytes = rope::detail::facts_of(format).bytes;
+        const bool is_fp8 = std::strncmp(format.name, "fp8", 3) == 0;
+        const Index bytes = format.bytes;
         if (m.type == ElementType::f64)
             x[i] = support::load<double>(p, m.type);
         else if (m.type < ElementType::i8)
@@ -159,7 +159,7 @@ void run(Bytes& bytes, In& in, const rope::CosSinRows<T>& rows) {
     for (const rope::Path& p : in.paths) support::reference_pass<T>(layout, rows, where, p);
     for (const rope::Path& p : in.paths)
         for_each_written(p, [&](const HeadsInMemory& m, Index i, const void* q, Index) {
-            const CacheFormat format = PathAccess::data(p).destination.format;
+            const CacheFormat& format = rope::detail::format_of(PathAccess::data(p).destination);
             require(is_same(format, m, i, in.memory.in(ours, q), static_cast<const unsigned char*>(q)),
                     "pass has the bits of its reference");
         });

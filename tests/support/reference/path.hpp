@@ -67,7 +67,7 @@ class ReferencePath {
                         return m.is_paged ? address(m, slot / page_size, slot % page_size, h, i)
                                           : address(m, b, s, h, i);
                     };
-                    rope::detail::Formats::visit(d.format, [&](auto format) {
+                    rope::detail::Formats::visit(rope::detail::format_of(d).number, [&](auto format) {
                         using Format = decltype(format);
                         if constexpr (std::is_same_v<Format, rope::detail::Elements>) {
                             for (Index i = 0; i < head_dim; ++i) store(at(out, i), out.type, all.at(b, s, h, i));

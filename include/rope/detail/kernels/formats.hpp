@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cache formats: codes of a head in memory, and the choice of a format by number.
+// Cache formats: codes of a head in memory.
 #pragma once
 
 #include <cmath>
@@ -51,20 +51,15 @@ struct Elements : Format {
     static constexpr ReadFormat* read = nullptr;
 };
 
-/// The members of a format as data.
-struct FormatFacts {
+/// A format as data, and its functions in each instruction set.
+struct CacheFormat {
+    int number;  // its place in the list
     const char* name;
     Index features, bytes;
     ElementType code, scale, zero;
     const char* scales_are;
-};
-
-template <class... Formats>
-struct FormatList : TypeList<CacheFormat, Formats...> {
-    static constexpr FormatFacts kFacts[] = {{Formats::kName, Formats::kFeatures, Formats::kBytes, Formats::kCode,
-                                              Formats::kScale, Formats::kZero, Formats::kScalesAre}...};
-    static constexpr WriteFormat* kWrite[] = {Formats::write...};
-    static constexpr ReadFormat* kRead[] = {Formats::read...};
+    WriteFormat* (*write)(IsaId isa) noexcept;
+    ReadFormat* (*read)(IsaId isa) noexcept;
 };
 
 ROPE_DETAIL_END
@@ -77,17 +72,28 @@ ROPE_LOOPS_END
 ROPE_DETAIL_BEGIN
 
 using Formats = portable::Formats;
-static_assert(kElements == Formats::number_of<Elements>(), "Elements stand first in the list.");
 
-constexpr const FormatFacts& facts_of(CacheFormat format) noexcept { return Formats::kFacts[static_cast<int>(format)]; }
-ROPE_INLINE WriteFormat* write_format(IsaId isa, CacheFormat format) noexcept {
-#define ROPE_ISA_CHOICE(set) set::Formats::kWrite[static_cast<int>(format)]
+template <int number>
+WriteFormat* write_of(IsaId isa) noexcept {
+#define ROPE_ISA_CHOICE(set) set::Formats::At<number>::write
 #include "../simd/isa_list.hpp"
 }
-
-ROPE_INLINE ReadFormat* read_format(IsaId isa, CacheFormat format) noexcept {
-#define ROPE_ISA_CHOICE(set) set::Formats::kRead[static_cast<int>(format)]
+template <int number>
+ReadFormat* read_of(IsaId isa) noexcept {
+#define ROPE_ISA_CHOICE(set) set::Formats::At<number>::read
 #include "../simd/isa_list.hpp"
 }
+/// Formats that a translation unit does not name are not compiled in it.
+template <class F>
+inline constexpr CacheFormat kFormat = {Formats::number_of<F>(),
+                                        F::kName,
+                                        F::kFeatures,
+                                        F::kBytes,
+                                        F::kCode,
+                                        F::kScale,
+                                        F::kZero,
+                                        F::kScalesAre,
+                                        &write_of<Formats::number_of<F>()>,
+                                        &read_of<Formats::number_of<F>()>};
 
 ROPE_DETAIL_END

@@ -325,9 +325,9 @@ ROPE_INLINE void rotate_blocks(const Heads<X, Y>& heads, const Row<T>& row, Inde
 /// Rotates `pairs` pairs of the heads; the features of a pair lie at `distance`. Masked tail: the last block
 /// overlaps the one before it and stores only new lanes, so there must be at least one block of pairs; with a fallback
 /// instruction set, whole blocks.
-template <class Block, class X, class Y, class T>
+template <class Block, int kMost = Block::kUnrollAcrossHeads, class X, class Y, class T>
 ROPE_INLINE void rotate_heads(const Heads<X, Y>& heads, const Row<T>& row, Index pairs, Index distance) noexcept {
-    constexpr int kMost = Block::kUnrollAcrossHeads, kUnroll = Block::kUnroll;
+    constexpr int kUnroll = Block::kUnroll;
     Index i = 0;
     if constexpr (kMost > kUnroll)
         for (; heads.count > 1 && i + kMost * Block::kPairs <= pairs; i += kMost * Block::kPairs)

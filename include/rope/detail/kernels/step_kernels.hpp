@@ -247,8 +247,10 @@ template <Layout layout, class T, class Y>
 ROPE_NOINLINE void rotate_normed_to(const NormedFeatures<T>& x, Y y, const Row<T>& row, const HeadsShape& shape,
                                     Index heads) noexcept {
     using Block = typename BlockFor<layout, false, T, T, T>::type;
-    rotate_heads<Block>(Heads<NormedFeatures<T>, Y>{x, shape.x_head_stride, y, shape.y_head_stride, heads}, row,
-                        shape.pairs, shape.x_pair.distance);
+    // Weights take the registers of further blocks.
+    rotate_heads<Block, Block::kUnroll>(
+        Heads<NormedFeatures<T>, Y>{x, shape.x_head_stride, y, shape.y_head_stride, heads}, row, shape.pairs,
+        shape.x_pair.distance);
 }
 template <class T, class Y>
 void rotate_normed_of(Layout layout, const NormedFeatures<T>& x, Y y, const Row<T>& row, const HeadsShape& shape,

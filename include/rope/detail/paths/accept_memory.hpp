@@ -90,14 +90,17 @@ ROPE_INLINE bool accept_beside(const HeadsInMemory& m, ElementType type, const H
     return m.type == type && m.is_paged == codes.is_paged && m.slot_list.is_same(codes.slot_list) &&
            accept_part(m, x, 1, memory);
 }
+inline const CacheFormat& format_of(const DestinationData& d) noexcept {
+    return d.format == nullptr ? kFormat<Elements> : *d.format;
+}
 ROPE_INLINE bool accept_destination(const DestinationData& d, const HeadsInMemory& x, bool is_double,
                                     PassMemory& memory) noexcept {
     const HeadsInMemory& codes = d.codes;
     const Index head_dim = x.extents[3];
-    if (d.format == kElements)
+    if (d.format == nullptr)
         return !d.has_two_formats && codes.type < ElementType::i8 && (codes.type == ElementType::f64) == is_double &&
                accept_part(codes, x, head_dim, memory);
-    const FormatFacts& format = facts_of(d.format);
+    const CacheFormat& format = *d.format;
     return !d.has_two_formats && !is_double && d.use <= ScaleUse::divides && codes.type == format.code &&
            (codes.strides[3] == 1 || codes.extents[3] == 1) && head_dim % format.features == 0 &&
            is_positive(static_cast<double>(d.factor)) &&

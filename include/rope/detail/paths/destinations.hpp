@@ -24,8 +24,8 @@ inline Destination with_format(const Destination& codes, const Destination* scal
                                ScaleUse use = ScaleUse::multiplies) noexcept {
     DestinationData d = PathAccess::data(codes);
     for (const Destination* part : {&codes, scales, zeros})
-        if (part != nullptr && PathAccess::data(*part).format != kElements) d.has_two_formats = true;
-    d.format = Formats::number_of<Format>();
+        if (part != nullptr && PathAccess::data(*part).format != nullptr) d.has_two_formats = true;
+    d.format = &kFormat<Format>;
     if (scales != nullptr) d.scales = PathAccess::data(*scales).codes;
     if (zeros != nullptr) d.zeros = PathAccess::data(*zeros).codes;
     d.factor = factor;
@@ -84,7 +84,7 @@ ROPE_COLD Status check_part(const char* name, const char* part, const HeadsInMem
 /// Whether a destination can hold [batch, seq, heads, head_dim] numbers.
 ROPE_COLD Status check_destination(const char* name, const DestinationData& d, Index batch, Index seq, Index heads,
                                    Index head_dim) noexcept {
-    const FormatFacts& format = facts_of(d.format);
+    const CacheFormat& format = format_of(d);
     const HeadsInMemory& codes = d.codes;
     if (d.has_two_formats)
         return invalid("{} has a format of what has a format already; codes, scales and zeros are views or pages.",
@@ -145,7 +145,7 @@ struct FormatToken {
 /// The heads of a token from head h on. `codes` is the destination's memory or, in place, the source's.
 inline FormatToken format_token(const DestinationData& d, const HeadsInMemory& codes, Index b, Index s, Index seq,
                                 Index h) noexcept {
-    const FormatFacts& format = facts_of(d.format);
+    const CacheFormat& format = format_of(d);
     FormatToken token = {{nullptr, nullptr, nullptr, d.factor, d.use == ScaleUse::divides}, 0, 0, 0};
     const auto place = [&](const HeadsInMemory& m, Index& bytes) {
         bytes = m.strides[2] * m.element_size;
@@ -159,7 +159,7 @@ inline FormatToken format_token(const DestinationData& d, const HeadsInMemory& c
 
 /// The parts of a destination that are in use: codes, scales and zeros.
 inline const HeadsInMemory* part_of(const DestinationData& d, int part) noexcept {
-    const FormatFacts& format = facts_of(d.format);
+    const CacheFormat& format = format_of(d);
     if (part == 0) return &d.codes;
     if (part == 1) return format.scale != kNoElements ? &d.scales : nullptr;
     return format.zero != kNoElements ? &d.zeros : nullptr;
@@ -199,7 +199,7 @@ ROPE_COLD void read_destination(const DestinationData& from, const HeadsInMemory
     if (is_empty(to)) return;  // beside an extent of 0 the others may be anything
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     const StepKernels<float>& steps = step_kernels<float>(isa);
-    ReadFormat* const read = read_format(isa, from.format);
+    ReadFormat* const read = format_of(from).read(isa);
     const HeadsInMemory& codes = from.codes;
     const Index head_dim = to.extents[3], seq = to.extents[1];
     for (Index b = 0; b < to.extents[0]; ++b)

@@ -53,10 +53,12 @@ inline HeadsInMemory tensor_of(X& x) noexcept {
         return {};
 }
 
+struct CacheFormat;
+
 /// A destination as data.
 struct DestinationData {
     HeadsInMemory codes = {}, scales = {}, zeros = {};
-    CacheFormat format = kElements;
+    const CacheFormat* format = nullptr;  // null: plain elements
     float factor = 1.0f;
     ScaleUse use = {};
     bool has_two_formats = false;  // which a check refuses

@@ -44,14 +44,14 @@ inline PathTask<T> path_task(const PathData& path, const CosSinRows<T>& rows, co
         if (rotation.has_other_layout) to = pair_shape(rotation.other_layout, rows.pairs());
     }
     const bool stays = from.step == to.step;
-    const bool is_destination_plain = d.format == kElements && is_plain<T>(out);
+    const bool is_destination_plain = d.format == nullptr && is_plain<T>(out);
     const bool streams = bytes_of(source) > kCachedBytes<true>;
     const bool bypasses_caches =
         kCanStreamOut && streams && is_destination_plain && out.data != source.data && can_be_streamed_out(out);
     return {path,
             positions,
             step_kernels<T>(isa),
-            write_format(isa, d.format),
+            format_of(d).write(isa),
             rotation_of(rows, direction, rotate_kernels<layout, T, T, T>(isa, rows.pairs(), stays)),
             from,
             to,

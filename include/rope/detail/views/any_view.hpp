@@ -17,10 +17,6 @@ enum Axis : unsigned char { kBatchAxis, kSeqAxis, kHeadAxis, kFeatureAxis };
 enum class ElementType : unsigned char { f32, f64, f16, bf16, i8, u8, integer };
 inline constexpr ElementType kNoElements = static_cast<ElementType>(255);
 
-/// The number of a cache format: its place in the list (../kernels/formats/list.hpp), where plain elements stand first.
-enum class CacheFormat : unsigned char;
-inline constexpr CacheFormat kElements = static_cast<CacheFormat>(0);
-
 /// A type-erased view, which checks and tasks refer to. It has no default values: a path has sixteen, most of them unused.
 struct AnyView {
     const char* name;  // as the caller knows it: "x", "q", "k", "in", "out"
