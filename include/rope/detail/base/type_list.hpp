@@ -2,6 +2,7 @@
 // A list of types as the one place that gives each of them a number.
 #pragma once
 
+#include <cstddef>
 #include <tuple>
 #include <type_traits>
 
@@ -11,7 +12,7 @@ ROPE_DETAIL_BEGIN
 template <class Number, class... Types>
 struct TypeList {
     template <int number>
-    using At = std::tuple_element_t<number, std::tuple<Types...>>;
+    using At = std::tuple_element_t<static_cast<std::size_t>(number), std::tuple<Types...>>;
     template <class T>
     static constexpr Number number_of() noexcept {
         static_assert((std::is_same_v<T, Types> || ...), "This type must stand in the list.");
