@@ -12,6 +12,7 @@
 #include <rope/core.hpp>
 #include <rope/heads.hpp>
 #include <rope/hf_config.hpp>
+#include <rope/reposition.hpp>
 
 namespace {
 
@@ -74,10 +75,15 @@ int main(int count, char** arguments) {
     };
     const std::string format = work.substr(work.rfind('_') + 1);
     const auto keys = formats.find(format);
+    std::vector<signed char> other_codes(bytes.size());
+    std::vector<float> other_scales(scale_pages.size());
+    const rope::Destination other = rope::int8(paged(other_codes.data(), kHeadDim), paged(other_scales.data(), 1));
+    rope::Moves<float> moves(rope::Config{kHeadDim});
+    moves.build(-3);
     const rope::Destination values = paged(value_pages.data(), kHeadDim);
     const auto heads = rope::view(numbers.data(), 1, kHeads, kHeadDim);
-    if (work.compare(0, 5, "read_") == 0)
-        rope::pass<kLayout>(cache, rope::start_at(7), rope::heads(heads).to(keys->second));
+    const bool begins_in_cache = work.compare(0, 6, "write_") != 0 && keys != formats.end();
+    if (begins_in_cache) rope::pass<kLayout>(cache, rope::start_at(7), rope::heads(heads).to(keys->second));
 
     const auto run = [&]() -> std::function<void()> {
         if (work == "read") return [&] { k[0] = static_cast<float>(rope::read_hf_config(text).layers()); };
@@ -93,6 +99,8 @@ int main(int count, char** arguments) {
         if (work.compare(0, 5, "pass_") == 0) return [&] { pass_prologue(cache, seq, numbers, to, values); };
         if (work.compare(0, 5, "read_") == 0)
             return [&] { rope::dequantise(to, rope::view(k.data(), 1, kHeads, kHeadDim)); };
+        if (work.compare(0, 5, "move_") == 0) return [&] { rope::reposition<kLayout>(to, moves); };
+        if (work.compare(0, 7, "change_") == 0) return [&] { rope::pass(rope::heads(to).to(other)); };
         return [&] { rope::pass<kLayout>(cache, rope::start_at(7), rope::heads(heads).to(to)); };
     }();
     for (int i = std::atoi(arguments[2]); i > 0; --i) run();

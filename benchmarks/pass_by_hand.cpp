@@ -62,7 +62,8 @@ inline void store_int8(const __m256* x, signed char* codes, float& scale) {
 inline void store_q8_0(const __m256* x, unsigned char* block) {
     for (int i = 0; i < kVectors; i += 4, block += 34) {
         const float most = largest_of_groups(x + i, 4);
-        const auto scale = static_cast<std::uint16_t>(_cvtss_sh(most / 127.0f, _MM_FROUND_TO_NEAREST_INT));
+        const __m128i as_half = _mm_cvtps_ph(_mm_set_ss(most / 127.0f), _MM_FROUND_TO_NEAREST_INT);
+        const auto scale = static_cast<std::uint16_t>(_mm_extract_epi16(as_half, 0));
         std::memcpy(block, &scale, 2);
         store_codes(block + 2, x + i, _mm256_set1_ps(most > 0.0f ? 127.0f / most : 0.0f));
     }

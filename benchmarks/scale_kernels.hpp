@@ -15,7 +15,9 @@ ROPE_KERNEL void scale(X* x, rope::Index count, T factor) noexcept {
         for (X* const end = x + count; x != end; x += block)
             for (rope::Index k = 0; k < block; ++k) E::store(x + k, E::load(x + k) * factor);
     } else if constexpr (std::is_same_v<X, rope::bfloat16>) {
-        using Two = rope::detail::ROPE_ISA::EvenOdd<rope::detail::ROPE_ISA::ByIntegers>;
+        using Rounding =  // by way of X, as the portable set has no such vectors
+            std::conditional_t<std::is_same_v<X, rope::bfloat16>, rope::detail::ROPE_ISA::ByIntegers, void>;
+        using Two = rope::detail::ROPE_ISA::EvenOdd<Rounding>;
         constexpr rope::Index width = Two::kWidth;
         const V f = V::all(factor);
         for (X* const end = x + count; x != end; x += 4 * width) {

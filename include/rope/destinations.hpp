@@ -25,7 +25,7 @@ ROPE_BEGIN
 ///
 /// Slots are integers of any type, batch * seq of them, entry after entry. -1, which needs a signed type, skips a token:
 /// it is written nowhere, but has a position like the others (0, say). Slots of a call should differ: of equal ones any
-/// may be written last.
+/// may be written last, and a path that reads and writes the same pages refuses them (see heads).
 template <class T>
 struct Paged {
     T* data = nullptr;
@@ -73,8 +73,8 @@ ROPE_ABI inline auto paged_heads_first(C& container ROPE_LIFETIMEBOUND, Index pa
 class Destination {
  public:
     template <class T>
-    ROPE_ABI Destination(const TensorView<T>& v) noexcept  // NOLINT(google-explicit-constructor)
-        : Destination(detail::DestinationData{detail::in_memory(v)}) {
+    ROPE_ABI Destination(const TensorView<T>& v) noexcept {  // NOLINT(google-explicit-constructor)
+        data_.codes = detail::in_memory(v);                  // which has no scales and no zeros, and clears none
         check_elements<T>();
     }
     template <class T>
@@ -90,8 +90,8 @@ class Destination {
     template <class T>
     static void check_elements() noexcept;
 
-    ROPE_ABI explicit Destination(const detail::DestinationData& data) noexcept : data_(data) {}
-    detail::DestinationData data_;
+    ROPE_ABI explicit Destination(const detail::StoredHeads& data) noexcept : data_(data) {}
+    detail::StoredHeads data_;
 };
 
 /// How a scale is applied before a number is rounded to an 8-bit float: FlashInfer multiplies by it, vLLM divides.
@@ -135,11 +135,6 @@ ROPE_API Destination fp8_e4m3(const Destination& codes, const Destination& scale
 ROPE_API Destination q8_0(const Destination& blocks) noexcept;
 /// Its blocks of 18 bytes: a scale in half and 32 codes of 4 bits.
 ROPE_API Destination q4_0(const Destination& blocks) noexcept;
-
-/// Reads back what a path has written: the numbers that the codes stand for, as float. Tokens whose slot is -1 are left
-/// as they are. Throws std::out_of_range for a slot that the pages do not have, and std::invalid_argument for any other
-/// `from` or `to` that does not suit.
-ROPE_API void dequantise(const Destination& from, const TensorView<float>& to);
 
 ROPE_END
 

@@ -9,6 +9,7 @@
 #include "compact_cos_sin_cache.hpp"
 #include "core.hpp"
 #include "heads.hpp"
+#include "key_positions.hpp"
 #include "model_config.hpp"
 #include "moves.hpp"
 #include "part.hpp"

@@ -66,7 +66,7 @@ struct NormOptions {
     bool adds_one = false;  ///< the weight is stored around 0, and 1 is added to it: Gemma
 };
 
-/// A path: heads, the steps on them in the order of the calls, and their destination. A value of some two kilobytes
+/// A path: heads, the steps on them in the order of the calls, and their destination. A value of some three kilobytes
 /// that owns nothing; pass reads what it refers to. At most kMaxSteps (8) steps, at most one of which rotates.
 ///
 /// Everything is computed in float (double for data in double) and rounded once, at the destination, unless a step says
@@ -119,7 +119,8 @@ class Path {
     /// 4, ... apart. `block` is a power of two that divides head_dim; 0: head_dim.
     ROPE_API Path& hadamard(Index block = 0) noexcept ROPE_LIFETIMEBOUND;
 
-    /// Rounds to the type of the source, as a model does whose steps are operations of their own.
+    /// Rounds to the type of the source, as a model does whose steps are operations of their own. (Codes of a cache are read
+    /// as float, to which everything is rounded anyway.)
     ROPE_API Path& round() noexcept ROPE_LIFETIMEBOUND;
 
     /// Where the heads go; the last call counts.
@@ -132,11 +133,39 @@ class Path {
     detail::PathData data_;
 };
 
+namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
+/// Whether X is a Destination, or becomes one though it is no tensor: pages, and what a program has around them.
+template <class X>
+inline constexpr bool is_stored = std::is_convertible_v<const X&, Destination>&& is_no_tensor<X>;
+template <class T>
+std::true_type says_rows(const CosSinRows<T>*);
+std::false_type says_rows(const void*);
+template <class X>
+using IfNotStored = std::enable_if_t<!is_stored<std::decay_t<X>>, int>;
+/// What may be an executor before a path: no path, no layout, and no rows whose layout was forgotten.
+template <class X>
+using IfNoPath = std::enable_if_t<!std::is_same_v<std::decay_t<X>, Path> && !std::is_same_v<std::decay_t<X>, Layout> &&
+                                      !decltype(says_rows(static_cast<std::decay_t<X>*>(nullptr)))::value,
+                                  int>;
+}  // namespace ROPE_DETAIL_NAMESPACE
+}  // namespace detail
+
 /// The beginning of a path: a view, or a tensor for which ViewTraits makes one, of float, half, bfloat16 or double. A
 /// slice of heads or features of one is a path of its own (q, k and v in one buffer; the latent and the rotated part of
 /// a key of multi-head latent attention). head_dim is at most kMaxPathHeadDim (2048).
-template <class X>
+template <class X, detail::IfNotStored<X> = 0>
 ROPE_ABI inline Path heads(X&& x) noexcept;
+/// The beginning of a path in a cache: whatever a Destination can be, also of const memory. A head of a format is read as
+/// dequantise reads it; tokens whose slot is -1 are left out. Pages have batch 1 and as many tokens as slots, or, with a view
+/// as the destination, its batch and seq. Without `to`, or with the same cache and scales, the path works in place: then no
+/// slot may stand for two tokens, which would rotate a key twice. (It is refused among the first 32768 places; beyond these
+/// it is the caller's promise. A page that several sequences share changes for all of them.)
+ROPE_API Path heads(const Destination& cache) noexcept;
+template <class T>
+ROPE_ABI inline Path heads(const Paged<T>& pages) noexcept {
+    return heads(Destination(pages));
+}
 
 /// Does all steps of all paths: reads every source once and writes every destination once.
 ///
@@ -155,9 +184,9 @@ ROPE_ABI inline Path heads(X&& x) noexcept;
 ///              for data in double), and once more at the destination, or as its format says. They do not depend on
 ///              strides, other heads, the cut into threads or, but for the rotation (see apply), on the instruction set.
 ///              A NaN or an infinity stays in its head, with a norm over a token in its token.
-/// Aliasing     A destination is the source of its path (the same view), or shares no element with any other
-///              destination or source, with the numbers of a step or with slots. Sources may coincide. Distinct elements
-///              of a destination have distinct addresses. No list of positions lies in a destination, and no
+/// Aliasing     A destination is the source of its path (the same view, or the same codes and scales), or shares no
+///              element with any other destination or source, with the numbers of a step or with slots. Sources may
+///              coincide. Distinct elements of a destination have distinct addresses. No list of positions lies in a destination, and no
 ///              destination in the memory of the rows' cosines and sines; the last is not checked.
 /// Memory       No allocation; at most 36 KiB of the stack, 64 KiB in double. No byte outside the views is read or
 ///              written.
@@ -177,6 +206,17 @@ template <Layout layout, class Executor, class T, class... Paths>
 ROPE_ABI inline detail::ResultOf<Executor> pass(Executor&& executor, const CosSinRows<T>& rows, const Path& first,
                                                 const Paths&... others) noexcept(detail::throws_nothing<Executor>);
 
+/// Without rows and positions, where nothing rotates: for data in float, half, bfloat16 and formats.
+template <class... Paths>
+ROPE_ABI inline void pass(const Path& first, const Paths&... others);
+template <class Executor, class... Paths, detail::IfNoPath<Executor> = 0>
+ROPE_ABI inline detail::ResultOf<Executor> pass(Executor&& executor, const Path& first,
+                                                const Paths&... others) noexcept(detail::throws_nothing<Executor>);
+template <class... Paths>
+ROPE_ABI inline Status check_pass(const Path& first, const Paths&... others) noexcept;
+template <class Executor, class... Paths, detail::IfNoPath<Executor> = 0>
+ROPE_ABI inline Status check_pass(Executor&& executor, const Path& first, const Paths&... others) noexcept;
+
 /// Whether pass would accept these arguments. Never throws; see Status.
 template <Layout layout, class T, class... Paths>
 ROPE_ABI inline Status check_pass(const CosSinRows<T>& rows, PositionsArgument&& positions,
@@ -191,7 +231,15 @@ template <Layout layout, class Executor, class T, class... Paths>
 ROPE_ABI inline Status check_pass(Executor&& executor, const CosSinRows<T>& rows, const Path& first,
                                   const Paths&... others) noexcept;
 
-/// With the layout as a first argument, when it is known only at run time; what follows is the same.
+/// Reads back what a path has written: the numbers that the codes stand for, as float, half or bfloat16; the same as
+/// pass(executor, heads(from).to(to)). Tokens whose slot is -1 are left as they are. Throws std::out_of_range for a slot
+/// that the pages do not have, and std::invalid_argument for any other `from` or `to` that does not suit.
+template <class T, class Executor = detail::CallingThread>
+ROPE_ABI inline detail::ResultOf<Executor> dequantise(
+    const Destination& from, const TensorView<T>& to,
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>);
+
+/// With the layout as a first argument, when it is known only at run time; rows and what follows are the same.
 template <class... Args>
 ROPE_ABI inline decltype(auto) pass(Layout layout, Args&&... args);
 template <class... Args>

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "config.hpp"
+#include "heads.hpp"
 #include "moves.hpp"
 #include "positions.hpp"
 #include "types.hpp"
@@ -24,16 +25,21 @@
 //
 //     e = 4 * 2^-24 in float, 2^-11 more in half, 2^-8 more in bfloat16; 6 * 2^-53 in double
 //
+// In a cache of codes, a move adds to each number at most the largest distance between two neighbouring numbers of the
+// format, at the scale that its block (of a head, or of 32 numbers) has after the move; 8-bit floats with one scale for the
+// tensor do so as long as no number exceeds the largest that they have.
+//
 // Many moves. Each rounds the keys, and errors add up: after n moves they are below r * ((1 + e)^n - 1). The largest
 // differences between 1000 moves of +1 and one move of +1000, in a million pairs of head_dim 128 and base 10000:
 //
 //     float  4.5e-5 * r     half  0.45 * r     bfloat16  2.4 * r     double  6.1e-14 * r
 //
-// In 16 bits, where every step rounds slow pairs back to their old values, that is useless. The exact way: leave the
-// keys as they were rotated, keep the position at which each was, and count moves in integers. Each key then rotates
-// once, however often it has moved, and has the bits of one move:
+// In 16 bits, where every step rounds slow pairs back to their old values, that is useless, and in 8 or 4 bits more so. The
+// exact way: leave the keys as they were rotated, keep the position at which each was, and count moves in integers, as
+// KeyPositions (<rope/key_positions.hpp>) does. Each key then rotates once, however often it has moved, and has the bits
+// of one move:
 //
-//     moves.build(rotated_at, now_at, tokens);      // two lists of positions, the first of which never changes
+//     moves.build(record.rotated_at(slots), record.now_at(slots), tokens);
 //     rope::apply_copy<layout>(k, moved, moves);    // k does not change; or, at last, reposition<layout>(k, moves)
 //
 // (Where all keys move by the same delta, not even that is needed: a query that is rotated at n - delta sees the keys
@@ -47,11 +53,31 @@
 
 ROPE_BEGIN
 
+namespace detail {
+inline namespace ROPE_DETAIL_NAMESPACE {
+struct KeyTokens {
+    Index seq, batch;
+};
+template <class K, IfNotStored<K> = 0>
+inline KeyTokens tokens_of_keys(const K& k) noexcept;
+inline KeyTokens tokens_of_keys(const Destination& keys) noexcept;
+}  // namespace ROPE_DETAIL_NAMESPACE
+}  // namespace detail
+
 /// Moves k, in place: token s by row s, or all by one delta, as `moves` was built. Throws std::invalid_argument, too,
 /// when rows were built for another number of tokens. (For part of them: apply with start_at or ids of rows.)
-template <Layout layout, class K, class T, class Executor = detail::CallingThread>
+template <Layout layout, class K, class T, class Executor = detail::CallingThread, detail::IfNotStored<K> = 0>
 ROPE_ABI inline detail::ResultOf<Executor> reposition(K&& k, const Moves<T>& moves, Executor&& executor = {}) noexcept(
     detail::throws_nothing<Executor>);
+/// Moves keys in a cache, of any format: they are read, rotated and written back, as pass(moves, heads(keys).rotate()) does
+/// it. Of pages, token s is the one of slot s. A page that several sequences share moves for all of them.
+template <Layout layout, class T, class Executor = detail::CallingThread>
+ROPE_ABI inline detail::ResultOf<Executor> reposition(
+    const Destination& keys, const Moves<T>& moves,
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>);
+template <Layout layout, class X, class T, class Executor = detail::CallingThread>
+ROPE_ABI inline detail::ResultOf<Executor> reposition(
+    const Paged<X>& keys, const Moves<T>& moves, Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>);
 
 // ---- In one line, for one tensor: makes and builds the moves, which takes a millisecond or two and memory each time.
 //      For many layers, several axes, and schedules that ask for a sequence length, keep a Moves. ----
@@ -80,5 +106,7 @@ ROPE_ABI inline decltype(auto) reposition(Layout layout, Args&&... args);
 ROPE_END
 
 #include "detail/rotary/reposition.hpp"
+
+#include "detail/paths/move_caches.hpp"
 
 #include "detail/base/restore_macros.hpp"

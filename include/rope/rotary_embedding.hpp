@@ -106,7 +106,7 @@ class RotaryEmbedding {
                                               Executor&& executor = {}) const
         noexcept(detail::throws_nothing<Executor>);
 
-    /// Moves cached keys of a layer in place, as rope::reposition does: by `delta` positions, by a list of deltas, or from
+    /// Moves cached keys of a layer in place, in a view or a cache, as rope::reposition does: by `delta` positions, by a list of deltas, or from
     /// old positions to new ones. Does nothing in a layer without RoPE. Throws as rope::reposition does, and
     /// std::out_of_range when there is no such layer. Each call makes its Moves, which takes a millisecond or two; for
     /// many layers see RotaryStep.
@@ -173,7 +173,7 @@ class RotaryStep {
     /// arguments of Moves::build, and throws as it does.
     template <class... Args>
     ROPE_ABI void build_moves(Args&&... args);
-    /// Moves the keys of a layer in place, as rope::reposition does; does nothing in a layer without RoPE. Throws
+    /// Moves the keys of a layer in place, in a view or a cache, as rope::reposition does; does nothing in a layer without RoPE. Throws
     /// std::invalid_argument if build_moves was not called before.
     template <class K, class Executor = detail::CallingThread>
     ROPE_ABI detail::ResultOf<Executor> reposition(Index layer, K&& k, Executor&& executor = {}) const

@@ -73,6 +73,9 @@ TEST_CASE("no kernel computes number by number") {
             CHECK((has_vectors(f, isa) || !f.has_scalar_arithmetic || is_for_any_stride(f.name)));
         }
         INFO(isa);
+#if defined(__FMA__)  // then there is no sse2
+        if (isa == "sse2") continue;
+#endif
         CHECK(kernels > 40);
     }
 }

@@ -230,6 +230,19 @@ TEST_CASE("moved keys of a layer are those that were rotated at the new position
                 deltas[t] = static_cast<int>(to[t]) - static_cast<int>(from[t]);
             rotary.reposition(layer, by_list.k_view(), deltas);
             CHECK(by_list.k == alone.k);
+            // And in pages.
+            Heads<double> here(32);
+            rotary.apply(layer, here.q_view(), here.k_view(), from);
+            Heads<double> there = here;
+            const std::vector<int> slots = {0, 1, 2, 3, 4};
+            const auto pages = [&](Heads<double>& x) { return rope::paged(x.k.data(), 1, kTokens, 2, 32, slots); };
+            if (is_delta)
+                rotary.reposition(layer, pages(here), Index(40));
+            else
+                rotary.reposition(layer, pages(here), rope::Positions(from), rope::Positions(to));
+            step.reposition(layer, rope::Destination(pages(there)));
+            CHECK(here.k == alone.k);
+            CHECK(there.k == alone.k);
             for (std::size_t i = 0; i < want.k.size(); ++i) CHECK(std::abs(alone.k[i] - want.k[i]) < 1e-14);
         }
     }

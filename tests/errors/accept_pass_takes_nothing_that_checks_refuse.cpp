@@ -106,27 +106,31 @@ TEST_CASE("accept_pass takes nothing that check_all_paths refuses") {
     static_cast<void>(rope::active_isa());  // one is chosen
     Draw draw;
     constexpr int kRounds = 200000;
-    int accepted = 0, right = 0, of_two = 0, rotating = 0, normed = 0, paged = 0, coded = 0;
+    int accepted = 0, right = 0, of_two = 0, rotating = 0, normed = 0, paged = 0, coded = 0, cached = 0, moved = 0;
     for (int round = 0; round < kRounds; ++round) {
         DrawnPass drawn = {draw, {}};
-        drawn.slot_lists.reserve(4);
+        drawn.slot_lists.reserve(8);
         const auto extents = draw.extents();
         const AnyView first = draw.view(extents, address(std::uintptr_t(1) << 40));
         std::vector<Path> paths;
         for (Index i = 0; i < 1 + draw.below(2); ++i) {
             AnyView x = i == 0 ? first : draw.beside(first, extents);
             if (i > 0 && draw.one_in(2)) x.data = address(std::uintptr_t(1) << 43);
-            paths.push_back(with_type(x, [](auto t) { return rope::heads(t); }));
+            if (draw.one_in(3))
+                paths.push_back(rope::heads(drawn.destination(x)));
+            else
+                paths.push_back(with_type(x, [](auto t) { return rope::heads(t); }));
             drawn.add_steps(paths.back(), x);
             if (!draw.one_in(3)) paths.back().to(drawn.destination(x));
         }
-        const rope::detail::TableShape table = draw.table(first.extents[3]);
+        const Index* const shape = rope::detail::PathAccess::data(paths[0]).source.extents;
+        const rope::detail::TableShape table = draw.table(shape[3]);
         std::vector<Index> list;
-        const rope::Positions positions = draw.positions(table, first.extents[0], first.extents[1], list);
+        const rope::Positions positions = draw.positions(table, shape[0], shape[1], list);
         using rope::detail::kHalfSplit;
         const PathCall call = {table, kHalfSplit,
                                static_cast<rope::detail::Capabilities>(kHalfSplit | rope::detail::kInverse),
-                               first.type == ElementType::f64};
+                               first.type == ElementType::f64, !draw.one_in(8)};
         std::vector<const Path*> all;
         for (const Path& p : paths) all.push_back(&p);
         const Index count = static_cast<Index>(all.size());
@@ -147,33 +151,35 @@ TEST_CASE("accept_pass takes nothing that check_all_paths refuses") {
         }
         paged += p.destination.codes.is_paged;
         coded += p.destination.format != nullptr;
+        cached += rope::detail::begins_in_cache(p);
+        moved += rope::detail::begins_in_cache(p) && !rope::detail::has_destination(p) && p.cache.codes.is_paged;
     }
-    CAPTURE(accepted, right, of_two, rotating, normed, paged, coded);
+    CAPTURE(accepted, right, of_two, rotating, normed, paged, coded, cached, moved);
     CHECK(accepted > kRounds / 100);
     CHECK(right > accepted);
     CHECK(right < kRounds / 2);
-    for (const int kind : {of_two, rotating, normed, paged, coded}) CHECK(kind > kRounds / 2000);
+    for (const int kind : {of_two, rotating, normed, paged, coded, cached, moved}) CHECK(kind > kRounds / 2000);
 }
 
-TEST_CASE("accept_reading takes nothing that check_reading refuses") {
+TEST_CASE("what dequantise accepts is nothing that its checks refuse") {
     static_cast<void>(rope::active_isa());
     Draw draw;
     constexpr int kRounds = 100000;
     int accepted = 0, right = 0;
+    const PathCall call = {{}, {}, {}, false, false, true};
     for (int round = 0; round < kRounds; ++round) {
         DrawnPass drawn = {draw, {}};
         drawn.slot_lists.reserve(1);
         AnyView x = draw.view(draw.extents(), address(std::uintptr_t(1) << 40));
         x.type = ElementType::f32;
         x.element_size = sizeof(float);
-        const rope::Destination from = drawn.destination(x);
-        const auto& codes = rope::detail::PathAccess::data(from);
-        const rope::detail::HeadsInMemory to = rope::detail::in_memory(typed<float>(x));
-        const bool is_accepted = rope::detail::accept_reading(codes, to);
-        const rope::Status s = rope::detail::check_reading(codes, to);
+        const Path path = rope::heads(drawn.destination(x)).to(typed<float>(x));
+        const Path* const paths[] = {&path};
+        const bool is_accepted = rope::detail::accept_pass(paths, 1, rope::Positions(), call);
+        const rope::Status s = rope::detail::check_all_paths(paths, 1, rope::Positions(), call);
         if (is_accepted && !s.ok()) {
             CAPTURE(round, std::string(s.message()));
-            FAIL("accept_reading takes a reading that check_reading refuses");
+            FAIL("accept_pass takes a reading that check_all_paths refuses");
         }
         accepted += is_accepted;
         right += s.ok();

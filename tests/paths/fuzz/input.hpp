@@ -227,8 +227,10 @@ class Input {
         }
     }
     rope::Path path() {
-        rope::Path p =
-            bytes_.one_in(30) ? heads_of<std::conditional_t<sizeof(X) == 8, float, double>>() : heads_of<X>();
+        const Index kind = bytes_.below(40);
+        rope::Path p = kind == 39  ? heads_of<std::conditional_t<sizeof(X) == 8, float, double>>()
+                       : kind < 10 ? rope::heads(sizeof(X) == 8 ? place<double>(shape_.head_dim, false) : destination())
+                                   : heads_of<X>();
         const Index steps = bytes_.one_in(20) ? 9 : bytes_.below(6);
         for (Index i = 0; i < steps; ++i) add_step(p);
         if (bytes_.one_in(3)) return p;  // in place

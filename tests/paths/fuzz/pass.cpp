@@ -67,7 +67,9 @@ void for_each_written(const rope::Path& path, const F& f) {
         for (Index b = 0; m != nullptr && b < p.source.extents[0]; ++b)
             for (Index s = 0; s < p.source.extents[1]; ++s)
                 for (Index h = 0; h < p.source.extents[2]; ++h) {
-                    if (rope::detail::is_skipped(*m, b, s, p.source.extents[1])) continue;
+                    if (rope::detail::is_skipped(*m, b, s, p.source.extents[1]) ||
+                        rope::detail::is_skipped(rope::detail::read_heads(p), b, s, p.source.extents[1]))
+                        continue;
                     const Index at = rope::detail::offset_in(*m, b, s, p.source.extents[1], h);
                     for (Index i = 0; i < m->extents[3]; ++i) f(*m, i, m->at(at + i * m->strides[3]), m->element_size);
                 }
@@ -115,11 +117,11 @@ bool is_same(const CacheFormat& format, const HeadsInMemory& m, Index feature, c
 /// Writes a destination, and reads it back into memory of its own.
 void read_back(const rope::Path& path) {
     const rope::detail::PathData& p = PathAccess::data(path);
-    if (!rope::detail::has_destination(p) || p.destination.codes.type == rope::detail::ElementType::f64) return;
+    const rope::detail::StoredHeads& d = rope::detail::written_store(p);
+    if (!rope::detail::is_somewhere(d) || d.codes.type == rope::detail::ElementType::f64) return;
     const Index* const e = p.source.extents;
     std::vector<float> numbers(static_cast<std::size_t>(rope::detail::count_heads(p.source) * e[3]));
-    rope::dequantise(PathAccess::make<rope::Destination>(p.destination),
-                     rope::view(numbers.data(), e[0], e[1], e[2], e[3]));
+    rope::dequantise(PathAccess::make<rope::Destination>(d), rope::view(numbers.data(), e[0], e[1], e[2], e[3]));
 }
 
 template <Layout layout, class T, class In>
@@ -159,7 +161,7 @@ void run(Bytes& bytes, In& in, const rope::CosSinRows<T>& rows) {
     for (const rope::Path& p : in.paths) support::reference_pass<T>(layout, rows, where, p);
     for (const rope::Path& p : in.paths)
         for_each_written(p, [&](const HeadsInMemory& m, Index i, const void* q, Index) {
-            const CacheFormat& format = rope::detail::format_of(PathAccess::data(p).destination);
+            const CacheFormat& format = rope::detail::format_of(rope::detail::written_store(PathAccess::data(p)));
             require(is_same(format, m, i, in.memory.in(ours, q), static_cast<const unsigned char*>(q)),
                     "pass has the bits of its reference");
         });

@@ -31,9 +31,20 @@ class ReferencePath {
         for (const Index extent : source.extents)
             if (extent == 0) return;
         Numbers<T> all = {source.extents, source.type, {}};
-        all.for_each([&](Index b, Index s, Index h, Index i) {
-            all.x.push_back(load<T>(address(source, b, s, h, i), source.type));
-        });
+        if (path_.cache.format == nullptr) {
+            const HeadsInMemory& from = rope::detail::read_heads(path_);
+            all.for_each([&](Index b, Index s, Index h, Index i) {
+                const void* const at = place(from, b, s, h, i);
+                all.x.push_back(at == nullptr ? T(0) : load<T>(at, from.type));
+            });
+        } else {  // codes_are_read says that dequantise reads the numbers of the formulas
+            std::vector<float> x(static_cast<std::size_t>(source.extents[0] * source.extents[1] * source.extents[2] *
+                                                          source.extents[3]));
+            rope::dequantise(
+                rope::detail::PathAccess::make<rope::Destination>(path_.cache),
+                rope::view(x.data(), source.extents[0], source.extents[1], source.extents[2], source.extents[3]));
+            all.x.assign(x.begin(), x.end());
+        }
         for (int i = 0; i < path_.count; ++i)
             rope::detail::Stages::visit(path_.steps[i].kind, [&](auto stage) {
                 if constexpr (std::is_same_v<decltype(stage), rope::detail::RotateStage>)
@@ -52,21 +63,21 @@ class ReferencePath {
         rope::write_rows(rows_, positions_, e[1], e[0], r.rows.data());
         return r;
     }
+    /// Feature i of head h of a token, in a view or in pages; null where the token is skipped.
+    void* place(const HeadsInMemory& m, Index b, Index s, Index h, Index i) const {
+        if (!m.is_paged) return address(m, b, s, h, i);
+        const Index slot = m.slot_list[b * path_.source.extents[1] + s];
+        return slot < 0 ? nullptr : address(m, slot / m.extents[1], slot % m.extents[1], h, i);
+    }
     void write(const Numbers<T>& all) const {
-        const rope::detail::DestinationData& d = path_.destination;
-        const bool is_in_place = d.codes.type == rope::detail::kNoElements;
-        const HeadsInMemory& out = is_in_place ? path_.source : d.codes;
+        const rope::detail::StoredHeads& d = rope::detail::written_store(path_);
+        const HeadsInMemory &in = rope::detail::read_heads(path_), &out = rope::detail::written_heads(path_);
         const Index *const e = path_.source.extents, head_dim = e[3];
         for (Index b = 0; b < e[0]; ++b)
             for (Index s = 0; s < e[1]; ++s)
                 for (Index h = 0; h < e[2]; ++h) {
-                    const Index slot = out.is_paged ? out.slot_list[b * e[1] + s] : 0;
-                    if (slot < 0) continue;
-                    const auto at = [&](const HeadsInMemory& m, Index i) {
-                        const Index page_size = m.extents[1];
-                        return m.is_paged ? address(m, slot / page_size, slot % page_size, h, i)
-                                          : address(m, b, s, h, i);
-                    };
+                    if (place(in, b, s, h, 0) == nullptr || place(out, b, s, h, 0) == nullptr) continue;
+                    const auto at = [&](const HeadsInMemory& m, Index i) { return place(m, b, s, h, i); };
                     rope::detail::Formats::visit(rope::detail::format_of(d).number, [&](auto format) {
                         using Format = decltype(format);
                         if constexpr (std::is_same_v<Format, rope::detail::Elements>) {

@@ -14,8 +14,10 @@ struct TypeList {
     template <int number>
     using At = std::tuple_element_t<static_cast<std::size_t>(number), std::tuple<Types...>>;
     template <class T>
+    static constexpr bool has = (std::is_same_v<T, Types> || ...);
+    template <class T>
     static constexpr Number number_of() noexcept {
-        static_assert((std::is_same_v<T, Types> || ...), "This type must stand in the list.");
+        static_assert(has<T>, "This type must stand in the list.");
         int place = 0;
         static_cast<void>(((std::is_same_v<T, Types> || (++place, false)) || ...));
         return static_cast<Number>(place);

@@ -65,6 +65,7 @@ ROPE_COLD Status check_weight_gradient(const BackwardCall& c, const Numbers& w, 
 ROPE_COLD Status check_backward_call(const PathData& path, const Positions& positions, const BackwardCall& c,
                                      const PathCall& call) noexcept {
     const HeadsInMemory& source = path.source;
+    if (begins_in_cache(path)) return invalid("The path begins in a cache; for gradients it must begin in a view.");
     const AnyView x = named(source, "x"), g = named(c.g, "g"), dx = named(c.dx, "dx");
     for (const AnyView* v : {&x, &g, &dx})
         if (const Status s = check_extents(*v); !s.ok()) return s;
@@ -185,7 +186,7 @@ ROPE_API Status run_backward(const AnyExecutor& executor, const CosSinRows<T>& r
     const AnyView& x = data.source;
     if (const Status s = check_backward<layout>(rows, positions, path, call); !s.ok() || is_empty(x)) return s;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-    PathTask<T> task = path_task<layout>(data, rows, positions);
+    PathTask<T> task = path_task<layout, T>(data, rows, positions);
     task.rotation.sin_scale = T(-1);  // as rotation_of makes it for apply_transpose
     const BackwardTask<T> back = {call, task, gradient_kernels<T>(isa)};
     execute(executor, even_job(back, &back_through_norm<T>, count_items(x.extents[0] * x.extents[1], kTokensOfRow),

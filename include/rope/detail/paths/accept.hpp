@@ -33,16 +33,25 @@ ROPE_INLINE bool accept_path(const PathData& path, const HeadsInMemory& first, c
                              PassMemory& memory) noexcept {
     const HeadsInMemory& x = path.source;
     const bool is_in_place = !has_destination(path);
-    if (!accept_view(x, is_in_place, memory) || x.extents[0] != first.extents[0] || x.extents[1] != first.extents[1] ||
-        x.extents[3] > kMaxPathHeadDim || (x.type == ElementType::f64) != call.is_double || path.count > kMaxSteps)
+    if (x.extents[0] != first.extents[0] || x.extents[1] != first.extents[1] || x.extents[3] > kMaxPathHeadDim ||
+        (x.type == ElementType::f64) != call.is_double || path.count > kMaxSteps)
         return false;
+    if (begins_in_cache(path)) {
+        const HeadsInMemory& codes = path.cache.codes;
+        if (!are_counts(x.extents[0], x.extents[1]) || !are_counts(x.extents[2], x.extents[3])) return false;
+        if (!accept_stored(path.cache, x, call.is_double, is_in_place, memory) ||
+            (is_in_place && find_equal_slot(codes, x.extents[0] * x.extents[1]) >= 0))
+            return false;
+    } else if (!accept_view(x, is_in_place, memory) || (is_in_place && x.is_const)) {
+        return false;
+    }
     int rotations = 0;
     for (int i = 0; i < path.count; ++i) {
         rotations += is_step_of<RotateStage>(path.steps[i]) ? 1 : 0;
         if (!accept_step(path.steps[i], x, call, memory)) return false;
     }
     if (rotations > 1) return false;
-    return is_in_place ? !x.is_const : accept_destination(path.destination, x, call.is_double, memory);
+    return is_in_place || accept_stored(path.destination, x, call.is_double, true, memory);
 }
 
 ROPE_NOINLINE bool accept_pass(const Path* const* paths, Index count, const Positions& positions,
@@ -51,7 +60,7 @@ ROPE_NOINLINE bool accept_pass(const Path* const* paths, Index count, const Posi
     PassMemory memory;
     for (Index i = 0; i < count; ++i)
         if (!accept_path(PathAccess::data(*paths[i]), first, call, memory)) return false;
-    if (!check_positions(positions, first.extents[0], first.extents[1], call.table).ok()) return false;
+    if (call.has_rows && !check_positions(positions, first.extents[0], first.extents[1], call.table).ok()) return false;
     if (positions.kind() != Positions::Kind::start &&
         !accept_list(positions.data(), positions.count(), positions.stride(), positions.element_size(), memory))
         return false;

@@ -42,7 +42,8 @@ class PassMemory {
 /// The elements that a view spans. 0 if it is unusual: empty, large, or with strides that are negative or so small that
 /// elements share an address; heads and tokens may be in either order.
 ROPE_INLINE Index usual_span(const AnyView& v) noexcept {
-    const Index batch = v.extents[0] - 1, seq = v.extents[1] - 1, heads = v.extents[2] - 1, features = v.extents[3] - 1;
+    const auto last = [&](int axis) { return static_cast<Index>(bits_of(v.extents[axis]) - 1); };  // of any extent
+    const Index batch = last(0), seq = last(1), heads = last(2), features = last(3);
     const Index* const stride = v.strides;
     if (v.data == nullptr || (bits_of(batch) | bits_of(seq) | bits_of(heads) | bits_of(features)) >> 20 != 0 ||
         (bits_of(stride[0]) | bits_of(stride[1]) | bits_of(stride[2]) | bits_of(stride[3])) >> 34 != 0)
@@ -65,7 +66,7 @@ ROPE_INLINE bool accept_view(const AnyView& v, bool is_written, PassMemory& memo
     memory.add(memory_of(v.data, span, v.element_size), is_written);
     return span > 0;
 }
-/// A list of `count` positions or slots, which are known to be in their range.
+/// The memory of a list of `count` positions or slots.
 ROPE_INLINE bool accept_list(const void* data, Index count, Index stride, Index element_size,
                              PassMemory& memory) noexcept {
     if (stride < 1 || !are_counts(stride, count)) return false;
@@ -73,40 +74,66 @@ ROPE_INLINE bool accept_list(const void* data, Index count, Index stride, Index 
     return true;
 }
 
-/// Codes, scales or zeros of a destination: `width` for each head of x.
-ROPE_INLINE bool accept_part(const HeadsInMemory& m, const HeadsInMemory& x, Index width, PassMemory& memory) noexcept {
-    if (m.is_const || m.extents[2] != x.extents[2] || m.extents[3] != width || !accept_view(m, true, memory))
+/// A slot below 2^15 that stands for two tokens, by a map of places; or -1.
+ROPE_NOINLINE Index find_equal_slot(const HeadsInMemory& m, Index tokens) noexcept {
+    if (!m.is_paged) return -1;
+    Index last = -1, i = 0;
+    for (; i < tokens; ++i) {
+        const Index slot = m.slot_list[i];
+        if (slot < 0) continue;
+        if (slot <= last) break;
+        last = slot;
+    }
+    if (i == tokens) return -1;  // in order
+    constexpr Index kMost = 1 << 15;
+    std::uint64_t taken[kMost / 64] = {};
+    for (i = 0; i < tokens; ++i) {
+        const Index slot = m.slot_list[i];
+        if (slot < 0 || slot >= kMost) continue;
+        std::uint64_t& word = taken[slot / 64];
+        const std::uint64_t bit = std::uint64_t(1) << slot % 64;
+        if ((word & bit) != 0) return slot;
+        word |= bit;
+    }
+    return -1;
+}
+
+/// Codes, scales or zeros of a destination or a cache: `width` for each head of x.
+ROPE_INLINE bool accept_part(const HeadsInMemory& m, const HeadsInMemory& x, Index width, bool is_written,
+                             PassMemory& memory) noexcept {
+    if ((is_written && m.is_const) || m.extents[2] != x.extents[2] || m.extents[3] != width ||
+        !accept_view(m, is_written, memory))
         return false;
     if (!m.is_paged) return m.extents[0] == x.extents[0] && m.extents[1] == x.extents[1];
     const NumberList& list = m.slot_list;
     const Index tokens = x.extents[0] * x.extents[1];
     return m.slot_count == tokens && list.data() != nullptr &&
-           list.find_outside(tokens, -1, m.extents[0] * m.extents[1] - 1) == tokens &&
-           accept_list(list.data(), tokens, list.stride(), list.element_size(), memory);
+           accept_list(list.data(), tokens, list.stride(), list.element_size(), memory) &&
+           list.find_outside(tokens, -1, m.extents[0] * m.extents[1] - 1) == tokens;
 }
 /// Scales or zeros, with the slots of the codes.
 ROPE_INLINE bool accept_beside(const HeadsInMemory& m, ElementType type, const HeadsInMemory& codes,
-                               const HeadsInMemory& x, PassMemory& memory) noexcept {
+                               const HeadsInMemory& x, bool is_written, PassMemory& memory) noexcept {
     return m.type == type && m.is_paged == codes.is_paged && m.slot_list.is_same(codes.slot_list) &&
-           accept_part(m, x, 1, memory);
+           accept_part(m, x, 1, is_written, memory);
 }
-inline const CacheFormat& format_of(const DestinationData& d) noexcept {
+inline const CacheFormat& format_of(const StoredHeads& d) noexcept {
     return d.format == nullptr ? kFormat<Elements> : *d.format;
 }
-ROPE_INLINE bool accept_destination(const DestinationData& d, const HeadsInMemory& x, bool is_double,
-                                    PassMemory& memory) noexcept {
+ROPE_INLINE bool accept_stored(const StoredHeads& d, const HeadsInMemory& x, bool is_double, bool is_written,
+                               PassMemory& memory) noexcept {
     const HeadsInMemory& codes = d.codes;
     const Index head_dim = x.extents[3];
     if (d.format == nullptr)
         return !d.has_two_formats && codes.type < ElementType::i8 && (codes.type == ElementType::f64) == is_double &&
-               accept_part(codes, x, head_dim, memory);
+               accept_part(codes, x, head_dim, is_written, memory);
     const CacheFormat& format = *d.format;
     return !d.has_two_formats && !is_double && d.use <= ScaleUse::divides && codes.type == format.code &&
            (codes.strides[3] == 1 || codes.extents[3] == 1) && head_dim % format.features == 0 &&
            is_positive(static_cast<double>(d.factor)) &&
-           accept_part(codes, x, head_dim / format.features * format.bytes, memory) &&
-           (format.scale == kNoElements || accept_beside(d.scales, format.scale, codes, x, memory)) &&
-           (format.zero == kNoElements || accept_beside(d.zeros, format.zero, codes, x, memory));
+           accept_part(codes, x, head_dim / format.features * format.bytes, is_written, memory) &&
+           (format.scale == kNoElements || accept_beside(d.scales, format.scale, codes, x, is_written, memory)) &&
+           (format.zero == kNoElements || accept_beside(d.zeros, format.zero, codes, x, is_written, memory));
 }
 
 ROPE_DETAIL_END

@@ -22,9 +22,14 @@ inline constexpr const char* kSourceNames[] = {"source of path 1", "source of pa
 inline constexpr const char* kDestinationNames[] = {"destination of path 1", "destination of path 2",
                                                     "destination of path 3", "destination of path 4",
                                                     "destination of a path"};
-inline const char* path_name(Index path) noexcept { return kPathNames[path < 4 ? path : 4]; }
-inline const char* source_name(Index path) noexcept { return kSourceNames[path < 4 ? path : 4]; }
-inline const char* destination_name(Index path) noexcept { return kDestinationNames[path < 4 ? path : 4]; }
+inline constexpr Index kReading = -1;  // the number of the path of dequantise
+inline const char* path_name(Index path) noexcept { return kPathNames[path >= 0 && path < 4 ? path : 4]; }
+inline const char* source_name(Index path) noexcept {
+    return path == kReading ? "from" : kSourceNames[path < 4 ? path : 4];
+}
+inline const char* destination_name(Index path) noexcept {
+    return path == kReading ? "to" : kDestinationNames[path < 4 ? path : 4];
+}
 
 ROPE_COLD Status check_numbers(const char* step, const Numbers& n, const HeadsInMemory& x, bool is_double) noexcept {
     if ((n.type == ElementType::f64) != is_double)
@@ -62,23 +67,64 @@ ROPE_COLD Status check_step(const PathStep& step, const HeadsInMemory& x, const 
     return Status();
 }
 
+/// Requires elements of the type that the call computes in.
+ROPE_COLD Status check_type(const char* name, ElementType type, const PathCall& call, const char* others) noexcept {
+    if ((type == ElementType::f64) == call.is_double) return Status();
+    if (!call.has_rows) return invalid("{} is double; without rows it must be float, half{}.", {name, others});
+    return invalid("{} is {}; with rows of {} it must be {}{}.",
+                   {name, call.is_double ? "not double" : "double", call.is_double ? "double" : "float",
+                    call.is_double ? "double" : "float, half", call.is_double ? "" : others});
+}
+
+/// Part 0 (codes), 1 (scales) or 2 (zeros) that a path reads, and that it writes; null if it has no such part.
+inline const HeadsInMemory* read_part(const PathData& p, int part) noexcept {
+    if (begins_in_cache(p)) return part_of(p.cache, part);
+    return part == 0 ? &p.source : nullptr;
+}
+inline const HeadsInMemory* written_part(const PathData& p, int part) noexcept {
+    return has_destination(p) ? part_of(p.destination, part) : read_part(p, part);
+}
+/// Whether a path writes where it reads. It may change the format there, such as one of 8-bit floats into the other.
+ROPE_COLD bool is_in_place(const PathData& p) noexcept {
+    if (!has_destination(p)) return true;
+    for (int part = 0; part < 3; ++part) {
+        const HeadsInMemory *const read = read_part(p, part), *const written = written_part(p, part);
+        if ((read == nullptr) != (written == nullptr)) return false;
+        if (read != nullptr && (!is_same_view(*read, *written) || read->is_paged != written->is_paged ||
+                                (read->is_paged && !read->slot_list.is_same(written->slot_list))))
+            return false;
+    }
+    return true;
+}
+
 /// All checks of one path but those against other paths.
 ROPE_COLD Status check_path(const PathData& path, Index number, const HeadsInMemory& first,
                             const PathCall& call) noexcept {
     const HeadsInMemory& x = path.source;
     const char* const name = source_name(number);
     const AnyView v = named(x, name);
-    if (const Status s = check_extents(v); !s.ok()) return s;
+    if (!begins_in_cache(path)) {
+        if (const Status s = check_extents(v); !s.ok()) return s;
+    } else {
+        if (const Status s =
+                check_destination(name, path.cache, x.extents[0], x.extents[1], x.extents[2], x.extents[3]);
+            !s.ok())
+            return s;
+        AnyView tokens = v;  // of which a cache without pages says nothing
+        tokens.data = path.cache.codes.data;
+        if (const Status s = check_extents(tokens); !s.ok()) return s;
+        if (path.cache.codes.is_paged && !path.cache.codes.slot_list.is_given())
+            return invalid("{} has pages without slots; give those of the step, one for each token, by with_slots.",
+                           {name});
+    }
     for (int axis = 0; axis < 2; ++axis)
         if (x.extents[axis] != first.extents[axis])
             return invalid("{} has {} {}; it must be that of path 1 ({}).",
                            {name, kAxisNames[axis], x.extents[axis], first.extents[axis]});
     if (x.extents[3] > kMaxPathHeadDim)
         return invalid("{} has head_dim {}; it must be at most {}.", {name, x.extents[3], kMaxPathHeadDim});
-    if ((x.type == ElementType::f64) != call.is_double)
-        return invalid("{} is {}; with rows of {} it must be {}.",
-                       {name, call.is_double ? "not double" : "double", call.is_double ? "double" : "float",
-                        call.is_double ? "double" : "float, half or bfloat16"});
+    const char* const others = begins_in_cache(path) ? ", bfloat16 or a format" : " or bfloat16";
+    if (const Status s = check_type(name, x.type, call, others); !s.ok()) return s;
     if (path.count > kMaxSteps)
         return invalid("Path {} has {} {step|steps}; it must have at most {}.", {number + 1, path.count, kMaxSteps});
     int rotations = 0;
@@ -89,26 +135,30 @@ ROPE_COLD Status check_path(const PathData& path, Index number, const HeadsInMem
     }
     if (rotations > 1)
         return invalid("Path {} rotates {} {time|times}; it must do so at most once.", {number + 1, rotations});
-    if (!has_destination(path)) {
-        if (x.is_const) return invalid("{} is const, and the path has no destination: add to(...).", {name});
+    for (int part = 0; part < 3; ++part)
+        if (const HeadsInMemory* const m = written_part(path, part); m != nullptr && m->is_const)
+            return has_destination(path)
+                       ? invalid("{} is const; what is written must not be.", {destination_name(number)})
+                       : invalid("{} is const, and the path has no destination: add to(...).", {name});
+    if (has_destination(path)) {
+        const StoredHeads& d = path.destination;
+        if (const Status s = check_type(destination_name(number), d.codes.type, call, ", bfloat16 or a format");
+            !s.ok())
+            return s;
+        if (const Status s =
+                check_destination(destination_name(number), d, x.extents[0], x.extents[1], x.extents[2], x.extents[3]);
+            !s.ok())
+            return s;
+    } else if (!begins_in_cache(path)) {
         return check_no_self_overlap(v);
     }
-    const DestinationData& d = path.destination;
+    if (!begins_in_cache(path) || !is_in_place(path)) return Status();
     for (int part = 0; part < 3; ++part)
-        if (const HeadsInMemory* const m = part_of(d, part); m != nullptr && m->is_const)
-            return invalid("{} is const; what is written must not be.", {destination_name(number)});
-    if ((d.codes.type == ElementType::f64) != call.is_double)
-        return invalid(
-            "{} is {}; with rows of {} it must be {}.",
-            {destination_name(number), call.is_double ? "not double" : "double", call.is_double ? "double" : "float",
-             call.is_double ? "double" : "float, half, bfloat16 or a format"});
-    return check_destination(destination_name(number), d, x.extents[0], x.extents[1], x.extents[2], x.extents[3]);
-}
-
-/// What a path writes, in up to three parts; null where there is no such part.
-inline const HeadsInMemory* written_part(const PathData& p, int part) noexcept {
-    if (has_destination(p)) return part_of(p.destination, part);
-    return part == 0 ? &p.source : nullptr;
+        if (const HeadsInMemory* const m = part_of(path.cache, part); m != nullptr)
+            if (const Index equal = find_equal_slot(*m, clamped_product(x.extents[0], x.extents[1])); equal >= 0)
+                return invalid("{} has slot {} for two tokens; in place, a place would be read and written twice.",
+                               {name, equal});
+    return Status();
 }
 
 /// Memory of a path.
@@ -117,13 +167,16 @@ enum class PathMemory { source, written, slot_list, numbers };
 /// f(view, kind, step) for all memory of a path; `step` has the numbers. A source that is written in place comes once.
 template <class F>
 inline void for_each_memory(const PathData& path, const F& f) {
-    const HeadsInMemory& first = *written_part(path, 0);
-    if (first.is_paged || !is_same_view(first, path.source)) f(path.source, PathMemory::source, nullptr);
-    for (int part = 0; part < 3; ++part)
-        if (const HeadsInMemory* const m = written_part(path, part)) {
-            f(*m, PathMemory::written, nullptr);
-            if (m->is_paged) f(m->view_of_slots(), PathMemory::slot_list, nullptr);
-        }
+    const bool is_one = is_in_place(path);
+    for (int part = 0; part < 3; ++part) {
+        const HeadsInMemory *const read = is_one ? nullptr : read_part(path, part), *const written =
+                                                                                        written_part(path, part);
+        for (const HeadsInMemory* const m : {read, written})
+            if (m != nullptr) {
+                f(*m, m == read ? PathMemory::source : PathMemory::written, nullptr);
+                if (m->is_paged) f(m->view_of_slots(), PathMemory::slot_list, nullptr);
+            }
+    }
     for (int i = 0; i < path.count; ++i)
         for (const Numbers* n : {&path.steps[i].numbers, &path.steps[i].bias})
             if (n->is_given) f(*n, PathMemory::numbers, &path.steps[i]);
@@ -136,6 +189,9 @@ ROPE_COLD Status check_apart(const AnyView& written, const AnyView& v, PathMemor
     if (kind == PathMemory::numbers)
         return invalid("{} and the numbers of {} in path {} may share elements; they must be shown to share none.",
                        {written.name, step_name(step->kind), k + 1});
+    if (kind == PathMemory::slot_list && k == kReading)
+        return invalid("{} and the slots of from may share elements; they must be shown to share none.",
+                       {written.name});
     if (kind == PathMemory::slot_list)
         return invalid("{} and the slots of path {} may share elements; they must be shown to share none.",
                        {written.name, k + 1});
@@ -144,7 +200,8 @@ ROPE_COLD Status check_apart(const AnyView& written, const AnyView& v, PathMemor
 
 /// Requires that memory which is written shares nothing with any other: first by the whole memory of each view, which is
 /// soon done; then, where some of it is common, view by view.
-ROPE_COLD Status check_all_apart(const Path* const* paths, Index count, const Positions& positions) noexcept {
+ROPE_COLD Status check_all_apart(const Path* const* paths, Index count, const Positions& positions,
+                                 bool is_reading) noexcept {
     PassMemory memory;
     const auto add = [&](const AnyView& v, bool is_written) {
         if (!is_empty(v)) memory.add(extent_of(v), is_written);
@@ -159,12 +216,12 @@ ROPE_COLD Status check_all_apart(const Path* const* paths, Index count, const Po
     for (Index i = 0; i < count; ++i)
         for_each_memory(PathAccess::data(*paths[i]), [&](const AnyView& one, PathMemory kind_of_one, const PathStep*) {
             if (kind_of_one != PathMemory::written) return;
-            const AnyView written = named(one, destination_name(i));
+            const AnyView written = named(one, is_reading ? "to" : destination_name(i));
             for (Index k = 0; k < count; ++k)
                 for_each_memory(PathAccess::data(*paths[k]),
                                 [&](const AnyView& other, PathMemory kind, const PathStep* step) {
                                     if (mistake.ok() && &other != &one)
-                                        mistake = check_apart(written, other, kind, step, k);
+                                        mistake = check_apart(written, other, kind, step, is_reading ? kReading : k);
                                 });
             if (mistake.ok()) mistake = check_list_apart(positions, written);
         });
@@ -176,9 +233,13 @@ ROPE_COLD Status check_all_paths(const Path* const* paths, Index count, const Po
                                  const PathCall& call) noexcept {
     const HeadsInMemory& first = PathAccess::data(*paths[0]).source;
     for (Index i = 0; i < count; ++i)
-        if (const Status s = check_path(PathAccess::data(*paths[i]), i, first, call); !s.ok()) return s;
-    if (const Status s = check_positions(positions, first.extents[0], first.extents[1], call.table); !s.ok()) return s;
-    const Status s = check_all_apart(paths, count, positions);
+        if (const Status s = check_path(PathAccess::data(*paths[i]), call.is_reading ? kReading : i, first, call);
+            !s.ok())
+            return s;
+    if (call.has_rows)
+        if (const Status s = check_positions(positions, first.extents[0], first.extents[1], call.table); !s.ok())
+            return s;
+    const Status s = check_all_apart(paths, count, positions, call.is_reading);
     return !s.ok() || isa_is_chosen() ? s : choose_isa();
 }
 

@@ -22,15 +22,49 @@ template <class Format>
 inline Destination with_format(const Destination& codes, const Destination* scales = nullptr,
                                const Destination* zeros = nullptr, float factor = 1.0f,
                                ScaleUse use = ScaleUse::multiplies) noexcept {
-    DestinationData d = PathAccess::data(codes);
+    StoredHeads d = PathAccess::data(codes);
     for (const Destination* part : {&codes, scales, zeros})
         if (part != nullptr && PathAccess::data(*part).format != nullptr) d.has_two_formats = true;
-    d.format = &kFormat<Format>;
+    static_assert(Formats::has<Format>, "This type must stand in the list.");
+    if constexpr (Formats::has<Format>) d.format = &kFormat<Format>;
     if (scales != nullptr) d.scales = PathAccess::data(*scales).codes;
     if (zeros != nullptr) d.zeros = PathAccess::data(*zeros).codes;
     d.factor = factor;
     d.use = use;
     return PathAccess::make<Destination>(d);
+}
+
+// ---- A path that begins in a cache ----
+
+/// Sets batch and seq of a path that begins in pages: 1 and the number of slots, or those of the view that it writes, if
+/// that has as many tokens.
+inline void set_tokens(PathData& path) noexcept {
+    const HeadsInMemory &from = path.cache.codes, &to = path.destination.codes;
+    if (!begins_in_cache(path) || !from.is_paged) return;
+    Index* const extents = path.source.extents;
+    extents[0] = 1;
+    extents[1] = from.slot_count;
+    if (!has_destination(path) || to.is_paged || clamped_product(to.extents[0], to.extents[1]) != from.slot_count)
+        return;
+    extents[0] = to.extents[0];
+    extents[1] = to.extents[1];
+}
+inline void begin_in(const StoredHeads& cache, PathData& path) noexcept {
+    const HeadsInMemory& codes = cache.codes;
+    const CacheFormat& format = format_of(cache);
+    const bool has_codes = format.code != kNoElements;
+    path.cache = cache;
+    HeadsInMemory& heads = path.source = codes;
+    heads.data = nullptr;
+    heads.is_paged = false;
+    if (has_codes) {
+        heads.type = ElementType::f32;
+        heads.element_size = sizeof(float);
+        const Index blocks = codes.extents[3] / format.bytes;
+        heads.extents[3] = blocks < 0 ? blocks : clamped_product(blocks, format.features);
+    }
+    for (Index& stride : heads.strides) stride = 0;
+    set_tokens(path);
 }
 
 // ---- Places ----
@@ -82,7 +116,7 @@ ROPE_COLD Status check_part(const char* name, const char* part, const HeadsInMem
 }
 
 /// Whether a destination can hold [batch, seq, heads, head_dim] numbers.
-ROPE_COLD Status check_destination(const char* name, const DestinationData& d, Index batch, Index seq, Index heads,
+ROPE_COLD Status check_destination(const char* name, const StoredHeads& d, Index batch, Index seq, Index heads,
                                    Index head_dim) noexcept {
     const CacheFormat& format = format_of(d);
     const HeadsInMemory& codes = d.codes;
@@ -143,7 +177,7 @@ struct FormatToken {
     }
 };
 /// The heads of a token from head h on. `codes` is the destination's memory or, in place, the source's.
-inline FormatToken format_token(const DestinationData& d, const HeadsInMemory& codes, Index b, Index s, Index seq,
+inline FormatToken format_token(const StoredHeads& d, const HeadsInMemory& codes, Index b, Index s, Index seq,
                                 Index h) noexcept {
     const CacheFormat& format = format_of(d);
     FormatToken token = {{nullptr, nullptr, nullptr, d.factor, d.use == ScaleUse::divides}, 0, 0, 0};
@@ -158,67 +192,12 @@ inline FormatToken format_token(const DestinationData& d, const HeadsInMemory& c
 }
 
 /// The parts of a destination that are in use: codes, scales and zeros.
-inline const HeadsInMemory* part_of(const DestinationData& d, int part) noexcept {
+inline const HeadsInMemory* part_of(const StoredHeads& d, int part) noexcept {
     const CacheFormat& format = format_of(d);
     if (part == 0) return &d.codes;
     if (part == 1) return format.scale != kNoElements ? &d.scales : nullptr;
     return format.zero != kNoElements ? &d.zeros : nullptr;
 }
-/// Whether a view shares nothing with a destination, nor with the slots of one.
-ROPE_COLD bool is_disjoint_from(const DestinationData& d, const AnyView& v) noexcept {
-    for (int part = 0; part < 3; ++part)
-        if (const HeadsInMemory* const m = part_of(d, part); m != nullptr)
-            if (!is_disjoint(*m, v) || (m->is_paged && !is_disjoint(m->view_of_slots(), v))) return false;
-    return true;
-}
-
-ROPE_COLD Status check_reading(const DestinationData& from, const HeadsInMemory& to) noexcept {
-    const AnyView v = named(to, "to");
-    if (const Status s = check_extents(v); !s.ok()) return s;
-    if (const Status s = check_no_self_overlap(v); !s.ok()) return s;
-    const Index head_dim = to.extents[3];
-    if (head_dim > kMaxPathHeadDim)
-        return invalid("to.head_dim is {}; it must be at most {}.", {head_dim, kMaxPathHeadDim});
-    if (from.codes.type == ElementType::f64)
-        return invalid("from has elements of double; there is nothing to dequantise.");
-    if (const Status s = check_destination("from", from, to.extents[0], to.extents[1], to.extents[2], head_dim);
-        !s.ok())
-        return s;
-    if (!is_disjoint_from(from, v))
-        return invalid("from and to may share elements; they must be shown to share none by their strides.");
-    return isa_is_chosen() ? Status() : choose_isa();
-}
-/// Whether a reading is usual. Nothing is accepted that check_reading refuses.
-ROPE_NOINLINE bool accept_reading(const DestinationData& from, const HeadsInMemory& to) noexcept {
-    PassMemory memory;
-    return accept_view(to, true, memory) && to.extents[3] <= kMaxPathHeadDim &&
-           accept_destination(from, to, false, memory) && memory.are_apart() && isa_is_chosen();
-}
-
-ROPE_COLD void read_destination(const DestinationData& from, const HeadsInMemory& to) noexcept {
-    if (is_empty(to)) return;  // beside an extent of 0 the others may be anything
-    const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-    const StepKernels<float>& steps = step_kernels<float>(isa);
-    ReadFormat* const read = format_of(from).read(isa);
-    const HeadsInMemory& codes = from.codes;
-    const Index head_dim = to.extents[3], seq = to.extents[1];
-    for (Index b = 0; b < to.extents[0]; ++b)
-        for (Index s = 0; s < seq; ++s) {
-            if (is_skipped(codes, b, s, seq)) continue;
-            FormatToken token = format_token(from, codes, b, s, seq, 0);
-            for (Index h = 0; h < to.extents[2]; ++h, token.step_on(1)) {
-                float scratch[kMaxPathHeadDim];
-                void* const y = to.at(to.offset_of(b, s, h));
-                float* const x = to.strides[3] == 1 ? static_cast<float*>(y) : scratch;
-                if (read == nullptr)
-                    steps.load(token.row.codes, codes.type, codes.strides[3], x, head_dim);
-                else
-                    read(token.row, x, head_dim);
-                if (x == scratch) steps.store(x, y, ElementType::f32, to.strides[3], head_dim);
-            }
-        }
-}
-
 ROPE_DETAIL_END
 
 #if ROPE_HAS_DEFINITIONS
@@ -249,13 +228,6 @@ ROPE_API Destination q8_0(const Destination& blocks) noexcept {
 }
 ROPE_API Destination q4_0(const Destination& blocks) noexcept {
     return detail::with_format<detail::portable::Q4_0>(blocks);
-}
-
-ROPE_API void dequantise(const Destination& from, const TensorView<float>& to) {
-    const detail::DestinationData& source = detail::PathAccess::data(from);
-    const detail::HeadsInMemory into = detail::in_memory(to);
-    if (!detail::accept_reading(source, into)) detail::ok_or_raise(detail::check_reading(source, into));
-    detail::read_destination(source, into);
 }
 
 ROPE_END

@@ -55,14 +55,15 @@ inline HeadsInMemory tensor_of(X& x) noexcept {
 
 struct CacheFormat;
 
-/// A destination as data.
-struct DestinationData {
-    HeadsInMemory codes = {}, scales = {}, zeros = {};
+/// A Destination as data: what a path writes, or what it reads.
+struct StoredHeads {
+    HeadsInMemory codes, scales, zeros;
     const CacheFormat* format = nullptr;  // null: plain elements
     float factor = 1.0f;
     ScaleUse use = {};
     bool has_two_formats = false;  // which a check refuses
 };
+inline bool is_somewhere(const StoredHeads& h) noexcept { return h.codes.type != kNoElements; }
 
 /// For the functions that read a path, a destination or numbers of a step, whose only member is `data_`.
 struct PathAccess {
@@ -86,7 +87,10 @@ template <class Slots>
 inline NumberList slots_of(const Slots& slot_list) noexcept {
     static_assert(is_integer_container<Slots>,
                   "Slots are a contiguous container of integers of up to 64 bits (not bool or characters).");
-    return NumberList(slot_list.data(), inner_stride(slot_list));
+    if constexpr (std::is_same_v<Slots, NoSlots>)
+        return {};
+    else
+        return NumberList(slot_list.data(), inner_stride(slot_list));
 }
 
 ROPE_DETAIL_END

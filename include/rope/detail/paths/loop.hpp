@@ -17,24 +17,44 @@ ROPE_DETAIL_BEGIN
 /// Whether the heads of a token are contiguous, so that a group of them is converted at once.
 ROPE_INLINE bool is_one_run(const AnyView& v) noexcept { return v.strides[2] == v.extents[3] && v.strides[3] == 1; }
 
+/// Loads a group from codes.
+template <class T>
+ROPE_NOINLINE void load_codes_of(const PathTask<T>& task, Group<T>& g) noexcept {
+    const StoredHeads& cache = task.path.cache;
+    const Index seq = task.path.source.extents[1], head_dim = task.path.source.extents[3];
+    FormatToken token = format_token(cache, cache.codes, g.b, g.s, seq, g.first);
+    for (Index h = 0; h < g.heads; ++h, token.step_on(1))
+        if constexpr (sizeof(T) == 4) task.read(token.row, g.y + h * g.y_stride, head_dim);
+}
+/// Loads a group, unless its numbers can be read where they are.
+template <class T>
+ROPE_INLINE void load(const PathTask<T>& task, Group<T>& g) noexcept {
+    const HeadsInMemory& from = read_heads(task.path);
+    const Index head_dim = task.path.source.extents[3];
+    if (task.read != nullptr) {
+        load_codes_of(task, g);
+    } else {
+        const char* at =
+            static_cast<const char*>(from.at(offset_in(from, g.b, g.s, task.path.source.extents[1], g.first)));
+        if (task.is_source_plain) {
+            g.x = static_cast<const T*>(static_cast<const void*>(at));
+            g.x_stride = from.strides[2];
+            return;
+        }
+        const bool is_run = is_one_run(from) && g.y_stride == head_dim;
+        for (Index h = 0; h < (is_run ? 1 : g.heads); ++h, at += from.strides[2] * from.element_size)
+            task.steps.load(at, from.type, from.strides[3], g.y + h * g.y_stride,
+                            is_run ? g.heads * head_dim : head_dim);
+    }
+    g.x = g.y;
+    g.x_stride = g.y_stride;
+}
+
 /// Loads a group and runs its first `count` steps, into g.y if they end there.
 template <class T>
 ROPE_NOINLINE void run_steps(const PathTask<T>& task, int count, Group<T>& g, const OfToken& of_token,
                              PathScratch<T>& scratch) noexcept {
-    const HeadsInMemory& source = task.path.source;
-    g.x_stride = source.strides[2];
-    const void* const at = source.at(source.offset_of(g.b, g.s, g.first));
-    if (task.is_source_plain) {
-        g.x = static_cast<const T*>(at);
-    } else {
-        const Index head_dim = source.extents[3];
-        const bool is_run = is_one_run(source) && g.y_stride == head_dim;
-        for (Index h = 0; h < (is_run ? 1 : g.heads); ++h)
-            task.steps.load(static_cast<const char*>(at) + h * source.strides[2] * source.element_size, source.type,
-                            source.strides[3], g.y + h * g.y_stride, is_run ? g.heads * head_dim : head_dim);
-        g.x = g.y;
-        g.x_stride = g.y_stride;
-    }
+    load(task, g);
     for (int i = 0, done; i < count; i += done) {
         const StepCall<T> call = {task, task.path.steps[i], i, of_token, scratch};
         done = is_step_of<NormStage>(call.step) ? NormStage::run_with_rotation(call, count, g) : 0;
@@ -67,7 +87,7 @@ ROPE_COLD void read_token(const PathTask<T>& task, Index b, Index s, OfToken& of
 /// Asks for the source of head h of the next group.
 template <class T>
 ROPE_INLINE void fetch_next(const PathTask<T>& task, const Group<T>& g, Index h) noexcept {
-    const HeadsInMemory& source = task.path.source;
+    const HeadsInMemory& source = read_heads(task.path);
     const Index size = source.element_size;
     const void* const x = source.at(source.offset_of(g.b, g.s, g.first + h));
     // Unsigned, as the address behind a view may be none.
@@ -82,7 +102,7 @@ void run_token(const PathTask<T>& task, Index b, Index s, Index first, Index las
                PathScratch<T>& scratch) noexcept {
     const HeadsInMemory& source = task.path.source;
     const HeadsInMemory& out = written_heads(task.path);
-    FormatToken to_heads = format_token(task.path.destination, out, b, s, source.extents[1], first);
+    FormatToken to_heads = format_token(written_store(task.path), out, b, s, source.extents[1], first);
     const FormatRow& at = to_heads.row;
     const bool is_direct = task.is_destination_plain && !task.bypasses_caches;
     const bool has_tile = !is_direct || !task.is_source_plain || task.from.step != task.to.step;
@@ -122,14 +142,14 @@ template <class T>
 void run_path(const PathTask<T>& task, Index begin, Index end) noexcept {
     PathScratch<T> scratch;
     const HeadsInMemory& source = task.path.source;
-    const HeadsInMemory& out = written_heads(task.path);
+    const HeadsInMemory &in = read_heads(task.path), &out = written_heads(task.path);
     const Index all = source.extents[2], seq = source.extents[1];
     OfToken of_token;
     for (Index i = begin; i < end;) {
         const Index token = i / all, first = i - token * all, b = token / seq, s = token - b * seq;
         const Index last = end - i < all - first ? first + (end - i) : all;
         i += last - first;
-        if (is_skipped(out, b, s, seq)) continue;
+        if (is_skipped(in, b, s, seq) || is_skipped(out, b, s, seq)) continue;
         if (task.needs_tokens && first == 0) read_token(task, b, s, of_token, scratch);
         run_token(task, b, s, first, last, of_token, scratch);
     }

@@ -21,9 +21,9 @@ template <bool never>
 inline void refuse_pass() noexcept {
     static_assert(
         never,
-        "No function of this name takes these arguments. In this order it takes an executor, or none; rows, even "
-        "where no path rotates; positions, or none for 0, 1, 2, ...; and one or more paths, rope::heads(x) with "
-        "steps and to(...). " ROPE_SAYS_ROWS);
+        "No function of this name takes these arguments. In this order it takes an executor, or none; rows; positions, "
+        "or none for 0, 1, 2, ...; and one or more paths, rope::heads(x) with steps and to(...). Where nothing "
+        "rotates, rows may be left out with the layout: rope::pass(rope::heads(x)...). " ROPE_SAYS_ROWS);
 }
 
 template <class... Paths>
@@ -41,6 +41,11 @@ template <Layout layout, class T>
 ROPE_API Status check_paths(const CosSinRows<T>& rows, const Positions& positions, const Path* const* paths,
                             Index count) noexcept;
 
+ROPE_API Status run_paths_without_rows(const AnyExecutor& executor, const Path* const* paths, Index count);
+ROPE_API Status check_paths_without_rows(const Path* const* paths, Index count) noexcept;
+/// The path of dequantise.
+ROPE_API Status run_reading(const AnyExecutor& executor, const Path& path);
+
 ROPE_SOURCE_END
 
 ROPE_DETAIL_BEGIN
@@ -55,6 +60,29 @@ inline Status check_pass_of(const CosSinRows<T>& rows, const Positions& position
         return check_paths<layout>(rows, positions, all, sizeof...(paths));
     } else {
         return Status();
+    }
+}
+
+template <class... Paths>
+inline Status check_pass_without_rows(const Paths&... paths) noexcept {
+    static_assert(are_paths<Paths...>, "Without rows, rope::check_pass takes paths alone, behind an executor or none.");
+    if constexpr (are_paths<Paths...>) {
+        const Path* const all[] = {&paths...};
+        return check_paths_without_rows(all, sizeof...(paths));
+    } else {
+        return Status();
+    }
+}
+template <class Executor, class... Paths>
+inline ResultOf<Executor> run_pass_without_rows(Executor& executor, const Paths&... paths) {
+    expect_executor<Executor>();
+    static_assert(are_paths<Paths...>, "Without rows, rope::pass takes paths alone, behind an executor or none.");
+    if constexpr (are_paths<Paths...>) {
+        const Path* const all[] = {&paths...};
+        return return_or_raise<ResultOf<Executor>>(
+            run_paths_without_rows(executor_of(executor), all, sizeof...(paths)));
+    } else {
+        return ResultOf<Executor>();
     }
 }
 
@@ -78,7 +106,7 @@ ROPE_DETAIL_END
 
 ROPE_BEGIN
 
-template <class X>
+template <class X, detail::IfNotStored<X>>
 ROPE_ABI inline Path heads(X&& x) noexcept {
     return detail::PathAccess::make<Path>(detail::tensor_of<false, void>(x));
 }
@@ -123,6 +151,34 @@ template <Layout layout, class Executor, class T, class... Paths>
 ROPE_ABI inline Status check_pass(Executor&&, const CosSinRows<T>& rows, const Path& first,
                                   const Paths&... others) noexcept {
     return detail::check_pass_of<layout>(rows, Positions(), first, others...);
+}
+
+template <class... Paths>
+ROPE_ABI inline void pass(const Path& first, const Paths&... others) {
+    detail::CallingThread here;
+    detail::run_pass_without_rows(here, first, others...);
+}
+template <class Executor, class... Paths, detail::IfNoPath<Executor>>
+ROPE_ABI inline detail::ResultOf<Executor> pass(Executor&& executor, const Path& first,
+                                                const Paths&... others) noexcept(detail::throws_nothing<Executor>) {
+    return detail::run_pass_without_rows(executor, first, others...);
+}
+template <class... Paths>
+ROPE_ABI inline Status check_pass(const Path& first, const Paths&... others) noexcept {
+    return detail::check_pass_without_rows(first, others...);
+}
+template <class Executor, class... Paths, detail::IfNoPath<Executor>>
+ROPE_ABI inline Status check_pass(Executor&&, const Path& first, const Paths&... others) noexcept {
+    detail::expect_executor<std::remove_reference_t<Executor>>();
+    return detail::check_pass_without_rows(first, others...);
+}
+
+template <class T, class Executor>
+ROPE_ABI inline detail::ResultOf<Executor> dequantise(const Destination& from, const TensorView<T>& to,
+                                                      Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
+    static_assert(!std::is_const_v<T>, ROPE_SAYS_CONST);
+    return detail::return_or_raise<detail::ResultOf<Executor>>(
+        detail::run_reading(detail::executor_of(executor), heads(from).to(to)));
 }
 
 ROPE_REFUSE_OTHER_CALLS_WITH_LAYOUT(void, pass, refuse_pass)

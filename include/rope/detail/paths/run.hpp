@@ -26,13 +26,29 @@ inline bool is_plain(const HeadsInMemory& m) noexcept {
     return m.element_size == static_cast<Index>(sizeof(T)) && (m.strides[3] == 1 || m.extents[3] < 2);
 }
 
-template <Layout layout, class T>
-inline PathTask<T> path_task(const PathData& path, const CosSinRows<T>& rows, const Positions& positions) noexcept {
+/// In place of rows, where nothing rotates.
+struct NoRows {};
+template <class T>
+inline constexpr RotateKernels<T, T, T> kNoRotation = {};
+
+/// Bytes of the heads that a path reads, and of those that it reads or writes, whichever are more.
+inline Index bytes_of_heads(const PathData& path, const HeadsInMemory& m) noexcept {
+    return count_heads(path.source) * m.extents[3] * m.element_size;
+}
+inline Index bytes_read(const PathData& path) noexcept { return bytes_of_heads(path, read_heads(path)); }
+inline Index bytes_moved(const PathData& path) noexcept {
+    const Index read = bytes_read(path), written = bytes_of_heads(path, written_heads(path));
+    return read > written ? read : written;
+}
+
+template <Layout layout, class T, class Rows>
+inline PathTask<T> path_task(const PathData& path, const Rows& rows, const Positions& positions) noexcept {
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-    const HeadsInMemory& source = path.source;
-    const DestinationData& d = path.destination;
-    const HeadsInMemory& out = written_heads(path);
-    PairShape from = pair_shape(layout, rows.pairs()), to = from;
+    const HeadsInMemory &in = read_heads(path), &out = written_heads(path);
+    const CacheFormat *const in_format = path.cache.format, *const out_format = written_store(path).format;
+    Index pairs = 0;
+    if constexpr (!std::is_same_v<Rows, NoRows>) pairs = rows.pairs();
+    PairShape from = pair_shape(layout, pairs), to = from;
     Direction direction = Direction::forward;
     bool needs_tokens = false;
     for (int i = 0; i < path.count; ++i) {
@@ -41,21 +57,28 @@ inline PathTask<T> path_task(const PathData& path, const CosSinRows<T>& rows, co
         if (!is_step_of<RotateStage>(step)) continue;
         const RotateStep rotation = options_of<RotateStep>(step);
         if (rotation.is_back) direction = Direction::inverse;
-        if (rotation.has_other_layout) to = pair_shape(rotation.other_layout, rows.pairs());
+        if (rotation.has_other_layout) to = pair_shape(rotation.other_layout, pairs);
     }
-    const bool stays = from.step == to.step;
-    const bool is_destination_plain = d.format == nullptr && is_plain<T>(out);
-    const bool streams = bytes_of(source) > kCachedBytes<true>;
+    const bool is_source_plain = in_format == nullptr && is_plain<T>(in);
+    const bool is_destination_plain = out_format == nullptr && is_plain<T>(out);
+    const bool streams = !in.is_paged && bytes_read(path) > kCachedBytes<true>;
     const bool bypasses_caches =
-        kCanStreamOut && streams && is_destination_plain && out.data != source.data && can_be_streamed_out(out);
+        kCanStreamOut && streams && is_destination_plain && out.data != in.data && can_be_streamed_out(out);
+    const auto rotation = [&]() -> Rotation<T, T, T> {
+        if constexpr (std::is_same_v<Rows, NoRows>)
+            return {kNoRotation<T>, {}, T(1), T(1), kAllHeads, 1, 1, 0, 0, false, false};
+        else
+            return rotation_of(rows, direction, rotate_kernels<layout, T, T, T>(isa, pairs, from.step == to.step));
+    }();
     return {path,
             positions,
             step_kernels<T>(isa),
-            format_of(d).write(isa),
-            rotation_of(rows, direction, rotate_kernels<layout, T, T, T>(isa, rows.pairs(), stays)),
+            in_format != nullptr ? in_format->read(isa) : nullptr,
+            out_format != nullptr ? out_format->write(isa) : nullptr,
+            rotation,
             from,
             to,
-            is_plain<T>(source),
+            is_source_plain,
             is_destination_plain,
             streams,
             bypasses_caches,
@@ -66,7 +89,7 @@ template <class T>
 inline Job<PathTask<T>> path_job(const PathTask<T>& task) noexcept {
     const HeadsInMemory& source = task.path.source;
     const Index heads = count_heads(source);
-    return even_job(task, &run_path<T>, heads, bytes_of(source),
+    return even_job(task, &run_path<T>, heads, bytes_moved(task.path),
                     task.needs_tokens && heads > 0 ? source.extents[2] : Index(1));
 }
 
@@ -77,8 +100,8 @@ inline bool rotate_alone(const PathData& path, const CosSinRows<T>& rows, const 
     const HeadsInMemory& x = path.source;
     const RowSource<T>& table = RowsAccess::source(rows);
     if (path.count != 1 || !RotateStage::is_usual(path.steps[0]) || options_of<RotateStep>(path.steps[0]).is_back ||
-        has_destination(path) || !is_plain<T>(x) || x.extents[0] != 1 || x.extents[1] != 1 || is_empty(x) ||
-        table.fine != nullptr)
+        begins_in_cache(path) || has_destination(path) || !is_plain<T>(x) || x.extents[0] != 1 || x.extents[1] != 1 ||
+        is_empty(x) || table.fine != nullptr)
         return false;
     const Index pairs = rows.pairs(), row = (positions.at(0, 0, 1) - table.first) * table.stride;
     const PairShape pair = pair_shape(layout, pairs);
@@ -94,37 +117,29 @@ inline PathCall call_of(const CosSinRows<T>& rows) noexcept {
     return {shape_of(rows), capabilities_of<layout>(Direction::forward), capabilities_of<layout>(Direction::inverse),
             std::is_same_v<T, double>};
 }
-
-ROPE_DETAIL_END
-
-#if ROPE_HAS_DEFINITIONS
-ROPE_SOURCE_BEGIN
-
-template <Layout layout, class T>
-ROPE_API Status check_paths(const CosSinRows<T>& rows, const Positions& positions, const Path* const* paths,
-                            Index count) noexcept {
-    return check_all_paths(paths, count, positions, call_of<layout>(rows));
+template <Layout>
+inline PathCall call_of(NoRows) noexcept {
+    return {{}, {}, {}, false, false};
 }
 
 /// Tasks are made where they are needed: a call may have any number of paths.
-template <Layout layout, class T>
-ROPE_API Status run_paths(const AnyExecutor& executor, const CosSinRows<T>& rows, const Positions& positions,
-                          const Path* const* paths, Index count) {
-    const PathCall call = call_of<layout>(rows);
+template <Layout layout, class T, class Rows>
+inline Status check_and_run(const AnyExecutor& executor, const Rows& rows, const PathCall& call,
+                            const Positions& positions, const Path* const* paths, Index count) {
     if (!accept_pass(paths, count, positions, call))
         if (const Status s = check_all_paths(paths, count, positions, call); !s.ok()) return s;
     const auto for_each_task = [&](const auto& f) {
-        for (Index i = 0; i < count; ++i) f(path_task<layout>(PathAccess::data(*paths[i]), rows, positions));
+        for (Index i = 0; i < count; ++i) f(path_task<layout, T>(PathAccess::data(*paths[i]), rows, positions));
     };
     const Cutting cutting = executor.cutting;
     Index bytes = 0;
-    for (Index i = 0; i < count && cutting == Cutting::if_large; ++i)
-        bytes += bytes_of(PathAccess::data(*paths[i]).source);
+    for (Index i = 0; i < count && cutting == Cutting::if_large; ++i) bytes += bytes_moved(PathAccess::data(*paths[i]));
     if (!is_cut(cutting, bytes)) {
         for (Index i = 0; i < count; ++i) {
             const PathData& path = PathAccess::data(*paths[i]);
-            if (!rotate_alone<layout>(path, rows, positions))
-                run_path(path_task<layout>(path, rows, positions), 0, count_heads(path.source));
+            if constexpr (!std::is_same_v<Rows, NoRows>)
+                if (rotate_alone<layout>(path, rows, positions)) continue;
+            run_path(path_task<layout, T>(path, rows, positions), 0, count_heads(path.source));
         }
         return Status();
     }
@@ -141,6 +156,36 @@ ROPE_API Status run_paths(const AnyExecutor& executor, const CosSinRows<T>& rows
         });
     });
     return Status();
+}
+
+ROPE_DETAIL_END
+
+#if ROPE_HAS_DEFINITIONS
+ROPE_SOURCE_BEGIN
+
+template <Layout layout, class T>
+ROPE_API Status check_paths(const CosSinRows<T>& rows, const Positions& positions, const Path* const* paths,
+                            Index count) noexcept {
+    return check_all_paths(paths, count, positions, call_of<layout>(rows));
+}
+
+template <Layout layout, class T>
+ROPE_API Status run_paths(const AnyExecutor& executor, const CosSinRows<T>& rows, const Positions& positions,
+                          const Path* const* paths, Index count) {
+    return check_and_run<layout, T>(executor, rows, call_of<layout>(rows), positions, paths, count);
+}
+ROPE_API Status check_paths_without_rows(const Path* const* paths, Index count) noexcept {
+    return check_all_paths(paths, count, Positions(), call_of<Layout::half_split>(NoRows()));
+}
+ROPE_API Status run_paths_without_rows(const AnyExecutor& executor, const Path* const* paths, Index count) {
+    return check_and_run<Layout::half_split, float>(executor, NoRows(), call_of<Layout::half_split>(NoRows()),
+                                                    Positions(), paths, count);
+}
+ROPE_API Status run_reading(const AnyExecutor& executor, const Path& path) {
+    PathCall call = call_of<Layout::half_split>(NoRows());
+    call.is_reading = true;
+    const Path* const paths[] = {&path};
+    return check_and_run<Layout::half_split, float>(executor, NoRows(), call, Positions(), paths, 1);
 }
 
 ROPE_SOURCE_END
@@ -201,7 +246,14 @@ ROPE_API Path& Path::round() noexcept {
 }
 ROPE_API Path& Path::to(const Destination& destination) noexcept {
     data_.destination = detail::PathAccess::data(destination);
+    detail::set_tokens(data_);
     return *this;
+}
+
+ROPE_API Path heads(const Destination& cache) noexcept {
+    Path path = detail::PathAccess::make<Path>(detail::HeadsInMemory());
+    detail::begin_in(detail::PathAccess::data(cache), detail::PathAccess::data(path));
+    return path;
 }
 
 ROPE_END

@@ -73,6 +73,8 @@ struct PathCall {
     TableShape table;
     Capabilities forward, back;  // of the layout
     bool is_double;
+    bool has_rows = true;     // else nothing may rotate, and there are no positions
+    bool is_reading = false;  // by dequantise, whose arguments have other names
 };
 
 inline bool is_finite_number(const PathStep& step, const PathCall& call) noexcept {
@@ -97,11 +99,12 @@ struct PathTask {
     const PathData& path;
     const Positions& positions;
     const StepKernels<T>& steps;
-    WriteFormat* write;                          // null for plain elements
+    ReadFormat* read;                            // null for plain elements
+    WriteFormat* write;                          // likewise
     Rotation<T, T, T> rotation;                  // of the step that rotates, if there is one
     PairShape from, to;                          // the layouts of pairs, before it and after it
     bool is_source_plain, is_destination_plain;  // contiguous features of type T
-    bool streams;                                // the source of the next group is fetched while one is written
+    bool streams;                                // a view whose next group is fetched while one is written
     bool bypasses_caches;                        // then a plain destination is written by stream_out
     bool needs_tokens;                           // a step needs all heads of a token first
 };

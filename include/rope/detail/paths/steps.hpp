@@ -63,15 +63,28 @@ struct GivenNumbers {
 
 /// A path as data.
 struct PathData {
-    HeadsInMemory source = {};
-    DestinationData destination = {{{nullptr, nullptr, kNoElements, 0, {}, {}}}};  // in place
-    int count = 0;  // of steps, also of those beyond kMaxSteps, which a check refuses
+    /// A path begins without cache and destination. Only their types are set: clearing 800 bytes takes as long as a head.
+    PathData() noexcept { cache.codes.type = destination.codes.type = kNoElements; }
+
+    HeadsInMemory source;     // the view where it begins; of a cache its extents and type alone
+    StoredHeads cache;        // where it begins, if that is no view
+    StoredHeads destination;  // or nowhere: in place
+    int count = 0;            // of steps, also of those beyond kMaxSteps, which a check refuses
     PathStep steps[kMaxSteps];
 };
-inline bool has_destination(const PathData& p) noexcept { return p.destination.codes.type != kNoElements; }
+inline bool begins_in_cache(const PathData& p) noexcept { return is_somewhere(p.cache); }
+inline bool has_destination(const PathData& p) noexcept { return is_somewhere(p.destination); }
+/// Heads, codes or elements that are read.
+inline const HeadsInMemory& read_heads(const PathData& p) noexcept {
+    return begins_in_cache(p) ? p.cache.codes : p.source;
+}
+/// In what format, and with what scales, heads are written.
+inline const StoredHeads& written_store(const PathData& p) noexcept {
+    return has_destination(p) ? p.destination : p.cache;
+}
 /// Heads, codes or elements that are written.
 inline const HeadsInMemory& written_heads(const PathData& p) noexcept {
-    return has_destination(p) ? p.destination.codes : p.source;
+    return has_destination(p) ? p.destination.codes : read_heads(p);
 }
 
 }  // namespace ROPE_DETAIL_NAMESPACE

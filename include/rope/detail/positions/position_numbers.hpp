@@ -127,7 +127,9 @@ class NumberList {
     Index element_size() const noexcept {
         return type_ == Type::f32 ? 4 : type_ == Type::f64 ? 8 : Index(1) << static_cast<int>(type_) % 4;
     }
-    bool is_fractional() const noexcept { return type_ >= Type::f32; }
+    bool is_fractional() const noexcept { return type_ == Type::f32 || type_ == Type::f64; }
+    /// Whether there is a list, which may be empty.
+    bool is_given() const noexcept { return type_ != Type::none; }
 
     bool is_same(const NumberList& other) const noexcept {
         return data_ == other.data_ && stride_ == other.stride_ && type_ == other.type_;
@@ -145,7 +147,8 @@ class NumberList {
             case Type::u32: return whole<std::uint32_t>(i);
             case Type::u64:
             case Type::f32:  // which as_double reads
-            case Type::f64: break;
+            case Type::f64:
+            case Type::none: break;
         }
         return whole<std::uint64_t>(i);
     }
@@ -178,7 +181,7 @@ class NumberList {
     }
 
  private:
-    enum class Type : unsigned char { i8, i16, i32, i64, u8, u16, u32, u64, f32, f64 };
+    enum class Type : unsigned char { i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, none };
 
     template <class Number>
     static constexpr Type type_of() noexcept {
@@ -207,7 +210,7 @@ class NumberList {
 
     const void* data_ = nullptr;
     Index stride_ = 1;
-    Type type_ = Type::i64;
+    Type type_ = Type::none;
 };
 
 /// The tokens of a list that holds as many numbers for each axis.

@@ -32,12 +32,18 @@ inline void refuse_reposition() noexcept {
 template <class K>
 using MovesOf = Moves<std::conditional_t<std::is_same_v<StorageOf<ViewOf<K>>, double>, double, float>>;
 
+template <class K, IfNotStored<K>>
+inline KeyTokens tokens_of_keys(const K& k) noexcept {
+    const auto v = as_view(k);
+    return {v.seq, v.batch};
+}
+
 /// Rows for a number of tokens move that number of tokens.
 template <class T>
-inline Status check_count(Index seq, Index batch, const Moves<T>& moves) noexcept {
+inline Status check_count(KeyTokens of, const Moves<T>& moves) noexcept {
     const Index count = RowsAccess::count(moves);
-    if (count == kEveryToken || count == seq || batch == 0) return Status();
-    return invalid("k.seq is {}; these moves were built for {} {token|tokens}.", {seq, count});
+    if (count == kEveryToken || count == of.seq || of.batch == 0) return Status();
+    return invalid("k.seq is {}; these moves were built for {} {token|tokens}.", {of.seq, count});
 }
 
 /// With moves that are built for this call.
@@ -54,12 +60,12 @@ ROPE_DETAIL_END
 
 ROPE_BEGIN
 
-template <Layout layout, class K, class T, class Executor>
+template <Layout layout, class K, class T, class Executor, detail::IfNotStored<K>>
 ROPE_ABI inline detail::ResultOf<Executor> reposition(K&& k, const Moves<T>& moves,
                                                       Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const auto argument = detail::in_place("k", k, moves);
     if constexpr (!detail::is_refused<decltype(argument)>)
-        if (const Status s = detail::check_count(argument.x.seq, argument.x.batch, moves); !s.ok())
+        if (const Status s = detail::check_count({argument.x.seq, argument.x.batch}, moves); !s.ok())
             return detail::return_or_raise<detail::ResultOf<Executor>>(s);
     return detail::run<layout>(detail::Direction::forward, Positions(), executor, argument);
 }

@@ -40,11 +40,11 @@ ROPE_ABI void RotaryEmbedding<T>::reposition(Index layer, K&& k, Args&&... args)
     const Config* const config = model().layer(layer);
     if (config == nullptr) return;
     Moves<T> moves = moves_of(*config);
-    const auto v = detail::as_view(k);
+    const detail::KeyTokens of = detail::tokens_of_keys(k);
     if constexpr (sizeof...(Args) == 1 && (std::is_convertible_v<Args, Index> && ...))
         moves.build(std::forward<Args>(args)...);
     else
-        moves.build(std::forward<Args>(args)..., v.seq, v.batch);
+        moves.build(std::forward<Args>(args)..., of.seq, of.batch);
     rope::reposition(*config->layout, std::forward<K>(k), moves);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What this machine, an aarch64, has beside what every one has. Compiled with the flags of the translation unit, so that
-// every machine can run the test.
+// Detection of optional instructions of aarch64. Compiled with the flags of the translation unit, so that every machine can
+// run it.
 #pragma once
 
 #include "../base/arithmetic.hpp"

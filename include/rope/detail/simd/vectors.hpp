@@ -68,7 +68,7 @@ ROPE_INLINE Words as_bfloat16(Floats x) noexcept {
     const auto is_nan = is_greater(bits & all_words(0x7fffffff), all_words(0x7f800000));
     return blend(is_nan, round_upper_half(bits), bits | all_words(0x00400000));
 }
-/// Stores the upper halves of the words of a, and behind them those of b.
+/// Stores the upper 16 bits of each word of a, then of each word of b.
 template <class W>
 ROPE_INLINE void store_upper_halves(void* p, W a, W b) noexcept {
     store_shorts(p, upper_halves(a));

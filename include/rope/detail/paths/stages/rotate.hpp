@@ -61,6 +61,8 @@ struct RotateStage : Stage {
         const RotateStep rotation = options_of<RotateStep>(step);
         if (rotation.has_other_layout)
             if (const Status s = check_layout(rotation.other_layout); !s.ok()) return s;
+        if (!call.has_rows)
+            return invalid("{} rotates, and the call has no rows; rope::pass takes them before the paths.", {x.name});
         if (const Status s = check_table_fits(x, call.table, rotation.is_back ? call.back : call.forward); !s.ok())
             return s;
         if (rotation.rounding > RotateRounding::all)

@@ -81,7 +81,7 @@ ROPE_INLINE void split_even_odd(Doubles& a, Doubles& b) noexcept {
     b = odd;
 }
 ROPE_INLINE Doubles square_root(Doubles x) noexcept { return _mm256_sqrt_pd(x); }
-/// The two halves of each vector, added: the sums of a in the lower half, those of b in the upper one.
+/// Adds the two halves of a vector: the sums of a become the lower half, the sums of b the upper half.
 ROPE_INLINE Doubles add_halves(Doubles a, Doubles b) noexcept {
     return _mm256_add_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
 }

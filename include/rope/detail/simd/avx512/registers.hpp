@@ -140,7 +140,7 @@ ROPE_INLINE Words convert_two(Floats lower, Floats upper) noexcept {
     __asm__("{vcvtne2ps2bf16 %1, %2, %0|vcvtne2ps2bf16 %0, %2, %1}" : "=v"(both) : "v"(lower), "v"(upper));
     return both;
 }
-/// Lanes of 16 bits, as permute has those of 32.
+/// permute, for lanes of 16 bits.
 ROPE_INLINE Words permute_16(Words x, Words order) noexcept {
     return _mm512_maskz_permutexvar_epi16(0xffffffff, order, x);
 }
