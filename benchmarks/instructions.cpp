@@ -82,7 +82,8 @@ int main(int count, char** arguments) {
     moves.build(-3);
     const rope::Destination values = paged(value_pages.data(), kHeadDim);
     const auto heads = rope::view(numbers.data(), 1, kHeads, kHeadDim);
-    const bool begins_in_cache = work.compare(0, 6, "write_") != 0 && keys != formats.end();
+    const bool begins_in_cache =
+        keys != formats.end() && work.compare(0, 6, "write_") != 0 && work.compare(0, 5, "pass_") != 0;
     if (begins_in_cache) rope::pass<kLayout>(cache, rope::start_at(7), rope::heads(heads).to(keys->second));
 
     const auto run = [&]() -> std::function<void()> {

@@ -114,6 +114,16 @@ class Path {
     ROPE_API Path& rotate_into(Layout layout,
                                RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
 
+    /// The rotation by rows and positions of this path's own, which stand in place of the call's, in the layout of the call:
+    /// one source can have results at several places (Self-Extend, ReRoPE), or raw and rotated. Neither is copied: rows,
+    /// and a list of positions, must live until the pass. Rows are of double for data in double, else of float.
+    template <class T>
+    ROPE_ABI Path& rotate(const CosSinRows<T>& rows ROPE_LIFETIMEBOUND, const Positions& positions = {},
+                          RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
+    template <class T>
+    ROPE_ABI Path& rotate_back(const CosSinRows<T>& rows ROPE_LIFETIMEBOUND, const Positions& positions = {},
+                               RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
+
     /// The Walsh-Hadamard transform of the head, or of its blocks, times 1 / sqrt(block): it spreads outliers before a
     /// quantiser, and q and k both need it. Sums and differences of numbers that are 1 apart come first, then those of 2,
     /// 4, ... apart. `block` is a power of two that divides head_dim; 0: head_dim.
@@ -125,11 +135,24 @@ class Path {
 
     /// Where the heads go; the last call counts.
     ROPE_API Path& to(const Destination& destination) noexcept ROPE_LIFETIMEBOUND;
+    /// Only features `first` to first + count - 1 of the result go to the destination, which has heads of `count` features.
+    /// The steps, before and after this, see whole heads. The path needs a destination. DeepSeek-V4's keys, with one norm for
+    /// parts of two types:
+    ///
+    ///     rope::heads(k).rms_norm(w, eps).slice_features(0, 448).to(rope::fp8_e4m3(latent, scales)),
+    ///     rope::heads(k).rms_norm(w, eps).rotate().slice_features(448, 64).to(rotated)
+    ROPE_API Path& slice_features(Index first, Index count) noexcept ROPE_LIFETIMEBOUND;
     ROPE_CROSSES(Path)
 
  private:
     friend struct detail::PathAccess;
     ROPE_ABI explicit Path(const detail::HeadsInMemory& source) noexcept { data_.source = source; }
+    template <class T>
+    ROPE_ABI void use_rows(const CosSinRows<T>& rows, const Positions& positions) noexcept {
+        data_.rows = &rows;
+        data_.has_double_rows = std::is_same_v<T, double>;
+        data_.positions = positions;
+    }
     detail::PathData data_;
 };
 
@@ -167,7 +190,8 @@ ROPE_ABI inline Path heads(const Paged<T>& pages) noexcept {
     return heads(Destination(pages));
 }
 
-/// Does all steps of all paths: reads every source once and writes every destination once.
+/// Does all steps of all paths: reads every source once and writes every destination once. Paths that begin in the same view,
+/// or in the same codes, are run together, a few tokens at a time, so that their source comes from memory once.
 ///
 ///     rope::pass<rope::Layout::half_split>(
 ///         cache, rope::start_at(n),
@@ -186,7 +210,7 @@ ROPE_ABI inline Path heads(const Paged<T>& pages) noexcept {
 ///              A NaN or an infinity stays in its head, with a norm over a token in its token.
 /// Aliasing     A destination is the source of its path (the same view, or the same codes and scales), or shares no
 ///              element with any other destination or source, with the numbers of a step or with slots. Sources may
-///              coincide. Distinct elements of a destination have distinct addresses. No list of positions lies in a destination, and no
+///              coincide, but for one that a path writes in place. Distinct elements of a destination have distinct addresses. No list of positions lies in a destination, and no
 ///              destination in the memory of the rows' cosines and sines; the last is not checked.
 /// Memory       No allocation; at most 36 KiB of the stack, 64 KiB in double. No byte outside the views is read or
 ///              written.

@@ -229,11 +229,11 @@ TEST_CASE("memory that is shared") {
           "none by their strides.");
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(t.in()); },
                        [](Tensors& t) { return rope::heads(t.in()).to(t.out()); }) ==
-          "destination of path 1 and source of path 2 may share elements; they must be shown to share none by "
+          "source of path 1 and source of path 2 may share elements; they must be shown to share none by "
           "their strides.");
     CHECK(refused_at_0(
               [](Tensors& t) { return rope::heads(t.in()).multiply(rope::view(t.x.data(), 1, kHeads, kDim)); }) ==
-          "destination of path 1 and the numbers of multiply in path 1 may share elements; they must be shown to "
+          "source of path 1 and the numbers of multiply in path 1 may share elements; they must be shown to "
           "share none.");
     CHECK(refused_at_0(
               [](Tensors& t) { return rope::heads(t.in()).rms_norm(t.y.data(), 1e-6); },
@@ -367,7 +367,7 @@ TEST_CASE("positions in what is written") {
           }).find("may share elements") != std::string::npos);
     CHECK(message([&] {
               rope::pass<rope::Layout::half_split>(cache, rope::ids(ids, 3), rope::heads(x).rotate());
-          }).find("positions and destination of path 1 may share elements") == 0);
+          }).find("positions and source of path 1 may share elements") == 0);
     CHECK(support::same_bits(t.x, before));
     // Just behind them they may lie.
     std::vector<float> more(t.x.size() + 3);

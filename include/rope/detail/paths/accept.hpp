@@ -33,6 +33,7 @@ ROPE_INLINE bool accept_path(const PathData& path, const HeadsInMemory& first, c
                              PassMemory& memory) noexcept {
     const HeadsInMemory& x = path.source;
     const bool is_in_place = !has_destination(path);
+    if (path.is_sliced || path.rows != nullptr) return false;
     if (x.extents[0] != first.extents[0] || x.extents[1] != first.extents[1] || x.extents[3] > kMaxPathHeadDim ||
         (x.type == ElementType::f64) != call.is_double || path.count > kMaxSteps)
         return false;

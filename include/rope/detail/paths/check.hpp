@@ -22,6 +22,8 @@ inline constexpr const char* kSourceNames[] = {"source of path 1", "source of pa
 inline constexpr const char* kDestinationNames[] = {"destination of path 1", "destination of path 2",
                                                     "destination of path 3", "destination of path 4",
                                                     "destination of a path"};
+inline constexpr const char* kTableNames[] = {"table of path 1", "table of path 2", "table of path 3",
+                                              "table of path 4", "table of a path"};
 inline constexpr Index kReading = -1;  // the number of the path of dequantise
 inline const char* path_name(Index path) noexcept { return kPathNames[path >= 0 && path < 4 ? path : 4]; }
 inline const char* source_name(Index path) noexcept {
@@ -29,6 +31,10 @@ inline const char* source_name(Index path) noexcept {
 }
 inline const char* destination_name(Index path) noexcept {
     return path == kReading ? "to" : kDestinationNames[path < 4 ? path : 4];
+}
+
+inline const char* written_name(const PathData& p, Index path) noexcept {
+    return has_destination(p) ? destination_name(path) : source_name(path);
 }
 
 ROPE_COLD Status check_numbers(const char* step, const Numbers& n, const HeadsInMemory& x, bool is_double) noexcept {
@@ -76,6 +82,35 @@ ROPE_COLD Status check_type(const char* name, ElementType type, const PathCall& 
                     call.is_double ? "double" : "float, half", call.is_double ? "" : others});
 }
 
+/// The call as a path with rows of its own sees it, or as it is.
+inline PathCall call_of_path(const PathData& path, const PathCall& call) noexcept {
+    PathCall own = call;
+    if (path.rows == nullptr) return own;
+    own.table = path.has_double_rows ? shape_of(*static_cast<const CosSinRows<double>*>(path.rows))
+                                     : shape_of(*static_cast<const CosSinRows<float>*>(path.rows));
+    return own;
+}
+ROPE_COLD Status check_own_rows(const PathData& path, Index number, const PathCall& call) noexcept {
+    if (path.rows == nullptr) return Status();
+    if (call.has_rows && path.has_double_rows != call.is_double)
+        return invalid(
+            "{} has rows of {}; those of the call are {}, and all must be of one type.",
+            {path_name(number), path.has_double_rows ? "double" : "float", call.is_double ? "double" : "float"});
+    TableShape table = call.table;
+    table.name = kTableNames[number < 4 ? number : 4];
+    return check_positions(path.positions, path.source.extents[0], path.source.extents[1], table);
+}
+/// Requires that the slice of a path's features lies in its heads and goes to a destination.
+ROPE_COLD Status check_slice(const PathData& path, Index number) noexcept {
+    if (!path.is_sliced) return Status();
+    const Index head_dim = path.source.extents[3], first = path.first_feature, count = path.features;
+    if (first < 0 || count < 0 || first > head_dim || count > head_dim - first)
+        return out_of_range("{} has a slice of {} {feature|features} from {} on; its heads have {}.",
+                            {path_name(number), count, first, head_dim});
+    if (has_destination(path)) return Status();
+    return invalid("{} has a slice of features and no destination: add to(...).", {path_name(number)});
+}
+
 /// Part 0 (codes), 1 (scales) or 2 (zeros) that a path reads, and that it writes; null if it has no such part.
 inline const HeadsInMemory* read_part(const PathData& p, int part) noexcept {
     if (begins_in_cache(p)) return part_of(p.cache, part);
@@ -87,6 +122,7 @@ inline const HeadsInMemory* written_part(const PathData& p, int part) noexcept {
 /// Whether a path writes where it reads. It may change the format there, such as one of 8-bit floats into the other.
 ROPE_COLD bool is_in_place(const PathData& p) noexcept {
     if (!has_destination(p)) return true;
+    if (p.is_sliced) return false;
     for (int part = 0; part < 3; ++part) {
         const HeadsInMemory *const read = read_part(p, part), *const written = written_part(p, part);
         if ((read == nullptr) != (written == nullptr)) return false;
@@ -127,14 +163,17 @@ ROPE_COLD Status check_path(const PathData& path, Index number, const HeadsInMem
     if (const Status s = check_type(name, x.type, call, others); !s.ok()) return s;
     if (path.count > kMaxSteps)
         return invalid("Path {} has {} {step|steps}; it must have at most {}.", {number + 1, path.count, kMaxSteps});
+    const PathCall own = call_of_path(path, call);
     int rotations = 0;
     for (int i = 0; i < path.count; ++i) {
         const PathStep& step = path.steps[i];
         rotations += is_step_of<RotateStage>(step) ? 1 : 0;
-        if (const Status s = check_step(step, x, path_name(number), call); !s.ok()) return s;
+        if (const Status s = check_step(step, x, path_name(number), own); !s.ok()) return s;
     }
     if (rotations > 1)
         return invalid("Path {} rotates {} {time|times}; it must do so at most once.", {number + 1, rotations});
+    if (const Status s = check_own_rows(path, number, own); !s.ok()) return s;
+    if (const Status s = check_slice(path, number); !s.ok()) return s;
     for (int part = 0; part < 3; ++part)
         if (const HeadsInMemory* const m = written_part(path, part); m != nullptr && m->is_const)
             return has_destination(path)
@@ -145,8 +184,8 @@ ROPE_COLD Status check_path(const PathData& path, Index number, const HeadsInMem
         if (const Status s = check_type(destination_name(number), d.codes.type, call, ", bfloat16 or a format");
             !s.ok())
             return s;
-        if (const Status s =
-                check_destination(destination_name(number), d, x.extents[0], x.extents[1], x.extents[2], x.extents[3]);
+        if (const Status s = check_destination(destination_name(number), d, x.extents[0], x.extents[1], x.extents[2],
+                                               written_features(path));
             !s.ok())
             return s;
     } else if (!begins_in_cache(path)) {
@@ -162,7 +201,7 @@ ROPE_COLD Status check_path(const PathData& path, Index number, const HeadsInMem
 }
 
 /// Memory of a path.
-enum class PathMemory { source, written, slot_list, numbers };
+enum class PathMemory { source, written, slot_list, numbers, positions };
 
 /// f(view, kind, step) for all memory of a path; `step` has the numbers. A source that is written in place comes once.
 template <class F>
@@ -177,6 +216,7 @@ inline void for_each_memory(const PathData& path, const F& f) {
                 if (m->is_paged) f(m->view_of_slots(), PathMemory::slot_list, nullptr);
             }
     }
+    if (path.rows != nullptr) f(view_of(path.positions), PathMemory::positions, nullptr);
     for (int i = 0; i < path.count; ++i)
         for (const Numbers* n : {&path.steps[i].numbers, &path.steps[i].bias})
             if (n->is_given) f(*n, PathMemory::numbers, &path.steps[i]);
@@ -189,13 +229,16 @@ ROPE_COLD Status check_apart(const AnyView& written, const AnyView& v, PathMemor
     if (kind == PathMemory::numbers)
         return invalid("{} and the numbers of {} in path {} may share elements; they must be shown to share none.",
                        {written.name, step_name(step->kind), k + 1});
+    if (kind == PathMemory::positions)
+        return invalid("{} and the positions of path {} may share elements; they must be shown to share none.",
+                       {written.name, k + 1});
     if (kind == PathMemory::slot_list && k == kReading)
         return invalid("{} and the slots of from may share elements; they must be shown to share none.",
                        {written.name});
     if (kind == PathMemory::slot_list)
         return invalid("{} and the slots of path {} may share elements; they must be shown to share none.",
                        {written.name, k + 1});
-    return check_shares_nothing(written, named(v, kind == PathMemory::source ? source_name(k) : destination_name(k)));
+    return check_shares_nothing(written, v);
 }
 
 /// Requires that memory which is written shares nothing with any other: first by the whole memory of each view, which is
@@ -216,12 +259,16 @@ ROPE_COLD Status check_all_apart(const Path* const* paths, Index count, const Po
     for (Index i = 0; i < count; ++i)
         for_each_memory(PathAccess::data(*paths[i]), [&](const AnyView& one, PathMemory kind_of_one, const PathStep*) {
             if (kind_of_one != PathMemory::written) return;
-            const AnyView written = named(one, is_reading ? "to" : destination_name(i));
+            const AnyView written = named(one, written_name(PathAccess::data(*paths[i]), is_reading ? kReading : i));
             for (Index k = 0; k < count; ++k)
                 for_each_memory(PathAccess::data(*paths[k]),
                                 [&](const AnyView& other, PathMemory kind, const PathStep* step) {
-                                    if (mistake.ok() && &other != &one)
-                                        mistake = check_apart(written, other, kind, step, is_reading ? kReading : k);
+                                    if (!mistake.ok() || &other == &one) return;
+                                    const Index number = is_reading ? kReading : k;
+                                    const char* const name = kind == PathMemory::written
+                                                                 ? written_name(PathAccess::data(*paths[k]), number)
+                                                                 : source_name(number);
+                                    mistake = check_apart(written, named(other, name), kind, step, number);
                                 });
             if (mistake.ok()) mistake = check_list_apart(positions, written);
         });

@@ -104,7 +104,8 @@ void run_token(const PathTask<T>& task, Index b, Index s, Index first, Index las
     const HeadsInMemory& out = written_heads(task.path);
     FormatToken to_heads = format_token(written_store(task.path), out, b, s, source.extents[1], first);
     const FormatRow& at = to_heads.row;
-    const bool is_direct = task.is_destination_plain && !task.bypasses_caches;
+    const Index width = written_features(task.path), from = task.path.is_sliced ? task.path.first_feature : 0;
+    const bool is_direct = task.is_destination_plain && !task.bypasses_caches && !task.path.is_sliced;
     const bool has_tile = !is_direct || !task.is_source_plain || task.from.step != task.to.step;
     const Index head_dim = source.extents[3], most = heads_at_once(task, last - first, has_tile);
     for (Index h = first, heads; h < last; h += heads) {
@@ -115,9 +116,9 @@ void run_token(const PathTask<T>& task, Index b, Index s, Index first, Index las
             g.y_stride = out.strides[2];
         }
         run_steps(task, task.path.count, g, of_token, scratch);
-        if (task.is_destination_plain) copy_to_y(g, head_dim);
-        const bool is_stored_at_once =
-            !task.is_destination_plain && task.write == nullptr && is_one_run(out) && g.x_stride == head_dim;
+        if (is_direct || task.bypasses_caches) copy_to_y(g, head_dim);
+        const bool is_stored_at_once = !task.is_destination_plain && task.write == nullptr && is_one_run(out) &&
+                                       g.x_stride == head_dim && width == head_dim;
         if (is_stored_at_once) task.steps.store(g.x, at.codes, out.type, 1, heads * head_dim);
         if (is_direct || is_stored_at_once) {
             for (Index k = 0; k < heads && task.streams; ++k) fetch_next(task, g, k);
@@ -126,13 +127,13 @@ void run_token(const PathTask<T>& task, Index b, Index s, Index first, Index las
         }
         for (Index k = 0; k < heads; ++k, to_heads.step_on(1)) {
             if (task.streams) fetch_next(task, g, k);
-            const T* const x = g.x + k * g.x_stride;
+            const T* const x = g.x + k * g.x_stride + from;
             if (task.bypasses_caches)
-                stream_out(static_cast<T*>(static_cast<void*>(at.codes)), x, head_dim);
+                stream_out(static_cast<T*>(static_cast<void*>(at.codes)), x, width);
             else if (task.write == nullptr)
-                task.steps.store(x, at.codes, out.type, out.strides[3], head_dim);
+                task.steps.store(x, at.codes, out.type, out.strides[3], width);
             else if constexpr (sizeof(T) == 4)
-                task.write(x, head_dim, at);
+                task.write(x, width, at);
         }
     }
 }

@@ -106,6 +106,18 @@ ROPE_DETAIL_END
 
 ROPE_BEGIN
 
+template <class T>
+ROPE_ABI Path& Path::rotate(const CosSinRows<T>& rows, const Positions& positions, RotateRounding rounding) noexcept {
+    use_rows(rows, positions);
+    return rotate(rounding);
+}
+template <class T>
+ROPE_ABI Path& Path::rotate_back(const CosSinRows<T>& rows, const Positions& positions,
+                                 RotateRounding rounding) noexcept {
+    use_rows(rows, positions);
+    return rotate_back(rounding);
+}
+
 template <class X, detail::IfNotStored<X>>
 ROPE_ABI inline Path heads(X&& x) noexcept {
     return detail::PathAccess::make<Path>(detail::tensor_of<false, void>(x));

@@ -31,18 +31,28 @@ struct NoRows {};
 template <class T>
 inline constexpr RotateKernels<T, T, T> kNoRotation = {};
 
-/// Bytes of the heads that a path reads, and of those that it reads or writes, whichever are more.
+/// Bytes of a source that paths which share it read in turn.
+inline constexpr Index kSharedBytes = Index(1) << 16;
+
+/// Bytes of as many heads as a path has, as they lie in `m`.
 inline Index bytes_of_heads(const PathData& path, const HeadsInMemory& m) noexcept {
     return count_heads(path.source) * m.extents[3] * m.element_size;
 }
 inline Index bytes_read(const PathData& path) noexcept { return bytes_of_heads(path, read_heads(path)); }
-inline Index bytes_moved(const PathData& path) noexcept {
-    const Index read = bytes_read(path), written = bytes_of_heads(path, written_heads(path));
-    return read > written ? read : written;
+
+/// Rows and positions that a path rotates by: its own, or those of the call.
+template <class T>
+inline const CosSinRows<T>& rows_of_path(const PathData& path, const CosSinRows<T>& of_call) noexcept {
+    return path.rows == nullptr ? of_call : *static_cast<const CosSinRows<T>*>(path.rows);
+}
+inline const NoRows& rows_of_path(const PathData&, const NoRows& none) noexcept { return none; }
+inline const Positions& positions_of_path(const PathData& path, const Positions& of_call) noexcept {
+    return path.rows == nullptr ? of_call : path.positions;
 }
 
 template <Layout layout, class T, class Rows>
-inline PathTask<T> path_task(const PathData& path, const Rows& rows, const Positions& positions) noexcept {
+inline PathTask<T> path_task(const PathData& path, const Rows& of_call, const Positions& positions) noexcept {
+    const auto& rows = rows_of_path(path, of_call);
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     const HeadsInMemory &in = read_heads(path), &out = written_heads(path);
     const CacheFormat *const in_format = path.cache.format, *const out_format = written_store(path).format;
@@ -62,8 +72,8 @@ inline PathTask<T> path_task(const PathData& path, const Rows& rows, const Posit
     const bool is_source_plain = in_format == nullptr && is_plain<T>(in);
     const bool is_destination_plain = out_format == nullptr && is_plain<T>(out);
     const bool streams = !in.is_paged && bytes_read(path) > kCachedBytes<true>;
-    const bool bypasses_caches =
-        kCanStreamOut && streams && is_destination_plain && out.data != in.data && can_be_streamed_out(out);
+    const bool bypasses_caches = kCanStreamOut && streams && is_destination_plain && !path.is_sliced &&
+                                 out.data != in.data && can_be_streamed_out(out);
     const auto rotation = [&]() -> Rotation<T, T, T> {
         if constexpr (std::is_same_v<Rows, NoRows>)
             return {kNoRotation<T>, {}, T(1), T(1), kAllHeads, 1, 1, 0, 0, false, false};
@@ -71,7 +81,7 @@ inline PathTask<T> path_task(const PathData& path, const Rows& rows, const Posit
             return rotation_of(rows, direction, rotate_kernels<layout, T, T, T>(isa, pairs, from.step == to.step));
     }();
     return {path,
-            positions,
+            positions_of_path(path, positions),
             step_kernels<T>(isa),
             in_format != nullptr ? in_format->read(isa) : nullptr,
             out_format != nullptr ? out_format->write(isa) : nullptr,
@@ -84,24 +94,15 @@ inline PathTask<T> path_task(const PathData& path, const Rows& rows, const Posit
             bypasses_caches,
             needs_tokens};
 }
-/// A path whose heads are cut into work items.
-template <class T>
-inline Job<PathTask<T>> path_job(const PathTask<T>& task) noexcept {
-    const HeadsInMemory& source = task.path.source;
-    const Index heads = count_heads(source);
-    return even_job(task, &run_path<T>, heads, bytes_moved(task.path),
-                    task.needs_tokens && heads > 0 ? source.extents[2] : Index(1));
-}
-
 /// A path of one token that is rotated forward where it is, and nothing else, as one call of a kernel. To make a task of it
 /// takes as long as to rotate ten heads. False, and nothing is done, for all other paths.
 template <Layout layout, class T>
 inline bool rotate_alone(const PathData& path, const CosSinRows<T>& rows, const Positions& positions) noexcept {
     const HeadsInMemory& x = path.source;
     const RowSource<T>& table = RowsAccess::source(rows);
-    if (path.count != 1 || !RotateStage::is_usual(path.steps[0]) || options_of<RotateStep>(path.steps[0]).is_back ||
-        begins_in_cache(path) || has_destination(path) || !is_plain<T>(x) || x.extents[0] != 1 || x.extents[1] != 1 ||
-        is_empty(x) || table.fine != nullptr)
+    if (path.count != 1 || path.rows != nullptr || !RotateStage::is_usual(path.steps[0]) ||
+        options_of<RotateStep>(path.steps[0]).is_back || begins_in_cache(path) || has_destination(path) ||
+        !is_plain<T>(x) || x.extents[0] != 1 || x.extents[1] != 1 || is_empty(x) || table.fine != nullptr)
         return false;
     const Index pairs = rows.pairs(), row = (positions.at(0, 0, 1) - table.first) * table.stride;
     const PairShape pair = pair_shape(layout, pairs);
@@ -122,20 +123,89 @@ inline PathCall call_of(NoRows) noexcept {
     return {{}, {}, {}, false, false};
 }
 
-/// Tasks are made where they are needed: a call may have any number of paths.
+/// Whether two paths read the same heads at the same places.
+inline bool have_one_source(const PathData& a, const PathData& b) noexcept {
+    const HeadsInMemory &x = read_heads(a), &y = read_heads(b);
+    return x.data == y.data && is_same_view(x, y) && x.is_paged == y.is_paged && x.slot_list.is_same(y.slot_list);
+}
+
+/// The paths of a call that have the source of path `first`, from that on: they are run together.
+template <class Rows>
+struct PathGroup {
+    const Rows& rows;
+    const Positions& positions;
+    const Path* const* paths;
+    Index count, first;
+
+    const PathData& leader() const noexcept { return PathAccess::data(*paths[first]); }
+    /// f(path) for each.
+    template <class F>
+    void for_each(const F& f) const noexcept {
+        f(leader());
+        for (Index i = first + 1; i < count; ++i)
+            if (const PathData& path = PathAccess::data(*paths[i]); have_one_source(leader(), path)) f(path);
+    }
+};
+/// f(group) for each group of a call, of which `all` begins at its first path.
+template <class Rows, class F>
+inline void for_each_group(const PathGroup<Rows>& all, const F& f) {
+    for (Index i = 0; i < all.count; ++i) {
+        bool is_new = true;
+        for (Index k = 0; k < i && is_new; ++k)
+            is_new = !have_one_source(PathAccess::data(*all.paths[k]), PathAccess::data(*all.paths[i]));
+        if (is_new) f(PathGroup<Rows>{all.rows, all.positions, all.paths, all.count, i});
+    }
+}
+
+/// Bytes that a group reads, or writes, whichever are more, and whether a path needs all heads of a token at once.
+struct GroupSize {
+    Index bytes;
+    bool needs_tokens;
+};
+template <class Rows>
+inline GroupSize size_of(const PathGroup<Rows>& group) noexcept {
+    GroupSize size = {0, false};
+    group.for_each([&](const PathData& path) {
+        size.bytes += bytes_of_heads(path, written_heads(path));
+        for (int i = 0; i < path.count; ++i) size.needs_tokens = size.needs_tokens || needs_token(path.steps[i]);
+    });
+    if (const Index read = bytes_read(group.leader()); size.bytes < read) size.bytes = read;
+    return size;
+}
+
+/// Heads begin .. end - 1 of the paths of a group. Several take turns of some tokens, so that all but the first find their
+/// source in the cache.
+template <Layout layout, class T, class Rows>
+void run_group(const PathGroup<Rows>& group, Index begin, Index end) noexcept {
+    const HeadsInMemory& in = read_heads(group.leader());
+    const Index heads = group.leader().source.extents[2], of_token = heads * in.extents[3] * in.element_size;
+    const Index turn = (kSharedBytes / (of_token + 1) + 1) * heads;
+    for (Index i = begin; i < end; i += turn)
+        group.for_each([&](const PathData& path) {
+            run_path(path_task<layout, T>(path, group.rows, group.positions), i, end - i < turn ? end : i + turn);
+        });
+}
+
 template <Layout layout, class T, class Rows>
 inline Status check_and_run(const AnyExecutor& executor, const Rows& rows, const PathCall& call,
                             const Positions& positions, const Path* const* paths, Index count) {
     if (!accept_pass(paths, count, positions, call))
         if (const Status s = check_all_paths(paths, count, positions, call); !s.ok()) return s;
-    const auto for_each_task = [&](const auto& f) {
-        for (Index i = 0; i < count; ++i) f(path_task<layout, T>(PathAccess::data(*paths[i]), rows, positions));
-    };
+    const PathGroup<Rows> all = {rows, positions, paths, count, 0};
     const Cutting cutting = executor.cutting;
     Index bytes = 0;
-    for (Index i = 0; i < count && cutting == Cutting::if_large; ++i) bytes += bytes_moved(PathAccess::data(*paths[i]));
+    if (cutting == Cutting::if_large)
+        for_each_group(all, [&](const PathGroup<Rows>& group) { bytes += size_of(group).bytes; });
     if (!is_cut(cutting, bytes)) {
-        for (Index i = 0; i < count; ++i) {
+        bool share = false;
+        for (Index i = 0; i < count; ++i)
+            for (Index k = 0; k < i; ++k)
+                share = share || have_one_source(PathAccess::data(*paths[k]), PathAccess::data(*paths[i]));
+        if (share)
+            for_each_group(all, [](const PathGroup<Rows>& group) {
+                run_group<layout, T>(group, 0, count_heads(group.leader().source));
+            });
+        for (Index i = 0; i < count && !share; ++i) {
             const PathData& path = PathAccess::data(*paths[i]);
             if constexpr (!std::is_same_v<Rows, NoRows>)
                 if (rotate_alone<layout>(path, rows, positions)) continue;
@@ -143,17 +213,21 @@ inline Status check_and_run(const AnyExecutor& executor, const Rows& rows, const
         }
         return Status();
     }
+    const auto for_each_job = [&](const auto& f) {
+        for_each_group(all, [&](const PathGroup<Rows>& group) {
+            const HeadsInMemory& x = group.leader().source;
+            const Index heads = count_heads(x);
+            const GroupSize size = size_of(group);
+            f(even_job(group, &run_group<layout, T, Rows>, heads, size.bytes,
+                       size.needs_tokens && heads > 0 ? x.extents[2] : Index(1)));
+        });
+    };
     Index items = 0;
-    for_each_task([&](const auto& task) {
-        const auto job = path_job(task);
-        items += count_items(job.pieces, pieces_per_item(cutting, job));
-    });
+    for_each_job([&](const auto& job) { items += count_items(job.pieces, pieces_per_item(cutting, job)); });
     executor(items, [&](Index begin, Index end) {
         Index first = 0;
-        for_each_task([&](const auto& task) {
-            const auto job = path_job(task);
-            first = run_range(job, begin, end, first, pieces_per_item(cutting, job));
-        });
+        for_each_job(
+            [&](const auto& job) { first = run_range(job, begin, end, first, pieces_per_item(cutting, job)); });
     });
     return Status();
 }
@@ -247,6 +321,13 @@ ROPE_API Path& Path::round() noexcept {
 ROPE_API Path& Path::to(const Destination& destination) noexcept {
     data_.destination = detail::PathAccess::data(destination);
     detail::set_tokens(data_);
+    return *this;
+}
+
+ROPE_API Path& Path::slice_features(Index first, Index count) noexcept {
+    data_.first_feature = first;
+    data_.features = count;
+    data_.is_sliced = true;
     return *this;
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "../../positions.hpp"
 #include "../../types.hpp"
 #include "heads_in_memory.hpp"
 
@@ -69,11 +70,18 @@ struct PathData {
     HeadsInMemory source;     // the view where it begins; of a cache its extents and type alone
     StoredHeads cache;        // where it begins, if that is no view
     StoredHeads destination;  // or nowhere: in place
-    int count = 0;            // of steps, also of those beyond kMaxSteps, which a check refuses
+    bool is_sliced = false;   // only some features of the result go to the destination: these
+    Index first_feature, features;
+    const void* rows = nullptr;  // CosSinRows of float or double, with positions, in place of the call's; or null
+    bool has_double_rows;
+    Positions positions;
+    int count = 0;  // of steps, also of those beyond kMaxSteps, which a check refuses
     PathStep steps[kMaxSteps];
 };
 inline bool begins_in_cache(const PathData& p) noexcept { return is_somewhere(p.cache); }
 inline bool has_destination(const PathData& p) noexcept { return is_somewhere(p.destination); }
+/// Features of a head that are written.
+inline Index written_features(const PathData& p) noexcept { return p.is_sliced ? p.features : p.source.extents[3]; }
 /// Heads, codes or elements that are read.
 inline const HeadsInMemory& read_heads(const PathData& p) noexcept {
     return begins_in_cache(p) ? p.cache.codes : p.source;
