@@ -49,6 +49,7 @@ class CosSinRows {
     double attention_factor_ = 1.0;
     const char* name_ = "cache";  // as messages call it
     bool grows_ = false;
+    bool by_position_ = true;  // a row for each position on one axis; else for each token, wherever that stands
     std::optional<Layout> layout_;
 
  private:
@@ -72,6 +73,10 @@ struct RowsAccess {
     template <class T>
     static Index batch(const CosSinRows<T>& rows) noexcept {
         return rows.batch_;
+    }
+    template <class T>
+    static bool is_by_position(const CosSinRows<T>& rows) noexcept {
+        return rows.by_position_;
     }
     template <class T>
     static const char* name(const CosSinRows<T>& rows) noexcept {

@@ -43,6 +43,10 @@ struct RecipeOptions {
     /// (ModelConfig::reference_uses_other_layout). Scores are the same, and a path that keeps the layout need not move
     /// any feature: this is for keys that such code reads or has written. If it is set for k, it must be for q.
     bool in_published_order = false;
+    /// Whether each token stands at one position on all axes of the model, as text does. Only then may a path of a model
+    /// with several axes (M-RoPE) be rotated by a table by position; else the pass refuses it, as the tokens of an image
+    /// would get positions of text.
+    bool axes_are_alike = false;
 };
 
 // A recipe takes the beginning of a path, rope::heads(x) or one with steps on it, adds the steps of the layer in the
@@ -66,8 +70,9 @@ struct RecipeOptions {
 // engine's own: rope::heads(latent).rms_norm(...). Factors and temperature of q are for the whole of its heads:
 // rope::heads(q_nope).multiply(q_factor).multiply(temperatures). xPos has a table for q and one for k: two passes.
 //
-// Images and video. rotary.table is for text, whose tokens stand at one position on all axes. A prompt with others has
-// the rows of a RotaryStep, which is built for all layers at once; row s is that of token s:
+// Images and video. Tokens of a model with several axes of positions have the rows of a RotaryStep, which is built for all
+// layers at once; row s is that of token s. (rotary.table is for text, whose tokens stand at one position on all axes: set
+// axes_are_alike to use it.)
 //
 //     step.build(rope::AxisPositions(prompt.positions, 3), prompt.tokens);    // rope::RotaryStep<float> step(rotary)
 //     rope::pass<rope::Layout::half_split>(step.rows(layer)->q, rope::start_at(0), ...);    // the same paths

@@ -130,9 +130,10 @@ TEST_CASE("a pass with the rows of a step is the step's apply") {
             CHECK(rows->layout() == *model.layer(layer)->layout);
             CHECK((&rows->q == &rows->k) == (layer != 2));
             const auto run = [&](Heads<float>& x, const rope::CosSinRows<float>& q, const rope::CosSinRows<float>& k,
-                                 Index first) {
-                const auto path_of_q = rope::query_path(model, layer, rope::heads(x.q_view()));
-                const auto path_of_k = rope::key_path(model, layer, rope::heads(x.k_view()));
+                                 const rope::RecipeOptions& options) {
+                constexpr Index first = 0;
+                const auto path_of_q = rope::query_path(model, layer, rope::heads(x.q_view()), {}, options);
+                const auto path_of_k = rope::key_path(model, layer, rope::heads(x.k_view()), {}, options);
                 if (rows->layout() == Layout::half_split) {
                     rope::pass<Layout::half_split>(q, rope::start_at(first), path_of_q);
                     rope::pass<Layout::half_split>(k, rope::start_at(first), path_of_k);
@@ -141,10 +142,18 @@ TEST_CASE("a pass with the rows of a step is the step's apply") {
                     rope::pass<Layout::interleaved>(k, rope::start_at(first), path_of_k);
                 }
             };
-            run(by_pass, rows->q, rows->k, 0);
+            run(by_pass, rows->q, rows->k, {});
             CHECK(by_pass.q == by_apply.q);
             CHECK(by_pass.k == by_apply.k);
-            run(by_text, rotary.table(layer)->q, rotary.table(layer)->k, 0);
+            const auto by_position = rotary.table(layer);
+            const Heads<float> before = by_text;
+            CHECK(refusal([&] { run(by_text, by_position->q, by_position->k, {}); }).message ==
+                  "path 1 is of a model with several axes of positions, and its cache has one: give it the rows of a "
+                  "RotaryStep, or, for text alone, set axes_are_alike of RecipeOptions.");
+            CHECK(by_text.q == before.q);
+            rope::RecipeOptions of_text;
+            of_text.axes_are_alike = true;
+            run(by_text, by_position->q, by_position->k, of_text);
             CHECK(by_text.q != by_apply.q);
         }
     }
@@ -243,6 +252,19 @@ TEST_CASE("moved keys of a layer are those that were rotated at the new position
             step.reposition(layer, rope::Destination(pages(there)));
             CHECK(here.k == alone.k);
             CHECK(there.k == alone.k);
+            const std::vector<double> once = there.k;  // rotated, and moved again
+            step.reposition(layer, pages(there));
+            Heads<double> transformed(32);
+            transformed.k = once;
+            const auto as_keys = [&] { return rope::heads(pages(transformed)); };
+            const rope::CosSinCache<double> any(rope::Config{32}, 1);
+            const auto transform = [&] {
+                rope::pass<Layout::half_split>(any, std::vector<int>(slots.size(), 0), as_keys().hadamard());
+            };
+            transform();
+            step.reposition(layer, rope::under_hadamard(pages(transformed)));
+            transform();
+            for (std::size_t i = 0; i < once.size(); ++i) CHECK(std::abs(transformed.k[i] - there.k[i]) < 1e-14);
             for (std::size_t i = 0; i < want.k.size(); ++i) CHECK(std::abs(alone.k[i] - want.k[i]) < 1e-14);
         }
     }

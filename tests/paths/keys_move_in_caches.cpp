@@ -143,8 +143,7 @@ TEST_CASE("a move in a cache is a rotation of what was read, but for one roundin
                     rope::Moves<float> moves(c);
                     moves.build(old_ids, new_ids, kTokens);
                     if (has_hadamard)
-                        rope::pass(layout, moves, rope::start_at(0),
-                                   rope::heads(store.at(kSlots)).hadamard().rotate().hadamard());
+                        rope::reposition(layout, rope::under_hadamard(store.at(kSlots)), moves);
                     else
                         rope::reposition(layout, store.at(kSlots), moves);
                     check_moved(kind, layout, c.rotary_offset, has_hadamard, before, read(store), [&](Index t) {
@@ -194,6 +193,82 @@ TEST_CASE("keys move by one delta, by a list of deltas, and on several axes") {
             });
         }
     }
+}
+
+TEST_CASE("a move under a Hadamard transform is a pass that takes it off and does it again") {
+    const rope::Config c = config(kDim, 0, false);
+    const std::vector<int> old_ids = {0, 5, 2, 900, 901, 17}, new_ids = {0, 4, 33, 2, 3, 18};
+    rope::Moves<float> moves(c);
+    moves.build(old_ids, new_ids, kTokens);
+    for (const Kind kind : {Kind::f32, Kind::q8_0, Kind::int8})
+        for (const Index block : {Index(0), Index(16), kDim}) {
+            CAPTURE(static_cast<int>(kind), block);
+            Store moved = filled(kind, false), expected = moved, parts = moved;
+            rope::reposition<Layout::half_split>(rope::under_hadamard(moved.at(kSlots), block), moves);
+            rope::pass<Layout::half_split>(moves,
+                                           rope::heads(expected.at(kSlots)).hadamard(block).rotate().hadamard(block));
+            for (Index i = 0; i < 5; ++i)
+                rope::reposition<Layout::half_split>(rope::under_hadamard(parts.at(kSlots), block), moves,
+                                                     rope::part(i, 5));
+            CHECK(moved == expected);
+            CHECK(moved == parts);
+        }
+    std::vector<float> plain = support::normal<float>(kTokens * kHeads * kDim, 3), expected = plain;
+    const auto view = [](std::vector<float>& x) { return rope::view(x.data(), kTokens, kHeads, kDim); };
+    rope::reposition<Layout::half_split>(rope::under_hadamard(view(plain)), moves);
+    rope::pass<Layout::half_split>(moves, rope::heads(view(expected)).hadamard().rotate().hadamard());
+    CHECK(plain == expected);
+    Store store = filled(Kind::q8_0, false);
+    const Store before = store;
+    CHECK(std::string(
+              rope::reposition<Layout::half_split>(rope::under_hadamard(store.at(kSlots), 48), moves, rope::no_throw())
+                  .message())
+              .find("48") != std::string::npos);
+    moves.build(std::vector<int>{1, 2, 3}, 3);
+    CHECK(std::string(
+              rope::reposition<Layout::half_split>(rope::under_hadamard(store.at(kSlots)), moves, rope::no_throw())
+                  .message()) == "k.seq is 6; these moves were built for 3 tokens.");
+    CHECK(store == before);
+}
+
+namespace {
+/// Keys in pages within `memory`, behind `offset` numbers, with these strides.
+struct Place {
+    const char* name;
+    Index offset, page, place, head;
+};
+}  // namespace
+
+TEST_CASE("keys beside a latent, beside values, and in a ring move, and nothing else does") {
+    const Place places[] = {{"a latent of 100 before each key", 100, 4 * 3 * 164, 3 * 164, 164},
+                            {"each head's key before its value", 0, 4 * 3 * 128, 3 * 128, 128},
+                            {"values behind all keys of a page", 0, 2 * 4 * 3 * 64, 3 * 64, 64},
+                            {"a key, then a value, of each token, heads first", 0, 3 * 4 * 128, 128, 4 * 128}};
+    const std::vector<int> ring = {10, 11, 0, 1, 2, 3};  // 12 places, from which the oldest keys are gone
+    rope::Moves<float> moves(config(kDim, 0, true));
+    moves.build(std::vector<int>{-7, -7, -7, -7, 3, 0}, kTokens);
+    std::vector<float> numbers = support::normal<float>(kTokens * kHeads * kDim, 3), expected = numbers;
+    rope::reposition<Layout::half_split>(rope::view(expected.data(), kTokens, kHeads, kDim), moves);
+    for (const Place& p : places)
+        for (const std::vector<int>& slots : {kSlots, ring}) {
+            CAPTURE(p.name, slots);
+            std::vector<float> memory(size(p.offset + 3 * p.page), 9.0f);
+            rope::Paged<float> pages = rope::paged(memory.data() + p.offset, 3, 4, kHeads, kDim, slots);
+            pages.page_stride = p.page;
+            pages.place_stride = p.place;
+            pages.head_stride = p.head;
+            rope::pass(rope::heads(rope::view(numbers.data(), kTokens, kHeads, kDim)).to(pages));
+            std::vector<float> want = memory;
+            for (Index t = 0; t < kTokens; ++t)
+                for (Index h = 0; h < kHeads; ++h)
+                    for (Index i = 0; i < kDim; ++i) {
+                        const Index slot = slots[size(t)];
+                        want[size(p.offset + slot / 4 * p.page + slot % 4 * p.place + h * p.head + i)] =
+                            expected[size((t * kHeads + h) * kDim + i)];
+                    }
+            rope::reposition<Layout::half_split>(pages, moves);
+            CHECK(memory == want);
+        }
 }
 
 TEST_CASE("parts of a move have the bits of the whole") {

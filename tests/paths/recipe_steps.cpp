@@ -35,7 +35,7 @@ namespace {
 constexpr Index kTokens = 3, kStart = 9000;
 constexpr double kEps = 1e-6;
 constexpr rope::RecipeOptions kOnce = {};
-constexpr rope::RecipeOptions kPublished = {rope::RecipeRounding::as_published, false};
+constexpr rope::RecipeOptions kPublished = {rope::RecipeRounding::as_published};
 
 /// A model of 2 layers, each with 4 query heads and 2 key heads of 64 features.
 ModelConfig model_of(const std::string& type, const std::string& more = "") {
@@ -324,7 +324,7 @@ TEST_CASE("every layer of the published models has its recipes, which a pass acc
             const auto start = [&](Index count) { return rope::heads(rope::view(x.data(), 1, count, dim)); };
             for (const rope::RecipeRounding rounding :
                  {rope::RecipeRounding::once, rope::RecipeRounding::as_published}) {
-                const rope::RecipeOptions options = {rounding, rounding == rope::RecipeRounding::as_published};
+                const rope::RecipeOptions options = {rounding, rounding == rope::RecipeRounding::as_published, true};
                 const Path q = rope::query_path(m, i, start(heads.q), weights, options);
                 CHECK(accepted(Path(q).multiply(s.softmax_scale)).ok());
                 CHECK(accepted(rope::output_path(m, i, start(heads.q), rounding)).ok());

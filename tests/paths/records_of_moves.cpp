@@ -3,6 +3,8 @@
 #include <rope/engine.hpp>
 #include <rope/key_positions.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -62,6 +64,51 @@ TEST_CASE("a thousand moves by 1 have the bits of one move by 1000, in every for
         record.settle(kSlots);
         CHECK(record.rotated_at(kSlots) == record.now_at(kSlots));
     }
+}
+
+TEST_CASE("keys that are written back after each of a thousand moves are far from the key moved once") {
+    // The bounds are those that reposition.hpp states; below `least` the record would be of no use.
+    constexpr Index kFew = 64, kFeatures = 128;
+    const rope::Config config{kFeatures};
+    rope::Moves<float> one(config), thousand(config);
+    one.build(1);
+    thousand.build(1000);
+    std::vector<float> numbers = support::normal<float>(kFew * kFeatures, 5), scales(kFew), zeros(kFew);
+    std::vector<rope::half> halves(size(kFew * kFeatures));
+    std::vector<rope::bfloat16> rounded(halves.size());
+    std::vector<signed char> codes(halves.size());
+    std::vector<unsigned char> bytes(2 * halves.size());
+    const auto as = [](auto& memory, Index width) { return rope::view(memory.data(), kFew, 1, width); };
+    const auto worst = [&](const rope::Destination& keys) {
+        std::vector<float> once(numbers.size()), many(numbers.size());
+        rope::pass(rope::heads(as(numbers, kFeatures)).to(keys));
+        rope::dequantise(keys, as(once, kFeatures));
+        rope::reposition<Layout::half_split>(as(once, kFeatures), thousand);
+        for (int i = 0; i < 1000; ++i) rope::reposition<Layout::half_split>(keys, one);
+        rope::dequantise(keys, as(many, kFeatures));
+        double largest = 0;
+        for (Index h = 0; h < kFew; ++h) {
+            double squares = 0, of_error = 0;
+            for (Index i = 0; i < kFeatures; ++i) {
+                const double a = once[size(h * kFeatures + i)], b = many[size(h * kFeatures + i)];
+                squares += a * a;
+                of_error += (a - b) * (a - b);
+            }
+            largest = std::max(largest, std::sqrt(of_error / squares));
+        }
+        return largest;
+    };
+    const auto check = [](double error, double least, double most) {
+        CHECK(error > least);
+        CHECK(error < most);
+    };
+    check(worst(as(halves, kFeatures)), 0.02, 0.12);
+    check(worst(as(rounded, kFeatures)), 0.2, 0.84);
+    check(worst(rope::int8(as(codes, kFeatures), as(scales, 1))), 0.2, 5.4);
+    check(worst(rope::uint8(as(bytes, kFeatures), as(scales, 1), as(zeros, 1))), 0.2, 2.6);
+    check(worst(rope::q8_0(as(bytes, kFeatures / 32 * 34))), 0.2, 2.7);
+    check(worst(rope::fp8_e4m3(as(bytes, kFeatures), 1.0f)), 0.5, 1.7);
+    check(worst(rope::uint4(as(bytes, kFeatures / 2), as(scales, 1), as(zeros, 1))), 1e3, 1e30);
 }
 
 TEST_CASE("a record of several axes, copies and moves to given positions") {

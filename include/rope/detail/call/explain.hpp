@@ -25,7 +25,8 @@ ROPE_INLINE TableShape shape_of(const CosSinRows<T>& r) noexcept {
             RowsAccess::count(r),
             RowsAccess::name(r),
             static_cast<Capabilities>(other_layout | (r.magnitude_grows() ? kInverse : 0)),
-            RowsAccess::batch(r)};
+            RowsAccess::batch(r),
+            RowsAccess::is_by_position(r)};
 }
 
 /// One tensor of a call: its input, its output (the same object in place) and its table.

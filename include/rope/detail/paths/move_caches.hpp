@@ -16,6 +16,13 @@ inline KeyTokens tokens_of_keys(const Destination& keys) noexcept {
     const Index* const extents = PathAccess::data(path).source.extents;
     return {extents[1], extents[0]};
 }
+inline KeyTokens tokens_of_keys(const UnderHadamard& keys) noexcept { return tokens_of_keys(keys.keys); }
+
+template <Layout layout, class T, class Executor>
+inline ResultOf<Executor> move_by_path(const Path& path, KeyTokens tokens, const Moves<T>& moves, Executor& executor) {
+    if (const Status s = check_count(tokens, moves); !s.ok()) return return_or_raise<ResultOf<Executor>>(s);
+    return pass<layout>(executor, moves, path);
+}
 
 ROPE_DETAIL_END
 
@@ -24,10 +31,13 @@ ROPE_BEGIN
 template <Layout layout, class T, class Executor>
 ROPE_ABI inline detail::ResultOf<Executor> reposition(const Destination& keys, const Moves<T>& moves,
                                                       Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
-    const Path path = heads(keys).rotate();
-    if (const Status s = detail::check_count(detail::tokens_of_keys(keys), moves); !s.ok())
-        return detail::return_or_raise<detail::ResultOf<Executor>>(s);
-    return pass<layout>(executor, moves, path);
+    return detail::move_by_path<layout>(heads(keys).rotate(), detail::tokens_of_keys(keys), moves, executor);
+}
+template <Layout layout, class T, class Executor>
+ROPE_ABI inline detail::ResultOf<Executor> reposition(const UnderHadamard& keys, const Moves<T>& moves,
+                                                      Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
+    return detail::move_by_path<layout>(heads(keys.keys).hadamard(keys.block).rotate().hadamard(keys.block),
+                                        detail::tokens_of_keys(keys), moves, executor);
 }
 template <Layout layout, class X, class T, class Executor>
 ROPE_ABI inline detail::ResultOf<Executor> reposition(const Paged<X>& keys, const Moves<T>& moves,

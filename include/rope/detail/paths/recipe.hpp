@@ -93,8 +93,8 @@ struct Recipe {
             case HeadStepKind::clamp: path.clamp(step.number); break;
             case HeadStepKind::factor: path.multiply(step.number); break;
             case HeadStepKind::temperature: s = add_temperature(); break;
-            case HeadStepKind::rotation: s = add_rotation(rounding); break;
-            case HeadStepKind::rotation_back: path.rotate_back(rounding);
+            case HeadStepKind::rotation: s = add_rotation(rounding, false); break;
+            case HeadStepKind::rotation_back: s = add_rotation(rounding, true);
         }
         if (is_as_published && !(is_rotation && rounding == RotateRounding::all)) path.round();  // its operation ends
         return s;
@@ -171,16 +171,15 @@ struct Recipe {
         if (s.ok()) path.multiply(shaped);
         return s;
     }
-    Status add_rotation(RotateRounding rounding) noexcept {
-        const bool reorders = options.in_published_order && model.reference_uses_other_layout;
+    Status add_rotation(RotateRounding rounding, bool is_back) noexcept {
+        const bool reorders = !is_back && options.in_published_order && model.reference_uses_other_layout;
         if (reorders && !config->layout)
             return invalid("layout of the rotary embedding of layer {} is left open; in_published_order needs it.",
                            {layer});
-        if (reorders)
-            path.rotate_into(*config->layout == Layout::interleaved ? Layout::half_split : Layout::interleaved,
-                             rounding);
-        else
-            path.rotate(rounding);
+        const bool is_interleaved = reorders && *config->layout == Layout::interleaved;
+        RotateStage::append(PathAccess::data(path),
+                            {rounding, is_back, reorders, is_interleaved ? Layout::half_split : Layout::interleaved,
+                             model.axis_map.axes > 1 && !options.axes_are_alike});
         return Status();
     }
 };

@@ -32,7 +32,7 @@ template <class T>
 inline constexpr RotateKernels<T, T, T> kNoRotation = {};
 
 /// Bytes of a source that paths which share it read in turn.
-inline constexpr Index kSharedBytes = Index(1) << 16;
+inline constexpr Index kTurnBytes = Index(1) << 16;
 
 /// Bytes of as many heads as a path has, as they lie in `m`.
 inline Index bytes_of_heads(const PathData& path, const HeadsInMemory& m) noexcept {
@@ -179,7 +179,7 @@ template <Layout layout, class T, class Rows>
 void run_group(const PathGroup<Rows>& group, Index begin, Index end) noexcept {
     const HeadsInMemory& in = read_heads(group.leader());
     const Index heads = group.leader().source.extents[2], of_token = heads * in.extents[3] * in.element_size;
-    const Index turn = (kSharedBytes / (of_token + 1) + 1) * heads;
+    const Index turn = (kTurnBytes / (of_token + 1) + 1) * heads;
     for (Index i = begin; i < end; i += turn)
         group.for_each([&](const PathData& path) {
             run_path(path_task<layout, T>(path, group.rows, group.positions), i, end - i < turn ? end : i + turn);

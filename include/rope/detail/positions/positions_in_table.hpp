@@ -19,6 +19,7 @@ struct TableShape {
     const char* name = "cache";    // in messages
     Capabilities unsupported = 0;  // operations that the table is not made for
     Index batch = 0;               // entries that a call must have; 0: any
+    bool is_by_position = false;   // on one axis
 };
 
 /// Marks a clamped position in a message: unsigned positions beyond the largest Index become the largest Index.

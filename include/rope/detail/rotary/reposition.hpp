@@ -32,7 +32,7 @@ inline void refuse_reposition() noexcept {
 template <class K>
 using MovesOf = Moves<std::conditional_t<std::is_same_v<StorageOf<ViewOf<K>>, double>, double, float>>;
 
-template <class K, IfNotStored<K>>
+template <class K, IfKeyView<K>>
 inline KeyTokens tokens_of_keys(const K& k) noexcept {
     const auto v = as_view(k);
     return {v.seq, v.batch};
@@ -60,7 +60,7 @@ ROPE_DETAIL_END
 
 ROPE_BEGIN
 
-template <Layout layout, class K, class T, class Executor, detail::IfNotStored<K>>
+template <Layout layout, class K, class T, class Executor, detail::IfKeyView<K>>
 ROPE_ABI inline detail::ResultOf<Executor> reposition(K&& k, const Moves<T>& moves,
                                                       Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
     const auto argument = detail::in_place("k", k, moves);

@@ -24,6 +24,7 @@ ROPE_API TokenRows<T>::TokenRows(const char* name, bool has_two)
     : builder_(new (std::nothrow) RowBuilder<T>(*this, has_two)) {
     if (builder_ == nullptr) refuse(out_of_memory("There is no memory for rows."));
     this->name_ = name;
+    this->by_position_ = false;
 }
 template <class T>
 ROPE_API TokenRows<T>::TokenRows(const GivenSource& given, AxisMap&& map) : TokenRows("table of rows", false) {

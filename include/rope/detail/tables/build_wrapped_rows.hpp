@@ -37,6 +37,7 @@ ROPE_API WrappedRows<T>::WrappedRows(const CosSinView<T>& view, HeadSlice slice,
     this->rotary_offset_ = slice.rotary_offset;
     this->attention_factor_ = attention_factor;
     this->name_ = "wrapped table";
+    this->by_position_ = false;
 }
 
 ROPE_END

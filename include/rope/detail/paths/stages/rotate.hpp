@@ -13,6 +13,7 @@ struct RotateStep {
     RotateRounding rounding;
     bool is_back, has_other_layout;
     Layout other_layout;
+    bool has_axes = false;  // several, on which tokens may stand at different positions
 };
 
 /// The cosines and sines of a token, rounded where the step says so.
@@ -63,6 +64,12 @@ struct RotateStage : Stage {
             if (const Status s = check_layout(rotation.other_layout); !s.ok()) return s;
         if (!call.has_rows)
             return invalid("{} rotates, and the call has no rows; rope::pass takes them before the paths.", {x.name});
+        if (rotation.has_axes && call.table.is_by_position)
+            return invalid(
+                "{} is of a model with several axes of positions, and its {} has one: give it the rows of a "
+                "RotaryStep, or, "
+                "for text alone, set axes_are_alike of RecipeOptions.",
+                {x.name, call.table.name});
         if (const Status s = check_table_fits(x, call.table, rotation.is_back ? call.back : call.forward); !s.ok())
             return s;
         if (rotation.rounding > RotateRounding::all)
