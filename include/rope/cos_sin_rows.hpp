@@ -43,6 +43,7 @@ class CosSinRows {
     detail::RowSource<T> source_ = {};
     Index count_ = 0;  // positions, from source_.first on; with source_.entry, of each batch entry
     Index batch_ = 0;  // entries that a call must have; 0: any
+    Index heads_ = 0;  // with rows of their own, of which a call has a multiple; 0: all heads share rows
     Index pairs_ = 0;
     Index head_dim_ = 0;
     Index rotary_offset_ = 0;
@@ -73,6 +74,10 @@ struct RowsAccess {
     template <class T>
     static Index batch(const CosSinRows<T>& rows) noexcept {
         return rows.batch_;
+    }
+    template <class T>
+    static Index heads(const CosSinRows<T>& rows) noexcept {
+        return rows.heads_;
     }
     template <class T>
     static bool is_by_position(const CosSinRows<T>& rows) noexcept {

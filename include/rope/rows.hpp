@@ -64,8 +64,14 @@ class Rows : public detail::TokenRows<T> {
 
     /// For given frequencies, which are not divided by anything. The slice says where in the head the rotated features
     /// lie; by default they are the head. Throws as above; mixed axes are allowed, but not with log_growth (xPos).
-    ROPE_ABI explicit Rows(const Frequencies& frequencies, AxisMap map = {}, HeadSlice slice = {})
-        : Base({frequencies, slice}, std::move(map)) {}
+    ///
+    /// With `heads` not 0 each head has frequencies of its own: inv_freq and the map have those of head 0, then of head 1,
+    /// ..., and head h of a call, which has a multiple of `heads`, rotates by those of head h % heads. (rope-vit mixed and
+    /// FoPE learn them for each head, LTX-2 and Mochi compute them.) Two slices of a head of 2D features with positions of
+    /// their own, as Gemma 4's vision tower and ChatGLM-6B have them, are two heads of D: with pairs on axis 0, then on axis
+    /// 1, and heads = 2, call rope::view(x, tokens, 2 * heads_of_x, D).
+    ROPE_ABI explicit Rows(const Frequencies& frequencies, AxisMap map = {}, HeadSlice slice = {}, Index heads = 0)
+        : Base({frequencies, slice, heads}, std::move(map)) {}
 
     /// Other frequencies for the same pairs, map and slice, as a step of training changes them. They are not divided by
     /// anything. The rows are discarded: build them again. Takes as long as making an object, and allocates nothing (but
@@ -104,14 +110,15 @@ class Rows : public detail::TokenRows<T> {
     }
 
     /// use_memory(T* memory, Index rows): builds from now on into the caller's memory of `rows` rows of rotary_dim
-    /// numbers (cosines, then sines), which must outlive the rows; null returns to memory of its own. Rows built before
+    /// numbers (cosines, then sines; times heads, if these have rows of their own), which must outlive the rows; null returns to memory of its own. Rows built before
     /// are discarded. A build of more rows throws std::invalid_argument.
     using Base::use_memory;
 
     /// The number of rows that are built.
     using Base::rows;
     /// cos_row(Index row) and sin_row(Index row): pairs() entries m*cos(angle), or m*sin(angle), of a row, 0 ..
-    /// rows() - 1, valid until the next build. Throw std::out_of_range if there is no such row.
+    /// rows() - 1, of one head after the other if these have rows of their own; valid until the next build. Throw
+    /// std::out_of_range if there is no such row.
     using Base::cos_row;
     using Base::sin_row;
     // map() is the AxisMap that was given.

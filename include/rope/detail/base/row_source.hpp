@@ -9,13 +9,25 @@ ROPE_DETAIL_BEGIN
 /// Where the row of a position lies. A row is one cosine and one sine per pair, each multiplied by the magnitude.
 template <class T>
 struct RowSource {
-    const T* cos;   // of row 0
-    const T* sin;   // of row 0
-    Index stride;   // numbers from a row to the next; 0 when all positions have the same
-    Index first;    // the position of row 0
-    Index entry;    // rows from a batch entry to the next; 0 when they share
-    const T* fine;  // not null: row k is row k >> fine_bits above, rotated by this row k % 2^fine_bits
-    int fine_bits;  // 0 if fine is null
+    const T* cos;     // of row 0
+    const T* sin;     // of row 0
+    Index stride;     // numbers from a row to the next; 0 when all positions have the same
+    Index first;      // the position of row 0
+    Index entry;      // rows from a batch entry to the next; 0 when they share
+    const T* fine;    // not null: row k is row k >> fine_bits above, rotated by this row k % 2^fine_bits
+    int fine_bits;    // 0 if fine is null
+    Index heads = 0;  // not 0: head h has rows of its own, (h % heads) * `head` numbers behind those of head 0
+    Index head = 0;
+
+    ROPE_INLINE bool has_heads() const noexcept { return heads != 0; }
+    /// The rows of one head, which are then as any.
+    RowSource of_head(Index h) const noexcept {
+        RowSource rows = *this;
+        rows.cos += h % heads * head;
+        rows.sin += h % heads * head;
+        rows.heads = 0;
+        return rows;
+    }
 };
 
 /// The most features of a head.

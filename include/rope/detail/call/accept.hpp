@@ -90,7 +90,7 @@ template <class Element, class T>
 ROPE_INLINE bool fits_table(const TensorView<Element>& v, Layout layout, Direction direction,
                             const CosSinRows<T>& table) noexcept {
     return v.data != nullptr && v.feature_stride == 1 && (v.batch == 1 || v.seq == 1) &&
-           v.head_dim == table.head_dim() && RowsAccess::batch(table) == 0 &&
+           v.head_dim == table.head_dim() && (RowsAccess::batch(table) | RowsAccess::heads(table)) == 0 &&
            (direction != Direction::inverse || !table.magnitude_grows()) &&
            (!table.layout() || *table.layout() == layout);
 }

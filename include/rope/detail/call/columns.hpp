@@ -92,7 +92,8 @@ ROPE_NOINLINE void rotate_column_tile(const RotateTask<In, Out, T>& task, const 
     for (Index i = 0; i < task.pairs; i += kTilePairs) {
         const Index pairs = task.pairs - i < kTilePairs ? task.pairs - i : kTilePairs;
         for (Index t = 0; t < tokens; ++t) {
-            const Row<T> row = pairs_of(task.rotation, slab.rows[begin + t], task.pairs, i, pairs, cos, sin);
+            const Row<T> row =
+                pairs_of(task.rotation, task.rotation.source, slab.rows[begin + t], task.pairs, i, pairs, cos, sin);
             for (Index k = 0; k < pairs; ++k) {
                 const T c = row.cos[k], s = row.sin[k];
                 if (tokens == 1) {  // a constant count, for the compiler to vectorise

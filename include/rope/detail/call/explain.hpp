@@ -26,7 +26,8 @@ ROPE_INLINE TableShape shape_of(const CosSinRows<T>& r) noexcept {
             RowsAccess::name(r),
             static_cast<Capabilities>(other_layout | (r.magnitude_grows() ? kInverse : 0)),
             RowsAccess::batch(r),
-            RowsAccess::is_by_position(r)};
+            RowsAccess::is_by_position(r),
+            RowsAccess::heads(r)};
 }
 
 /// One tensor of a call: its input, its output (the same object in place) and its table.
@@ -54,6 +55,10 @@ ROPE_COLD Status check_table_fits(const AnyView& v, const TableShape& table, Cap
     if (table.batch != 0 && table.batch != v.extents[0])
         return invalid("{}.batch is {}; its {} was made for the tokens of {} {batch entry|batch entries}.",
                        {v.name, v.extents[0], table.name, table.batch});
+    if (table.heads != 0 && v.extents[2] % table.heads != 0)
+        return invalid(
+            "{}.heads is {}; its {} has rows for each of {} {head|heads}, and heads must be a multiple of them.",
+            {v.name, v.extents[2], table.name, table.heads});
     return Status();
 }
 

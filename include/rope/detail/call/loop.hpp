@@ -85,7 +85,7 @@ ROPE_NOINLINE void rotate_by_written_row(const Rotation<In, Out, T>& rotation, c
         const Index left = all - begin;
         pairs = piece_of(left, kMaxCombinedPairs);
         if (pairs < left) pairs = (pairs + kPiecePairs - 1) / kPiecePairs * kPiecePairs;
-        const Row<T> row = pairs_of(rotation, k, all, begin, pairs, scratch.cos, scratch.sin);
+        const Row<T> row = pairs_of(rotation, rotation.source, k, all, begin, pairs, scratch.cos, scratch.sin);
         if (rotation.streams())
             rotate_in_groups<is_out_of_place>(rotation, shape, slab.heads, x, y, row.cos, row.sin);
         else
@@ -174,20 +174,43 @@ ROPE_NOINLINE void rotate_slab(const Rotation<In, Out, T>& rotation, const Slab<
     }
 }
 
+/// Rotates one slab, by vectors along its features, tokens or heads.
+template <bool is_out_of_place, class In, class Out, class T>
+ROPE_INLINE void rotate_any(const RotateTask<In, Out, T>& task, Axis token_axis, const Slab<In, Out>& slab) noexcept {
+    const Axis lanes = task.order.lanes;
+    if (lanes == kHeadAxis || (lanes == token_axis && slab.tokens > 1))
+        rotate_columns<is_out_of_place>(task, slab);
+    else
+        rotate_slab<is_out_of_place>(task.rotation, slab);
+}
+/// Rotates a slab from head `first` on whose heads have rows of their own.
+template <bool is_out_of_place, class In, class Out, class T>
+ROPE_NOINLINE void rotate_by_heads(const RotateTask<In, Out, T>& task, Axis token_axis, Index first,
+                                   Slab<In, Out> slab) noexcept {
+    RotateTask<In, Out, T> of_head = task;
+    const Index heads = slab.heads;
+    slab.heads = 1;
+    for (Index h = 0; h < heads; ++h) {
+        of_head.rotation.source = task.rotation.source.of_head(first + h);
+        rotate_any<is_out_of_place>(of_head, token_axis, slab);
+        slab.x += slab.shape.x_head_stride;
+        slab.y += slab.shape.y_head_stride;
+    }
+}
+
 /// Rotates heads begin .. end - 1 in the numbering of task.order.
 template <bool is_out_of_place, class In, class Out, class T>
 void rotate_all(const RotateTask<In, Out, T>& task, Index begin, Index end) noexcept {
     if (begin >= end) return;
-    const Axis lanes = task.order.lanes;
     HeadIterator walk(task.order, task.in, begin);
     while (begin < end) {
         const Index heads = walk.heads_here(end - begin);
         const Index tokens = walk.tokens_here(end - begin, heads);
         const Slab<In, Out> slab = slab_of(task, walk, tokens, heads);
-        if (lanes == kHeadAxis || (lanes == walk.token_axis() && tokens > 1))
-            rotate_columns<is_out_of_place>(task, slab);
+        if (task.rotation.source.has_heads())
+            rotate_by_heads<is_out_of_place>(task, walk.token_axis(), walk.head(), slab);
         else
-            rotate_slab<is_out_of_place>(task.rotation, slab);
+            rotate_any<is_out_of_place>(task, walk.token_axis(), slab);
         walk.advance(tokens, heads);
         begin += tokens * heads;
     }

@@ -147,12 +147,12 @@ struct RowScratch {
     alignas(64) T sin[kMaxCombinedPairs];
 };
 
-/// Pairs begin .. begin + count - 1 of row k of a table whose rows have `pairs`, ready to multiply: combined or scaled
+/// Pairs begin .. begin + count - 1 of row k of `source`, whose rows have `pairs`, ready to multiply: combined or scaled
 /// entries are written to `cos` and `sin`.
 template <class In, class Out, class T>
-ROPE_INLINE Row<T> pairs_of(const Rotation<In, Out, T>& rotation, Index k, Index pairs, Index begin, Index count,
-                            T* cos, T* sin) noexcept {
-    Row<T> row = row_at(rotation.source, k, pairs);
+ROPE_INLINE Row<T> pairs_of(const Rotation<In, Out, T>& rotation, const RowSource<T>& source, Index k, Index pairs,
+                            Index begin, Index count, T* cos, T* sin) noexcept {
+    Row<T> row = row_at(source, k, pairs);
     row.cos += begin;
     row.sin += begin;
     if (!rotation.writes_rows()) return row;

@@ -158,14 +158,17 @@ void back_through_norm(const BackwardTask<T>& task, Index begin, Index end) noex
     for (Index r = begin; r < end; ++r)
         for (Index t = r * kTokensOfRow; t < tokens && t < (r + 1) * kTokensOfRow; ++t) {
             const Index b = t / seq, s = t % seq;
+            const RowSource<T>& rows = task.path.rotation.source;
             Row<T> row = {nullptr, nullptr, nullptr, 0};
-            if (rotates) {
-                const Index at = rows_of(task.path.positions, task.path.rotation.source, seq, b, s, false)[0];
-                row = pairs_of(task.path.rotation, at, pairs, 0, pairs, scratch.row.cos, scratch.row.sin);
-            }
-            for (Index h = 0; h < heads; ++h)
+            for (Index h = 0; h < heads; ++h) {
+                if (rotates && (h == 0 || rows.has_heads())) {
+                    const Index at = rows_of(task.path.positions, rows, seq, b, s, false)[0];
+                    row = pairs_of(task.path.rotation, rows.has_heads() ? rows.of_head(h) : rows, at, pairs, 0, pairs,
+                                   scratch.row.cos, scratch.row.sin);
+                }
                 back_through_head(task, row, b, s, h,
                                   !is_left_out(dw) ? element(dw, 0, r, dw.extents[2] == 1 ? 0 : h) : nullptr, scratch);
+            }
         }
 }
 

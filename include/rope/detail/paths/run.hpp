@@ -102,7 +102,8 @@ inline bool rotate_alone(const PathData& path, const CosSinRows<T>& rows, const 
     const RowSource<T>& table = RowsAccess::source(rows);
     if (path.count != 1 || path.rows != nullptr || !RotateStage::is_usual(path.steps[0]) ||
         options_of<RotateStep>(path.steps[0]).is_back || begins_in_cache(path) || has_destination(path) ||
-        !is_plain<T>(x) || x.extents[0] != 1 || x.extents[1] != 1 || is_empty(x) || table.fine != nullptr)
+        !is_plain<T>(x) || x.extents[0] != 1 || x.extents[1] != 1 || is_empty(x) || table.fine != nullptr ||
+        table.has_heads())
         return false;
     const Index pairs = rows.pairs(), row = (positions.at(0, 0, 1) - table.first) * table.stride;
     const PairShape pair = pair_shape(layout, pairs);

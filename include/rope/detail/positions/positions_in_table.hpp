@@ -20,6 +20,7 @@ struct TableShape {
     Capabilities unsupported = 0;  // operations that the table is not made for
     Index batch = 0;               // entries that a call must have; 0: any
     bool is_by_position = false;   // on one axis
+    Index heads = 0;               // with rows of their own, of which a call has a multiple; 0: any
 };
 
 /// Marks a clamped position in a message: unsigned positions beyond the largest Index become the largest Index.

@@ -108,6 +108,9 @@ inline Status check_write_rows(const CosSinRows<T>& table, const Positions& posi
                                const AxisMap* map, Index seq, Index batch, const T* to) noexcept {
     if (const Status s = check_tokens(seq, batch); !s.ok()) return s;
     const TableShape shape = shape_of(table);
+    if (shape.heads != 0)
+        return invalid("the {} has rows for each of {} {head|heads}; rows are written of tables that all heads share.",
+                       {shape.name, shape.heads});
     const AnyView written = {"to", nullptr, kNoElements, sizeof(T), {batch, seq, 1, shape.head_dim}, {}};
     if (const Status s = check_table_fits(written, shape, 0); !s.ok()) return s;
     const Status s = of_axes != nullptr ? check_rows_of_axes(*of_axes, *map, table.pairs(), shape, seq, batch)

@@ -17,6 +17,10 @@ inline Status check_wrapped(const CosSinView<T>& view, HeadSlice& slice, double 
     if (view.pair_stride != 1)
         return invalid("pair_stride is {}; rows are wrapped where it is 1, and copied by copy_cos_sin elsewhere.",
                        {view.pair_stride});
+    if (view.batch > 1 && view.rows > 0 && entry_stride(view) % row_stride(view) != 0)
+        return invalid(
+            "head_stride is {}; with {} {batch entry|batch entries} it must be a multiple of row_stride ({}).",
+            {view.head_stride, view.batch, row_stride(view)});
     if (const Status s = check_slice(slice, view.pairs); !s.ok()) return s;
     return check_attention_factor(attention_factor);
 }
@@ -29,7 +33,9 @@ template <class T>
 ROPE_API WrappedRows<T>::WrappedRows(const CosSinView<T>& view, HeadSlice slice, double attention_factor) {
     detail::ok_or_raise(detail::check_wrapped(view, slice, attention_factor));
     const bool is_shared = view.batch == 1;
-    this->source_ = {view.cos, view.sin, detail::row_stride(view), 0, is_shared ? 0 : view.rows, nullptr, 0};
+    const Index stride = detail::row_stride(view), entry = is_shared ? 0 : detail::entry_stride(view) / stride;
+    this->source_ = {view.cos, view.sin, stride, 0, entry, nullptr, 0, view.heads, view.head_stride};
+    this->heads_ = view.heads;
     this->count_ = view.rows;
     this->batch_ = is_shared ? 0 : view.batch;
     this->pairs_ = view.pairs;

@@ -60,7 +60,9 @@ class RowBuilder {
         const Index entries = static_cast<Index>(of_new.f.inv_freq.size());
         const Index pairs = map.is_mixed ? entries / map.axes : entries;
         HeadSlice slice = of_new.slice;
-        ok_or_raise(check_slice(slice, pairs));
+        const Index heads = of_new.heads, of_head = heads > 0 ? pairs / heads : pairs;
+        ok_or_raise(check_heads(heads, entries, map.is_mixed ? map.axes : 1));
+        ok_or_raise(check_slice(slice, of_head));
         if (!map.is_mixed) order_ = axis_order(map, pairs);
         if (!new_.prepare(of_new.f, last_position(of_new), order_, map.is_mixed) ||
             (has_two_ && !old_.prepare(of_old.f, last_position(of_old), order_, map.is_mixed)))
@@ -69,7 +71,8 @@ class RowBuilder {
         if (!has_two_) old_.last = new_.last;
         map_ = std::move(map);
         pairs_ = pairs;
-        rows_.describe(of_new, slice, pairs);
+        rows_.describe(of_new, slice, of_head);
+        rows_.heads_ = heads;
         rows_.grows_ = rows_.grows_ || !old_.f.log_growth.empty();
     }
 
@@ -134,7 +137,7 @@ class RowBuilder {
         }
         is_complete_ = write_rows(to, begin, tokens, is_slow, executor, move_of) && is_complete;
         const Index entry = batch > 1 ? seq : 0;
-        if (tokens > 0) rows_.source_ = {to, to + pairs_, 2 * pairs_, 0, entry, nullptr, 0};
+        if (tokens > 0) rows_.source_ = {to, to + pairs_, 2 * pairs_, 0, entry, nullptr, 0, rows_.heads_, rows_.pairs_};
         rows_.count_ = batch > 0 ? seq : 0;
         rows_.batch_ = batch > 1 ? batch : 0;
         rows_.rows_ = tokens;
@@ -179,6 +182,11 @@ class RowBuilder {
         rows_.count_ = rows_.batch_ = rows_.rows_ = 0;
     }
 
+    static Status check_heads(Index heads, Index entries, Index axes) noexcept {
+        if (heads == 0 || (heads > 0 && heads <= entries && entries % (heads * axes) == 0)) return Status();
+        return invalid("heads is {}; inv_freq has {} {entry|entries}, as many for each head{}, or heads is 0.",
+                       {heads, entries, axes > 1 ? " on each axis" : ""});
+    }
     Status check_replacement(const Frequencies& by) const noexcept {
         const std::size_t entries = new_.f.inv_freq.size(), growing = new_.f.log_growth.size();
         if (by.inv_freq.size() != entries)
@@ -356,7 +364,7 @@ class RowBuilder {
     WriteRow<Work, Work> add_ = write_row<Work, Work>();
     std::shared_ptr<T[]> own_;
     T* memory_ = nullptr;                  // the caller's, if any
-    Index pairs_ = 0, room_ = 0;           // of a row; the capacity
+    Index pairs_ = 0, room_ = 0;           // of a row, of all its heads; the capacity
     std::unique_ptr<double[]> positions_;  // of the last build, axis after axis
     bool is_complete_ = true, is_remembered_ = false;
 };

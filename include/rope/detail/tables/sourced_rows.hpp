@@ -15,12 +15,14 @@ inline constexpr Index kNoLongest = kMaxIndex;
 /// The arguments that a TableSource is made of, as they were given: they cross, and a TableSource does not.
 struct GivenSource {
     ROPE_ABI GivenSource(const Config& c, Index length) noexcept : config(&c), seq_len(length) {}
-    ROPE_ABI GivenSource(const Frequencies& f, HeadSlice s) noexcept : frequencies(&f), slice(s) {}
+    ROPE_ABI GivenSource(const Frequencies& f, HeadSlice s, Index h = 0) noexcept
+        : frequencies(&f), slice(s), heads(h) {}
 
     const Config* config = nullptr;
     const Frequencies* frequencies = nullptr;
     Index seq_len = 0;
     HeadSlice slice;
+    Index heads = 0;  // with frequencies of their own; 0: all share
 };
 
 template <class T>

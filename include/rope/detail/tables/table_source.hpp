@@ -24,6 +24,7 @@ struct TableSource {
     const char* schedule = nullptr;  // name in the Config; null for given frequencies
     Index seq_len = 0;               // given with the Config
     bool is_float32_chain = false;   // entries are rounded as eager float32 frameworks round them
+    Index heads = 0;                 // with frequencies of their own; 0: all share
 };
 
 ROPE_SOURCE_END
@@ -40,12 +41,14 @@ inline TableSource table_source(const Config& config, Index seq_len) {
     s.seq_len = seq_len;
     return s;
 }
-inline TableSource table_source(const Frequencies& frequencies, HeadSlice slice) {
-    return {check(frequencies), frequencies, slice};
+inline TableSource table_source(const Frequencies& frequencies, HeadSlice slice, Index heads = 0) {
+    TableSource s = {check(frequencies), frequencies, slice};
+    s.heads = heads;
+    return s;
 }
 inline TableSource table_source(const GivenSource& given) {
     return given.config != nullptr ? table_source(*given.config, given.seq_len)
-                                   : table_source(*given.frequencies, given.slice);
+                                   : table_source(*given.frequencies, given.slice, given.heads);
 }
 
 /// Tables hold positions from -2^62 to 2^62.

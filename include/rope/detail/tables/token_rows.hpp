@@ -32,7 +32,9 @@ class TokenRows : public SourcedRows<T> {
     ROPE_API void use_memory(T* memory, Index rows) noexcept;
     ROPE_ABI Index rows() const noexcept { return rows_; }
     ROPE_ABI const T* cos_row(Index row) const ROPE_LIFETIMEBOUND { return find(row, 0); }
-    ROPE_ABI const T* sin_row(Index row) const ROPE_LIFETIMEBOUND { return find(row, this->pairs_); }
+    ROPE_ABI const T* sin_row(Index row) const ROPE_LIFETIMEBOUND {
+        return find(row, this->heads_ > 0 ? this->heads_ * this->pairs_ : this->pairs_);
+    }
     ROPE_API const AxisMap& map() const noexcept ROPE_LIFETIMEBOUND;
 
  protected:

@@ -144,7 +144,9 @@ struct NormStage : Stage {
         const PathTask<T>& task = c.task;
         const PathStep* const next = task.path.steps + c.number + 1;
         const int behind = count - c.number - 1;
-        if (behind == 0 || !is_usual(c.step, norm) || !RotateStage::is_usual(next[0])) return 0;
+        if (behind == 0 || !is_usual(c.step, norm) || !RotateStage::is_usual(next[0]) ||
+            task.rotation.source.has_heads())
+            return 0;
         const Index head_dim = c.head_dim(), before = task.rotation.before, after = task.rotation.after;
         const Index pairs = (head_dim - before - after) / 2;
         const Layout layout = task.from.step == 1 ? Layout::half_split : Layout::interleaved;
@@ -156,7 +158,7 @@ struct NormStage : Stage {
         roots[g.heads] = T(0);
         find_roots(c, g, norm, shifts, roots);
         const T* const w = numbers_of(task, c.step.numbers, norm.adds_one, g.b, g.s, g.first, c.scratch.other);
-        const Row<T> row = row_of(c, RotateRounding::none, g.b, g.s, pairs);
+        const Row<T> row = row_of(c, task.rotation.source, RotateRounding::none, g.b, g.s, pairs);
         const HeadsShape shape = {g.x_stride, g.y_stride, task.from, task.to, pairs};
         task.steps.rotate_normed(layout, g.x + before, w + before, roots, g.y + before, has_factor ? &factor : nullptr,
                                  row, shape, g.heads);

@@ -16,14 +16,15 @@ struct RotateStep {
     bool has_axes = false;  // several, on which tokens may stand at different positions
 };
 
-/// The cosines and sines of a token, rounded where the step says so.
+/// The cosines and sines of a token, of these rows, rounded where the step says so.
 template <class T>
-ROPE_INLINE Row<T> row_of(const StepCall<T>& c, RotateRounding rounding, Index b, Index s, Index pairs) noexcept {
+ROPE_INLINE Row<T> row_of(const StepCall<T>& c, const RowSource<T>& rows, RotateRounding rounding, Index b, Index s,
+                          Index pairs) noexcept {
     const PathTask<T>& task = c.task;
     const HeadsInMemory& source = c.source();
     RowScratch<T>& scratch = c.scratch.row;
-    const Index k = rows_of(task.positions, task.rotation.source, source.extents[1], b, s, false)[0];
-    Row<T> row = pairs_of(task.rotation, k, pairs, 0, pairs, scratch.cos, scratch.sin);
+    const Index k = rows_of(task.positions, rows, source.extents[1], b, s, false)[0];
+    Row<T> row = pairs_of(task.rotation, rows, k, pairs, 0, pairs, scratch.cos, scratch.sin);
     if (rounding == RotateRounding::none) return row;
     if (row.cos != scratch.cos) {
         std::memcpy(scratch.cos, row.cos, static_cast<std::size_t>(pairs) * sizeof(T));
@@ -88,25 +89,39 @@ struct RotateStage : Stage {
     template <class T>
     ROPE_NOINLINE static void run(const StepCall<T>& c, Group<T>& g) noexcept {
         const PathTask<T>& task = c.task;
-        const RotateStep step = options_of<RotateStep>(c.step);
+        const RowSource<T>& rows = task.rotation.source;
         T* const other = c.scratch.other;
-        const Index head_dim = c.head_dim(), offset = task.rotation.before;
-        const Index pairs = (head_dim - offset - task.rotation.after) / 2;
-        const Row<T> row = row_of(c, step.rounding, g.b, g.s, pairs);
-        if (2 * pairs != head_dim) copy_to_y(g, head_dim);
+        const Index head_dim = c.head_dim();
+        if (task.rotation.before + task.rotation.after > 0) copy_to_y(g, head_dim);
         if (task.from.step != task.to.step && g.x == g.y) {  // pairs do not stay where they are
             for (Index h = 0; h < g.heads; ++h)
                 std::memcpy(other + h * head_dim, g.x + h * g.x_stride, static_cast<std::size_t>(head_dim) * sizeof(T));
             g.x = other;
             g.x_stride = head_dim;
         }
-        if (step.rounding == RotateRounding::all)
-            return for_each_head(
-                g, [&](const T* x, T* y, Index) { rotate_rounded(task, x + offset, y + offset, row, pairs); });
-        const HeadsShape shape = {g.x_stride, g.y_stride, task.from, task.to, pairs};
-        task.rotation.kernels.rotate(g.x + offset, g.y + offset, row.cos, row.sin, shape, g.heads);
+        if (!rows.has_heads()) rotate_heads(c, rows, g, 0, g.heads);
+        for (Index h = 0; h < g.heads && rows.has_heads(); ++h) rotate_heads(c, rows.of_head(g.first + h), g, h, 1);
         g.x = g.y;
         g.x_stride = g.y_stride;
+    }
+
+ private:
+    /// Rotates `count` heads of a group by the same rows.
+    template <class T>
+    ROPE_INLINE static void rotate_heads(const StepCall<T>& c, const RowSource<T>& rows, const Group<T>& g, Index first,
+                                         Index count) noexcept {
+        const PathTask<T>& task = c.task;
+        const RotateStep step = options_of<RotateStep>(c.step);
+        const Index offset = task.rotation.before, pairs = (c.head_dim() - offset - task.rotation.after) / 2;
+        const Row<T> row = row_of(c, rows, step.rounding, g.b, g.s, pairs);
+        const T* const x = g.x + first * g.x_stride + offset;
+        T* const y = g.y + first * g.y_stride + offset;
+        if (step.rounding == RotateRounding::all) {
+            for (Index h = 0; h < count; ++h) rotate_rounded(task, x + h * g.x_stride, y + h * g.y_stride, row, pairs);
+            return;
+        }
+        task.rotation.kernels.rotate(x, y, row.cos, row.sin, {g.x_stride, g.y_stride, task.from, task.to, pairs},
+                                     count);
     }
 };
 
