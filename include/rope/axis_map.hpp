@@ -26,7 +26,7 @@ ROPE_BEGIN
 ///     axial with numbers           mrope_sections({n0, n1, ...}) with Frequencies{numbers of axis 0, of axis 1, ...}:
 ///                                  lucidrains' axial, video as in Wan
 ///     rope-vit mixed               mixed_axes(2) with Frequencies{numbers for x, then for y}; heads with numbers of
-///                                  their own: Rows for each, and apply on slice_heads. Before training:
+///                                  their own: Rows(frequencies, map, slice, heads). Before training:
 ///                                  mixed_frequencies
 ///
 /// Here d is rotary_dim. Axes have the order of the positions: t, h, w; for Llama 4 x, y. Positions of images, videos

@@ -64,6 +64,12 @@ struct NormOptions {
     NormSpan over = NormSpan::head;
     NormRounding rounding = NormRounding::none;
     bool adds_one = false;  ///< the weight is stored around 0, and 1 is added to it: Gemma
+    /// With NormSpan::token, where the path has only some heads of a token (other ranks of a tensor-parallel engine have the
+    /// others): the sum of the squares of all, [batch, seq, 1, 1], which sum_squares makes for a part; and how many heads
+    /// all are. rms_norm and l2_norm take them, once in a path. Results are those of the norm over all heads but for the order
+    /// of the sums in double.
+    TensorView<const double> squares = {};
+    Index all_heads = 0;
 };
 
 /// A path: heads, the steps on them in the order of the calls, and their destination. A value of some three kilobytes
@@ -240,6 +246,27 @@ template <class... Paths>
 ROPE_ABI inline Status check_pass(const Path& first, const Paths&... others) noexcept;
 template <class Executor, class... Paths, detail::IfNoPath<Executor> = 0>
 ROPE_ABI inline Status check_pass(Executor&& executor, const Path& first, const Paths&... others) noexcept;
+
+/// The sum of the squares of each token: of all features of all heads of a path as its steps leave them, which must not
+/// rotate; its destination is not used. For norms over heads that several ranks share:
+///
+///     rope::sum_squares(rope::heads(q), rope::view(sums, batch, seq, 1, 1));     // of my heads
+///     all_reduce(sums);                                                          // yours: sums over all ranks
+///     rope::NormOptions options = {rope::NormSpan::token};
+///     options.squares = rope::view(sums, batch, seq, 1, 1);
+///     options.all_heads = 64;
+///     rope::pass<layout>(cache, positions, rope::heads(q).rms_norm(my_weight, eps, options).rotate());
+///
+///   path      of any source; of double, too
+///   sums      [batch, seq, 1, 1], written; tokens whose slot is -1 are left out. They share no element with what is read.
+///   executor  as in apply; it gets whole tokens
+///
+/// Results   As rms_norm sums: each head in double, of 16 sums of every 16th square; heads are added in their order.
+/// Errors    As pass.
+template <class Executor = detail::CallingThread>
+ROPE_ABI inline detail::ResultOf<Executor> sum_squares(
+    const Path& path, const TensorView<double>& sums,
+    Executor&& executor = {}) noexcept(detail::throws_nothing<Executor>);
 
 /// Whether pass would accept these arguments. Never throws; see Status.
 template <Layout layout, class T, class... Paths>

@@ -20,6 +20,9 @@ ROPE_BEGIN
 /// heads_x_head_dim or all_heads, of [heads, head_dim], one head after the other; heads are those of the path. Weights
 /// from GGUF have 1 added already, and HeadNorm::adds_one of a model from GGUF is false.
 ///
+/// q_squares and k_squares are for a rank that has only some heads of a model whose norm is over all heads of a token: the sum
+/// over all ranks of what sum_squares makes of q and k. The weights are then those of the rank's heads.
+///
 /// `temperatures` has one number for each token, [batch, seq]: see fill_temperatures. Only queries of layers that have
 /// an attention temperature read it, so that one list may stand in the weights of all layers.
 struct HeadWeights {
@@ -28,6 +31,7 @@ struct HeadWeights {
     StepNumbers k_norm, k_norm_bias;
     StepNumbers v_norm, v_norm_bias;
     StepNumbers temperatures;
+    TensorView<const double> q_squares = {}, k_squares = {};
 };
 
 /// Where the paths of a recipe round, beside the rounding at their destination.
@@ -80,7 +84,7 @@ struct RecipeOptions {
 // Errors. std::out_of_range for a layer that the model does not have. std::invalid_argument if check_recipe refuses
 // the layer; for a weight, a bias or temperatures that the layer needs and `weights` lacks, or that have another shape;
 // for a weight or a bias that the layer does not have; for a second norm in a list of steps, and one of the output; for a
-// norm over all heads of a token when the path has only some of them; and as the functions say. A path with more than
+// norm over all heads of a token when the path has only some of them, and no squares; and as the functions say. A path with more than
 // kMaxSteps steps, which no published model needs, is refused by the pass.
 
 /// Queries.

@@ -96,17 +96,6 @@ TEST_CASE("pages") {
     CHECK(distance(of_sequence, k_want) < 4e-3);
     CHECK(support::to_double(values[size(9 * kv_heads * head_dim)]) ==
           Approx(double(of_v[size(kv_heads * head_dim)])).epsilon(4e-3));
-    {
-        const Index first = 5;
-        std::vector<rope::bfloat16> of_raw(keys.size());
-        rope::bfloat16* const raw = of_raw.data();
-        const std::vector<float> plain = normal<float>(length * kv_heads * head_dim, 2);
-        rope::pass(
-            rope::heads(rope::view(plain, length, kv_heads, head_dim))
-                .to(rope::paged(raw, pages, page_size, kv_heads, head_dim).with_slots(slots_of_sequence, length)));
-#include "pages_2.inc"
-        CHECK(distance(of_sequence, k_want) < 4e-3);
-    }
 }
 
 TEST_CASE("a latent in fp8 beside rotated features in bfloat16") {
@@ -205,4 +194,80 @@ TEST_CASE("cached keys move: plain, in many layers, in pages, in codes") {
 #include "moving_keys_5.inc"
         CHECK(distance(read, rotated(now)) < 1e-6);
     }
+}
+
+TEST_CASE("keys that rotate when they are read, and several results of one source") {
+    const Index length = 3, kv_heads = 2, head_dim = 64, pages = 3, page_size = 8, first = 5;
+    const rope::CosSinCache<float> cache(rope::Config{head_dim}, 64);
+    const int slots_of_sequence[] = {8, 2, 17};
+    std::vector<rope::bfloat16> of_raw(size(pages * page_size * kv_heads * head_dim));
+    rope::bfloat16* const raw = of_raw.data();
+    const std::vector<float> plain = normal<float>(length * kv_heads * head_dim, 2);
+    rope::pass(rope::heads(rope::view(plain, length, kv_heads, head_dim))
+                   .to(rope::paged(raw, pages, page_size, kv_heads, head_dim).with_slots(slots_of_sequence, length)));
+    const auto rotated_at = [&](const std::vector<int>& at) {
+        std::vector<float> x = plain;
+        rope::apply<rope::Layout::half_split>(rope::view(x, length, kv_heads, head_dim), cache, at);
+        return x;
+    };
+    std::vector<float> of_sequence(plain.size()), of_near(plain.size()), of_far(plain.size());
+    {
+        float* const k_of_sequence = of_sequence.data();
+#include "rotating_on_reading_1.inc"
+        CHECK(distance(of_sequence, rotated_at({5, 6, 7})) < 4e-3);
+    }
+    const std::vector<int> places = {40, 41, 42}, grouped = {10, 10, 11};
+    {
+        float *const near = of_near.data(), *const far = of_far.data();
+#include "rotating_on_reading_2.inc"
+        CHECK(distance(of_near, rotated_at(places)) < 4e-3);
+        CHECK(distance(of_far, rotated_at(grouped)) < 4e-3);
+    }
+}
+
+TEST_CASE("one norm, two formats; parts of a head in different formats") {
+    const Index n = 3, seq = 4;
+    {
+        const rope::CosSinCache<float> cache(rope::Config{128}, 16);
+        const std::vector<float> k_weight = normal<float>(128, 3), of_k = normal<float>(seq * 2 * 128, 5);
+        std::vector<float> numbers(of_k.size()), read(of_k.size()), scales_of(size(seq * 2));
+        std::vector<std::int8_t> codes_of(of_k.size());
+        const auto k = rope::view(of_k, seq, 2, 128);
+        const auto k_out = rope::view(numbers, seq, 2, 128);
+        const auto codes = rope::view(codes_of, seq, 2, 128);
+        const auto scales = rope::view(scales_of, seq, 2, 1);
+        {
+#include "rotating_on_reading_3.inc"
+        } rope::dequantise(rope::int8(codes, scales), rope::view(read, seq, 2, 128));
+        CHECK(distance(read, numbers) < 5e-3);
+        std::vector<float> one = of_k;
+        rope::pass<rope::Layout::half_split>(
+            cache, rope::start_at(n), rope::heads(rope::view(one, seq, 2, 128)).rms_norm(k_weight, 1e-6).rotate());
+        CHECK(same_bits(one, numbers));
+    }
+    rope::Config config{512};
+    config.rotary_dim = 64;
+    config.rotary_offset = 448;
+    const rope::CosSinCache<float> cache(config, 16);
+    const std::vector<float> k_weight = normal<float>(512, 3), of_k = normal<float>(seq * 512, 5);
+    std::vector<unsigned char> codes_of(size(seq * 448));
+    std::vector<float> scales_of(size(seq)), one = of_k, read(codes_of.size()), tail(size(seq * 64));
+    std::vector<rope::bfloat16> rotated_of(tail.size());
+    const auto k = rope::view(of_k, seq, 1, 512);
+    const auto codes = rope::view(codes_of, seq, 1, 448);
+    const auto scales = rope::view(scales_of, seq, 1, 1);
+    const auto rotated = rope::view(rotated_of, seq, 1, 64);
+    {
+#include "rotating_on_reading_4.inc"
+    } rope::pass<rope::Layout::interleaved>(cache, rope::start_at(n),
+                                            rope::heads(rope::view(one, seq, 1, 512))
+                                                .rms_norm(k_weight, 1e-6)
+                                                .rotate());
+    rope::dequantise(rope::fp8_e4m3(codes, scales), rope::view(read, seq, 1, 448));
+    rope::pass(rope::heads(rotated).to(rope::view(tail, seq, 1, 64)));
+    std::vector<float> want_latent, want_tail;
+    for (Index t = 0; t < seq; ++t)
+        for (Index i = 0; i < 512; ++i) (i < 448 ? want_latent : want_tail).push_back(one[size(t * 512 + i)]);
+    CHECK(distance(read, want_latent) < 0.06);
+    CHECK(distance(tail, want_tail) < 4e-3);
 }

@@ -135,21 +135,34 @@ TEST_CASE("weights that are missing, that the layer does not have, or of another
 
 TEST_CASE("a norm over all heads of a token, and only some of them") {
     const ModelConfig m = model_of("olmo2");
-    const std::string way =
-        " For some of them make the path by hand: multiply(rope::view(r, batch, seq, 1, 1)), r = 1 / sqrt(mean(x^2) + "
-        "eps) of each token over all its heads, then multiply by the weight of these heads.";
+    const auto way = [](const std::string& of) {
+        return " For some of them give " + of +
+               "_squares, the sums over all heads of what rope::sum_squares makes of each part.";
+    };
     CHECK(of_q(m, with_q(memory.data()), 0, 2) ==
-          "heads of q is 2; layer 0 of this model norms all 4 heads of a token together." + way);
+          "heads of q is 2; layer 0 of this model norms all 4 heads of a token together." + way("q"));
     HeadWeights w;
     w.k_norm = memory.data();
     CHECK(invalid([&] { (void)rope::key_path(m, 1, heads(4), w); }) ==
-          "heads of k is 4; layer 1 of this model norms all 2 heads of a token together." + way);
+          "heads of k is 4; layer 1 of this model norms all 2 heads of a token together." + way("k"));
     ModelConfig centred = m;
     for (rope::HeadSteps& steps : centred.steps) steps.q[0].norm.kind = rope::NormKind::layer_norm;
-    CHECK(
-        of_q(centred, with_q(memory.data()), 0, 2).find("make the path by hand: add minus its mean, then multiply(") !=
-        std::string::npos);
-    CHECK(of_q(centred, with_q(memory.data()), 0, 2).find("r = 1 / sqrt(variance(x) + eps)") != std::string::npos);
+    CHECK(of_q(centred, with_q(memory.data()), 0, 2) ==
+          "heads of q is 2; layer 0 of this model takes the mean of all 4 heads of a token: make the path by hand.");
+    // With squares, whose norm is that of NormOptions.
+    const std::vector<double> squares = {256.0, 1024.0, 256.0};
+    HeadWeights part = with_q(memory.data());
+    part.q_squares = rope::view(squares.data(), 1, 3, 1, 1);
+    const std::string unused =
+        "q_squares is given; layer 0 of this model has no rms_norm or l2_norm over a token: leave it empty.";
+    CHECK(of_q(centred, part, 0, 2) == unused);
+    CHECK(of_q(model_of("qwen3"), part, 0, 2) == unused);
+    std::vector<float> got(3 * 2 * 64);
+    const rope::CosSinCache<float> cache(m.configs[0], 1);
+    rope::pass(*m.configs[0].layout, cache, std::vector<int>(3, 0),
+               rope::query_path(m, 0, heads(2), part).to(rope::view(got.data(), 3, 2, 64)));
+    CHECK(std::abs(got[0] - 1.0f) < 1e-5f);
+    CHECK(std::abs(got[2 * 64] - 0.5f) < 1e-5f);
 }
 
 TEST_CASE("a norm that HeadWeights has no member for") {

@@ -75,6 +75,9 @@ ROPE_COLD Status check_backward_call(const PathData& path, const Positions& posi
         return invalid("x is {}; with rows of {} it must be {}.",
                        {call.is_double ? "not double" : "double", call.is_double ? "double" : "float",
                         call.is_double ? "double" : "float, half or bfloat16"});
+    if (path.rows != nullptr)
+        return invalid("The path has rows of its own; for gradients these are the rows of the call.");
+    if (path.is_sliced) return invalid("The path has a slice of features; for gradients it must have whole heads.");
     if (const Status s = check_steps(path, call); !s.ok()) return s;
     if (const Status s = check_equal_extents(g, x, 4); !s.ok()) return s;
     if (const Status s = check_equal_extents(dx, x, 4); !s.ok()) return s;

@@ -48,6 +48,7 @@ ROPE_INLINE bool accept_path(const PathData& path, const HeadsInMemory& first, c
     }
     int rotations = 0;
     for (int i = 0; i < path.count; ++i) {
+        if (has_squares(path.steps[i])) return false;
         rotations += is_step_of<RotateStage>(path.steps[i]) ? 1 : 0;
         if (!accept_step(path.steps[i], x, call, memory)) return false;
     }

@@ -100,6 +100,26 @@ ROPE_COLD Status check_own_rows(const PathData& path, Index number, const PathCa
     table.name = kTableNames[number < 4 ? number : 4];
     return check_positions(path.positions, path.source.extents[0], path.source.extents[1], table);
 }
+/// Requires squares of all tokens, of at least as many heads as the path has, for one step at most.
+ROPE_COLD Status check_squares(const PathData& path, Index number) noexcept {
+    int norms = 0;
+    for (int i = 0; i < path.count; ++i) norms += has_squares(path.steps[i]) ? 1 : 0;
+    if (norms == 0) return Status();
+    const HeadsInMemory &x = path.source, &squares = path.squares;
+    if (norms > 1)
+        return invalid("{} has {} norms with squares; it must have at most one.", {path_name(number), norms});
+    if (path.all_heads < x.extents[2] || path.all_heads > kMaxHeadDim)
+        return invalid("all_heads of a norm in {} is {}; it must be from the heads of the path ({}) to {}.",
+                       {path_name(number), path.all_heads, x.extents[2], kMaxHeadDim});
+    const AnyView v = named(squares, "squares");
+    if (const Status s = check_extents(v); !s.ok()) return s;
+    for (int axis = 0; axis < 4; ++axis)
+        if (const Index needed = axis < 2 ? x.extents[axis] : 1; v.extents[axis] != needed)
+            return invalid("squares of a norm in {} are [{}, {}, {}, {}]; they must be [{}, {}, 1, 1].",
+                           {path_name(number), v.extents[0], v.extents[1], v.extents[2], v.extents[3], x.extents[0],
+                            x.extents[1]});
+    return Status();
+}
 /// Requires that the slice of a path's features lies in its heads and goes to a destination.
 ROPE_COLD Status check_slice(const PathData& path, Index number) noexcept {
     if (!path.is_sliced) return Status();
@@ -173,6 +193,7 @@ ROPE_COLD Status check_path(const PathData& path, Index number, const HeadsInMem
     if (rotations > 1)
         return invalid("Path {} rotates {} {time|times}; it must do so at most once.", {number + 1, rotations});
     if (const Status s = check_own_rows(path, number, own); !s.ok()) return s;
+    if (const Status s = check_squares(path, number); !s.ok() || !call.writes) return s;
     if (const Status s = check_slice(path, number); !s.ok()) return s;
     for (int part = 0; part < 3; ++part)
         if (const HeadsInMemory* const m = written_part(path, part); m != nullptr && m->is_const)
@@ -217,6 +238,8 @@ inline void for_each_memory(const PathData& path, const F& f) {
             }
     }
     if (path.rows != nullptr) f(view_of(path.positions), PathMemory::positions, nullptr);
+    for (int i = 0; i < path.count; ++i)
+        if (has_squares(path.steps[i])) f(path.squares, PathMemory::numbers, &path.steps[i]);
     for (int i = 0; i < path.count; ++i)
         for (const Numbers* n : {&path.steps[i].numbers, &path.steps[i].bias})
             if (n->is_given) f(*n, PathMemory::numbers, &path.steps[i]);
@@ -273,6 +296,24 @@ ROPE_COLD Status check_all_apart(const Path* const* paths, Index count, const Po
             if (mistake.ok()) mistake = check_list_apart(positions, written);
         });
     return mistake;
+}
+
+/// All checks of sum_squares.
+ROPE_COLD Status check_sums(const PathData& path, const HeadsInMemory& sums, const PathCall& call) noexcept {
+    const HeadsInMemory& x = path.source;
+    if (const Status s = check_path(path, 0, x, call); !s.ok()) return s;
+    const AnyView v = named(sums, "sums");
+    if (const Status s = check_extents(v); !s.ok()) return s;
+    for (int axis = 0; axis < 4; ++axis)
+        if (const Index needed = axis < 2 ? x.extents[axis] : 1; v.extents[axis] != needed)
+            return invalid("sums are [{}, {}, {}, {}]; they must be [{}, {}, 1, 1].",
+                           {v.extents[0], v.extents[1], v.extents[2], v.extents[3], x.extents[0], x.extents[1]});
+    Status s = check_no_self_overlap(v);
+    for_each_memory(path, [&](const AnyView& read, PathMemory kind, const PathStep* step) {
+        const bool is_destination = kind == PathMemory::written && has_destination(path);
+        if (s.ok() && !is_destination) s = check_apart(v, named(read, source_name(0)), kind, step, 0);
+    });
+    return !s.ok() || isa_is_chosen() ? s : choose_isa();
 }
 
 /// All checks of a pass.

@@ -157,4 +157,34 @@ void run_path(const PathTask<T>& task, Index begin, Index end) noexcept {
     if (task.bypasses_caches) finish_streaming_out();
 }
 
+/// A path whose result is only summed.
+template <class T>
+struct SumTask {
+    PathTask<T> path;
+    const HeadsInMemory& sums;
+};
+/// Tokens begin .. end - 1 of it.
+template <class T>
+void sum_path(const SumTask<T>& task, Index begin, Index end) noexcept {
+    PathScratch<T> scratch;
+    const PathTask<T>& of_path = task.path;
+    const HeadsInMemory& source = of_path.path.source;
+    const Index all = source.extents[2], seq = source.extents[1], head_dim = source.extents[3];
+    const Index most = heads_at_once(of_path, all, true);
+    OfToken of_token;
+    for (Index i = begin; i < end; ++i) {
+        const Index b = i / seq, s = i - b * seq;
+        if (is_skipped(read_heads(of_path.path), b, s, seq)) continue;
+        if (of_path.needs_tokens) read_token(of_path, b, s, of_token, scratch);
+        double sum = 0.0, of_heads[kMostHeads];
+        for (Index h = 0; h < all; h += most) {
+            Group<T> g = {b, s, h, all - h < most ? all - h : most, nullptr, 0, scratch.tile, head_dim};
+            run_steps(of_path, of_path.path.count, g, of_token, scratch);
+            of_path.steps.sums_of_squares(g.x, g.x_stride, g.heads, head_dim, nullptr, of_heads);
+            for (Index k = 0; k < g.heads; ++k) sum = hide_from_optimizer(sum + of_heads[k]);
+        }
+        task.sums.template elements<double>()[task.sums.offset_of(b, s, 0)] = sum;
+    }
+}
+
 ROPE_DETAIL_END

@@ -46,6 +46,8 @@ ROPE_API Status check_paths_without_rows(const Path* const* paths, Index count) 
 /// The path of dequantise.
 ROPE_API Status run_reading(const AnyExecutor& executor, const Path& path);
 
+ROPE_API Status run_sums(const AnyExecutor& executor, const Path& path, const TensorView<double>& sums);
+
 ROPE_SOURCE_END
 
 ROPE_DETAIL_BEGIN
@@ -183,6 +185,13 @@ template <class Executor, class... Paths, detail::IfNoPath<Executor>>
 ROPE_ABI inline Status check_pass(Executor&&, const Path& first, const Paths&... others) noexcept {
     detail::expect_executor<std::remove_reference_t<Executor>>();
     return detail::check_pass_without_rows(first, others...);
+}
+
+template <class Executor>
+ROPE_ABI inline detail::ResultOf<Executor> sum_squares(const Path& path, const TensorView<double>& sums,
+                                                       Executor&& executor) noexcept(detail::throws_nothing<Executor>) {
+    return detail::return_or_raise<detail::ResultOf<Executor>>(
+        detail::run_sums(detail::executor_of(executor), path, sums));
 }
 
 template <class T, class Executor>

@@ -25,6 +25,7 @@ struct HeadTensor {
     HeadStepList HeadSteps::*steps;
     Index HeadCounts::*count;
     StepNumbers HeadWeights::*norm, HeadWeights::*norm_bias;
+    TensorView<const double> HeadWeights::*squares;
 };
 
 ROPE_COLD Status check_steps(const ModelConfig& model, Index layer) noexcept {
@@ -140,16 +141,25 @@ struct Recipe {
         const HeadsInMemory& x = PathAccess::data(path).source;
         const Index all = model.heads[static_cast<std::size_t>(layer)].*tensor.count;
         const bool is_norm = n.kind != NormKind::none, is_of_token = is_norm && n.weight == NormWeight::all_heads;
-        if (is_of_token && x.extents[2] != all)
+        const TensorView<const double> squares =
+            tensor.squares != nullptr ? weights.*tensor.squares : TensorView<const double>();
+        const bool has_squares = squares.data != nullptr;
+        if (has_squares && (!is_of_token || n.kind == NormKind::layer_norm))
+            return invalid(
+                "{}_squares is given; layer {} of this model has no rms_norm or l2_norm over a token: leave it "
+                "empty.",
+                {tensor.name, layer});
+        if (is_of_token && x.extents[2] != all && n.kind == NormKind::layer_norm)
+            return invalid(
+                "heads of {} is {}; layer {} of this model takes the mean of all {} {head|heads} of a token: make "
+                "the path by hand.",
+                {tensor.name, x.extents[2], layer, all});
+        if (is_of_token && x.extents[2] != all && !has_squares)
             return invalid(
                 "heads of {} is {}; layer {} of this model norms all {} {head|heads} of a token together. For some of "
-                "them make the path by hand: {}multiply(rope::view(r, batch, seq, 1, 1)), r = 1 / sqrt({} + eps) of "
-                "each token over all its heads, then multiply by the weight of these heads.",
-                {tensor.name, x.extents[2], layer, all,
-                 n.kind == NormKind::layer_norm ? "add minus its mean, then " : "",
-                 n.kind == NormKind::rms  ? "mean(x^2)"
-                 : n.kind == NormKind::l2 ? "sum(x^2)"
-                                          : "variance(x)"});
+                "them "
+                "give {}_squares, the sums over all heads of what rope::sum_squares makes of each part.",
+                {tensor.name, x.extents[2], layer, all, tensor.name});
         const bool has_weight = is_norm && n.weight != NormWeight::none;
         const bool by_head = is_of_token || n.weight == NormWeight::heads_x_head_dim;
         const Index shape[4] = {1, 1, by_head ? x.extents[2] : 1, x.extents[3]};
@@ -160,7 +170,10 @@ struct Recipe {
         if (!s.ok() || !is_norm) return s;
         const NormSpan over = is_of_token ? NormSpan::token : NormSpan::head;
         const NormRounding rounding = is_as_published ? n.rounding : NormRounding::none;
-        NormStage::append(PathAccess::data(path), {{over, rounding, n.adds_one}, n.kind}, weight, bias, n.eps);
+        NormOptions how = {over, rounding, n.adds_one};
+        if (has_squares) how.squares = squares;
+        if (has_squares) how.all_heads = all;
+        NormStage::append(PathAccess::data(path), how, n.kind, weight, bias, n.eps);
         return Status();
     }
     Status add_temperature() noexcept {
@@ -199,22 +212,25 @@ ROPE_BEGIN
 
 ROPE_API Path query_path(const ModelConfig& model, Index layer, const Path& q, const HeadWeights& weights,
                          const RecipeOptions& options) {
-    return detail::path_of({"q", &HeadSteps::q, &HeadCounts::q, &HeadWeights::q_norm, &HeadWeights::q_norm_bias}, model,
-                           layer, q, weights, options);
+    return detail::path_of(
+        {"q", &HeadSteps::q, &HeadCounts::q, &HeadWeights::q_norm, &HeadWeights::q_norm_bias, &HeadWeights::q_squares},
+        model, layer, q, weights, options);
 }
 ROPE_API Path key_path(const ModelConfig& model, Index layer, const Path& k, const HeadWeights& weights,
                        const RecipeOptions& options) {
-    return detail::path_of({"k", &HeadSteps::k, &HeadCounts::k, &HeadWeights::k_norm, &HeadWeights::k_norm_bias}, model,
-                           layer, k, weights, options);
+    return detail::path_of(
+        {"k", &HeadSteps::k, &HeadCounts::k, &HeadWeights::k_norm, &HeadWeights::k_norm_bias, &HeadWeights::k_squares},
+        model, layer, k, weights, options);
 }
 ROPE_API Path value_path(const ModelConfig& model, Index layer, const Path& v, const HeadWeights& weights,
                          const RecipeOptions& options) {
-    return detail::path_of({"v", &HeadSteps::v, &HeadCounts::v, &HeadWeights::v_norm, &HeadWeights::v_norm_bias}, model,
-                           layer, v, weights, options);
+    return detail::path_of(
+        {"v", &HeadSteps::v, &HeadCounts::v, &HeadWeights::v_norm, &HeadWeights::v_norm_bias, nullptr}, model, layer, v,
+        weights, options);
 }
 ROPE_API Path output_path(const ModelConfig& model, Index layer, const Path& output, RecipeRounding rounding) {
-    return detail::path_of({"output", &HeadSteps::output, &HeadCounts::q, nullptr, nullptr}, model, layer, output, {},
-                           {rounding, false});
+    return detail::path_of({"output", &HeadSteps::output, &HeadCounts::q, nullptr, nullptr, nullptr}, model, layer,
+                           output, {}, {rounding, false});
 }
 
 ROPE_API bool makes_keys(const ModelConfig& model, Index layer) {

@@ -233,6 +233,18 @@ inline Status check_and_run(const AnyExecutor& executor, const Rows& rows, const
     return Status();
 }
 
+template <class T>
+inline Status check_and_sum(const AnyExecutor& executor, const PathData& path, const HeadsInMemory& sums) {
+    PathCall call = call_of<Layout::half_split>(NoRows());
+    call.is_double = std::is_same_v<T, double>;
+    call.writes = false;
+    if (const Status s = check_sums(path, sums, call); !s.ok()) return s;
+    const Positions none;
+    const SumTask<T> task = {path_task<Layout::half_split, T>(path, NoRows(), none), sums};
+    execute(executor, even_job(task, &sum_path<T>, path.source.extents[0] * path.source.extents[1], bytes_read(path)));
+    return Status();
+}
+
 ROPE_DETAIL_END
 
 #if ROPE_HAS_DEFINITIONS
@@ -263,6 +275,13 @@ ROPE_API Status run_reading(const AnyExecutor& executor, const Path& path) {
     return check_and_run<Layout::half_split, float>(executor, NoRows(), call, Positions(), paths, 1);
 }
 
+ROPE_API Status run_sums(const AnyExecutor& executor, const Path& path, const TensorView<double>& sums) {
+    const PathData& data = PathAccess::data(path);
+    const HeadsInMemory to = in_memory(sums);
+    return data.source.type == ElementType::f64 ? check_and_sum<double>(executor, data, to)
+                                                : check_and_sum<float>(executor, data, to);
+}
+
 ROPE_SOURCE_END
 
 ROPE_BEGIN
@@ -284,19 +303,19 @@ ROPE_API Path& Path::multiply(const StepNumbers& factors) noexcept {
     return *this;
 }
 ROPE_API Path& Path::rms_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
-    detail::NormStage::append(data_, {options, NormKind::rms}, weight, nullptr, eps);
+    detail::NormStage::append(data_, options, NormKind::rms, weight, nullptr, eps);
     return *this;
 }
 ROPE_API Path& Path::rms_norm(double eps, const NormOptions& options) noexcept {
     return rms_norm(nullptr, eps, options);
 }
 ROPE_API Path& Path::l2_norm(const StepNumbers& weight, double eps, const NormOptions& options) noexcept {
-    detail::NormStage::append(data_, {options, NormKind::l2}, weight, nullptr, eps);
+    detail::NormStage::append(data_, options, NormKind::l2, weight, nullptr, eps);
     return *this;
 }
 ROPE_API Path& Path::layer_norm(const StepNumbers& weight, const StepNumbers& bias, double eps,
                                 const NormOptions& options) noexcept {
-    detail::NormStage::append(data_, {options, NormKind::layer_norm}, weight, bias, eps);
+    detail::NormStage::append(data_, options, NormKind::layer_norm, weight, bias, eps);
     return *this;
 }
 ROPE_API Path& Path::rotate(RotateRounding rounding) noexcept {

@@ -75,6 +75,7 @@ struct PathCall {
     bool is_double;
     bool has_rows = true;     // else nothing may rotate, and there are no positions
     bool is_reading = false;  // by dequantise, whose arguments have other names
+    bool writes = true;       // else the heads of a path are only summed
 };
 
 inline bool is_finite_number(const PathStep& step, const PathCall& call) noexcept {

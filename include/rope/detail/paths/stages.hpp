@@ -33,6 +33,11 @@ inline bool needs_token(const PathStep& step) noexcept {
     return is_step_of<NormStage>(step) && NormStage::needs_token(step);
 }
 
+/// Whether a step has the squares of a token from elsewhere.
+inline bool has_squares(const PathStep& step) noexcept {
+    return is_step_of<NormStage>(step) && options_of<NormStep>(step).has_squares;
+}
+
 template <class T>
 ROPE_NOINLINE void run_step(const StepCall<T>& c, Group<T>& g) noexcept {
     Stages::visit(c.step.kind, [&](auto stage) { stage.run(c, g); });

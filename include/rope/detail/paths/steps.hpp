@@ -75,6 +75,9 @@ struct PathData {
     const void* rows = nullptr;  // CosSinRows of float or double, with positions, in place of the call's; or null
     bool has_double_rows;
     Positions positions;
+    HeadsInMemory
+        squares;  // of all heads of a token, where a norm has them from elsewhere; and how many heads these are
+    Index all_heads;
     int count = 0;  // of steps, also of those beyond kMaxSteps, which a check refuses
     PathStep steps[kMaxSteps];
 };

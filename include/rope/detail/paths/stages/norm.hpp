@@ -10,9 +10,13 @@
 
 ROPE_DETAIL_BEGIN
 
-/// The options of a norm; weight, bias and eps are numbers of the step.
-struct NormStep : NormOptions {
+/// The options of a norm; weight, bias and eps are numbers of the step. Squares from elsewhere lie in its path.
+struct NormStep {
+    NormSpan over;
+    NormRounding rounding;
+    bool adds_one;
     NormKind kind;
+    bool has_squares;
 };
 
 /// By what the sum of squares of so many numbers is divided.
@@ -45,12 +49,17 @@ ROPE_INLINE void apply_norm(const StepKernels<T>& k, NormStep step, ElementType 
 struct NormStage : Stage {
     static constexpr const char* kName = "a norm";
 
-    static void append(PathData& path, NormStep norm, const StepNumbers& weight, const StepNumbers& bias,
-                       double eps) noexcept {
+    static void append(PathData& path, const NormOptions& options, NormKind kind, const StepNumbers& weight,
+                       const StepNumbers& bias, double eps) noexcept {
         PathStep* const step = append_step<NormStage>(path, eps);
         if (step == nullptr) return;
-        const bool of_token = norm.over == NormSpan::token;
-        step->set(norm);
+        const bool of_token = options.over == NormSpan::token;
+        const bool has_squares = options.squares.data != nullptr || options.all_heads != 0;
+        step->set(NormStep{options.over, options.rounding, options.adds_one, kind, has_squares});
+        if (has_squares) {
+            path.squares = in_memory(options.squares);
+            path.all_heads = options.all_heads;
+        }
         set_numbers(step->numbers, weight, path.source, of_token);
         set_numbers(step->bias, bias, path.source, of_token);
     }
@@ -66,6 +75,9 @@ struct NormStage : Stage {
                            {static_cast<int>(norm.rounding)});
         if (norm.adds_one && !step.numbers.is_given)
             return invalid("adds_one of a norm is true, and the norm has no weight to which 1 could be added.");
+        if (norm.has_squares && (norm.over != NormSpan::token || norm.kind == NormKind::layer_norm))
+            return invalid("squares are given to {}; they are for rms_norm and l2_norm over a token.",
+                           {norm.kind == NormKind::layer_norm ? "a layer_norm" : "a norm over a head"});
         for (const Numbers* n : {&step.numbers, &step.bias})
             if (norm.over == NormSpan::token && n->is_list && n->extents[2] != x.extents[2])
                 return invalid(
@@ -75,7 +87,8 @@ struct NormStage : Stage {
     }
 
     static bool needs_token(const PathStep& step) noexcept {
-        return options_of<NormStep>(step).over == NormSpan::token;
+        const NormStep norm = options_of<NormStep>(step);
+        return norm.over == NormSpan::token && !norm.has_squares;
     }
 
     template <class T, class ForEachGroup>
@@ -116,6 +129,13 @@ struct NormStage : Stage {
         const StepKernels<T>& k = c.task.steps;
         const Index n = c.head_dim();
         const bool has_mean = norm.kind == NormKind::layer_norm;
+        if (norm.has_squares) {
+            const HeadsInMemory& squares = c.task.path.squares;
+            const double* const sum = squares.template elements<const double>() + squares.offset_of(g.b, g.s, 0);
+            k.reciprocal_roots(sum, 1, divisor_of(norm.kind, c.task.path.all_heads * n), c.step.number, roots);
+            for (Index h = 1; h < g.heads; ++h) roots[h] = roots[0];
+            return;
+        }
         if (norm.over == NormSpan::token) {
             for (Index h = 0; h < g.heads; ++h) {
                 shifts[h] = c.of_token.shift[c.number];
