@@ -4,6 +4,7 @@
 #pragma once
 
 #include "additive.hpp"
+#include "angle_rows.hpp"
 #include "axis_map.hpp"
 #include "axis_positions.hpp"
 #include "compact_cos_sin_cache.hpp"

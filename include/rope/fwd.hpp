@@ -49,6 +49,9 @@ template <class T = float>
 class Rows;
 template <class T = float>
 class Moves;
+// Of angles that are data: <rope/angle_rows.hpp>.
+template <class T = float>
+class AngleRows;
 // Made by other programs: <rope/wrapped_rows.hpp>.
 template <class T = float>
 class WrappedRows;

@@ -39,6 +39,7 @@ ROPE_SOURCE_BEGIN
         template class CompactTable<T>;                                                                             \
         template class TokenRows<T>;                                                                                \
         template class MoveRows<T>;                                                                                 \
+        template class DataRows<T>;                                                                                 \
         template class AdditiveTable<T>;                                                                            \
         template Status AdditiveTable<T>::add_rows(const Embedded<T>&, const Positions&, const AnyExecutor&) const; \
         template CosSinView<T> write_rows_of(const CosSinRows<T>&, const Positions&, const AxisPositions*,          \

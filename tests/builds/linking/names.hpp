@@ -27,6 +27,7 @@
     X(rope::CompactCosSinCache<>)     \
     X(rope::Rows<>)                   \
     X(rope::Moves<>)                  \
+    X(rope::AngleRows<>)              \
     X(rope::WrappedRows<>)            \
     X(rope::TensorView<float>)        \
     X(rope::HeadSteps)                \
@@ -66,6 +67,8 @@
     X(rope::BasicPromptPositions<double>)      \
     X(rope::CosSinView<float>)                 \
     X(rope::HeadRows)                          \
+    X(rope::AngleSum)                          \
+    X(rope::UnderHadamard)                     \
     X(rope::NormKind)                          \
     X(rope::NormWeight)                        \
     X(rope::HeadNorm)                          \

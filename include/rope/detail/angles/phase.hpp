@@ -80,33 +80,43 @@ struct CosSin {
     T sin;
 };
 
-/// cos and sin of an angle, absolute error below 2^-100.
-inline CosSin<DoubleDouble> cos_sin(Phase angle) noexcept {
-    // The nearest quarter of a revolution, and the signed rest in [-1/8, 1/8] of a revolution.
+/// An angle as its nearest quarter of a revolution and the rest, from -1/8 to 1/8 of one.
+struct Quartered {
+    std::uint64_t quarter;
+    bool is_negative;       // the rest
+    DoubleDouble fraction;  // its magnitude, exactly
+};
+inline Quartered quartered(Phase angle) noexcept {
     const std::uint64_t quarter = (angle.hi + (std::uint64_t(1) << 61)) >> 62;
     Phase rest = angle;
     rest.hi -= quarter << 62;
-    const bool negative = rest.hi >> 63 != 0;
-    if (negative) rest = -rest;
-
+    const bool is_negative = rest.hi >> 63 != 0;
+    if (is_negative) rest = -rest;
     const double scale = 0x1p-32;
     const double w3 = static_cast<double>(rest.hi >> 32) * scale;
     const double w2 = static_cast<double>(rest.hi & 0xffffffffu) * scale * scale;
     const double w1 = static_cast<double>(rest.lo >> 32) * scale * scale * scale;
     const double w0 = static_cast<double>(rest.lo & 0xffffffffu) * scale * scale * scale * scale;
-    const DoubleDouble fraction = quick_two_sum(w3, w2) + quick_two_sum(w1, w0);
-    const DoubleDouble x = kTwoPi * fraction;  // |x| <= pi/4: 28 terms reach 2^-105
-    const DoubleDouble minus_x2 = -(x * x);
-
-    const DoubleDouble c = factorial_series(minus_x2, 0, 2);
-    const DoubleDouble odd = x * factorial_series(minus_x2, 1, 2);
-    const DoubleDouble s = negative ? -odd : odd;
-    switch (quarter & 3) {
+    return {quarter, is_negative, quick_two_sum(w3, w2) + quick_two_sum(w1, w0)};
+}
+/// cos and sin of an angle, from those of the magnitude of its rest.
+template <class T>
+inline CosSin<T> from_rest(const Quartered& angle, const T& c, const T& sin_of_magnitude) noexcept {
+    const T s = angle.is_negative ? -sin_of_magnitude : sin_of_magnitude;
+    switch (angle.quarter & 3) {
         case 0: return {c, s};
         case 1: return {-s, c};
         case 2: return {-c, -s};
         default: return {s, -c};
     }
+}
+
+/// cos and sin of an angle, absolute error below 2^-100.
+inline CosSin<DoubleDouble> cos_sin(Phase angle) noexcept {
+    const Quartered of = quartered(angle);
+    const DoubleDouble x = kTwoPi * of.fraction;  // |x| <= pi/4: 28 terms reach 2^-105
+    const DoubleDouble minus_x2 = -(x * x);
+    return from_rest(of, factorial_series(minus_x2, 0, 2), x * factorial_series(minus_x2, 1, 2));
 }
 
 /// Angle addition: cos and sin of the sum of two angles.

@@ -82,7 +82,7 @@ inline Index floor_divide(Index n, Index d) noexcept { return n / d - (n % d < 0
 /// anchors are fixed multiples of positions, so the bits of an entry depend on its position alone, not on the bounds of
 /// a table or on the caller.
 template <class T>
-class AngleRows {
+class AngleTables {
  public:
     using Work = typename WorkingType<T>::type;
     static constexpr Index kFineRows = 128;  // 128 KiB for 64 pairs in float: stays in L2 while a table streams out

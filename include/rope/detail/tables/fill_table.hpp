@@ -23,7 +23,7 @@ ROPE_DETAIL_BEGIN
 /// in Work and half as many in double-double).
 template <class T>
 bool fill_cos_sin_table(const Frequencies& f, Index first, Index count, T* out) {
-    using Angles = AngleRows<T>;
+    using Angles = AngleTables<T>;
     using Work = typename Angles::Work;
     constexpr Index kRows = Angles::kFineRows, kBlocks = Angles::kAnchorBlocks;
     const WriteRow<T, Work> write = write_row<T, Work>();

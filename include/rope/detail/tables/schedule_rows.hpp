@@ -45,7 +45,7 @@ inline Index last_position(const TableSource& s) noexcept { return std::min(kMax
 
 template <class T>
 struct ScheduleRows {
-    using Angles = AngleRows<T>;
+    using Angles = AngleTables<T>;
     using Work = typename Angles::Work;
     using Row = WorkingRow<Work>;
 
