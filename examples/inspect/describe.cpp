@@ -146,6 +146,14 @@ std::string describe(const rope::HeadSteps& s, Index layer) {
     return text + "scores times " + shown(s.softmax_scale);
 }
 
+std::string describe(const rope::Indexer& indexer) {
+    const rope::Config& c = indexer.config;
+    return "indexer: " + shown(indexer.heads) + " heads of " + shown(c.head_dim) + " features and one key, of which " +
+           shown(rotary_dim(c)) + " from " + shown(c.rotary_offset) + " on rotate, " +
+           (c.layout == rope::Layout::interleaved ? "interleaved; " : "half-split; ") + describe("q", indexer.q) +
+           describe("k", indexer.k) + (indexer.has_hadamard ? "Hadamard transforms before fp8" : "no transform") + "\n";
+}
+
 std::string wavelength(double positions) {
     return std::isinf(positions) ? format("%14s", "does not turn") : format("%14.6g", positions);
 }
@@ -172,6 +180,7 @@ std::string steps(const rope::ModelConfig& model) {
         if (!words.empty())
             text += "layers " + layers_where(model, [&layers = layers](std::size_t i) { return layers[i]; }) + ": " +
                     words + "\n";
+    if (model.indexer) text += describe(*model.indexer);
     return text;
 }
 

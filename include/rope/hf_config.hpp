@@ -39,7 +39,7 @@ inline constexpr std::size_t kMaxConfigDepth = 32;
 ///
 /// ModelConfig::warnings has a sentence for each key that concerns RoPE or the kinds of layers and is not understood,
 /// or loses against another key with another value; for a step that only other model types have (a norm, a clamp, a
-/// factor); for a guess (the order of axes of an unknown type); for the keys of an indexer, whose heads are not
+/// factor); for a guess (the order of axes of an unknown type); for the keys of an indexer that is not
 /// described; and for every default for the base, the part that rotates or a length, but for a key that files of this
 /// model_type never have. (The parameters of schedules, such as beta_fast, have the defaults of schedule.hpp without a
 /// warning.) A model_type that is not known always leaves a warning, which names the parts that were not checked;

@@ -2,6 +2,7 @@
 // ModelConfig: the rotary embedding of a model as its configuration file describes it, layer by layer.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,20 @@ enum class LayerType : unsigned char {
 struct HeadCounts {
     ROPE_CROSSES_AGGREGATE(HeadCounts)
     Index q = 0, k = 0, v = 0;
+};
+
+/// The indexer of sparse attention: heads by whose scores a layer chooses the tokens that it attends to (DeepSeek-V3.2's
+/// lightning indexer). Its keys, one head for each token, are cached beside those of attention. Many engines rotate them in
+/// the wrong layout: it is not always that of attention.
+struct Indexer {
+    ROPE_CROSSES_AGGREGATE(Indexer)
+    Index heads = 0;  ///< of its queries
+    /// The rotation of its heads, which have more features than rotate: tables are made of it.
+    Config config;
+    HeadStepList q = {}, k = {};
+    /// Whether engines transform q and k (Path::hadamard) before they are rounded to fp8 with a power of two for each head.
+    /// Scores do not change, so long as both are, or neither.
+    bool has_hadamard = false;
 };
 
 /// Some models multiply queries by a number that grows slowly with the position p, after the rotation:
@@ -68,6 +83,9 @@ struct ModelConfig {
     List<HeadCounts> heads;
     /// The steps on heads in their order, layer by layer, and shared keys. Empty if the reader does not know them.
     List<HeadSteps> steps;
+
+    /// Of the layers of LayerType::sparse_attention. Empty where there are none, or their indexer is not known.
+    std::optional<Indexer> indexer;
 
     /// The axis of each pair (M-RoPE), for Rows and Moves. Without entries, positions have one axis.
     AxisMap axis_map;

@@ -106,6 +106,22 @@ ROPE_API Path value_path(const ModelConfig& model, Index layer, const Path& v, c
 ROPE_API Path output_path(const ModelConfig& model, Index layer, const Path& output,
                           RecipeRounding rounding = RecipeRounding::once);
 
+/// Queries, [indexer->heads, head_dim], and keys, [1, head_dim], of a sparse layer's indexer: its norms, its rotation, and, where
+/// ModelConfig::indexer says so, a Hadamard transform. `weights` has the norms of the indexer. Rows are those of a table for
+/// indexer->config, in its layout; keys are usually cached in 8 bits:
+///
+///     const rope::Indexer& indexer = *model.indexer;
+///     const rope::CosSinCache<float> index_rows(indexer.config, max_positions);       // once
+///     rope::pass(*indexer.config.layout, index_rows, positions,
+///                rope::indexer_query_path(model, layer, rope::heads(index_q)).to(q_out),
+///                rope::indexer_key_path(model, layer, rope::heads(index_k), weights).to(rope::fp8_e4m3(codes, powers)));
+///
+/// std::invalid_argument in a layer that is not sparse, and where the model has no indexer or it is not known.
+ROPE_API Path indexer_query_path(const ModelConfig& model, Index layer, const Path& q, const HeadWeights& weights = {},
+                                 const RecipeOptions& options = {});
+ROPE_API Path indexer_key_path(const ModelConfig& model, Index layer, const Path& k, const HeadWeights& weights = {},
+                               const RecipeOptions& options = {});
+
 /// Whether the layer makes keys, or reads those of another layer or model (HeadSteps::keys_of_layer); whether it makes
 /// values beside them: not where the keys are the values. Both throw as check_recipe says.
 ROPE_API bool makes_keys(const ModelConfig& model, Index layer);

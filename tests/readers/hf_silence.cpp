@@ -80,7 +80,7 @@ TEST_CASE("keys of an indexer are one warning") {
     const Json j = {
         {"index_head_dim", 128}, {"index_topk", 2048}, {"indexer_rope_interleave", true}, {"qk_rope_head_dim", 64}};
     CHECK(
-        warnings("glm_moe_dsa", j) ==
+        warnings("longcat_flash", j) ==
         Warnings{"Keys of the indexer were not used (index_head_dim, index_topk, indexer_rope_interleave): its heads, "
                  "their norm and their rotation are not described here, and must be computed as in the model's code."});
 }

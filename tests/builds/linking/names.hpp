@@ -69,6 +69,7 @@
     X(rope::HeadRows)                          \
     X(rope::AngleSum)                          \
     X(rope::UnderHadamard)                     \
+    X(rope::KeyPositions)                      \
     X(rope::NormKind)                          \
     X(rope::NormWeight)                        \
     X(rope::HeadNorm)                          \
@@ -76,6 +77,7 @@
     X(rope::HeadStep)                          \
     X(rope::LayerType)                         \
     X(rope::HeadCounts)                        \
+    X(rope::Indexer)                           \
     X(rope::AttentionTemperature)              \
     X(rope::TableOptions)                      \
     X(rope::GgufTensors)                       \

@@ -193,7 +193,7 @@ std::vector<PublishedModel> others() {
         latent("GLM-5", 78, 64, 202752, "i")
             .rotary(interleaved(64, 1e6))
             .reordered()
-            .warns({"Keys of the indexer were not used (indexer_rope_interleave)"}),
+            .warns({"index_n_heads is missing", "index_head_dim is missing"}),
         model("Command-R", 40, "f", 64, 64, 8192).rotary(interleaved(128, 8e6)),
         model("Command-R7B", 32, "sssF", 32, 8, 8192).rotary(interleaved(128, 5e4)),
         model("Falcon-7b", 32, "f", 71, 1, 2048)

@@ -86,6 +86,8 @@ ROPE_API Status check(const ModelConfig& model) noexcept {
     if (!model.steps.empty() && model.steps.size() != layers)
         return detail::invalid("steps has {} {entry|entries}; it must be empty or have one per layer ({}).",
                                {model.steps.size(), layers});
+    if (model.indexer)
+        if (const Status s = check(model.indexer->config); !s.ok()) return s;
     Index pairs = 0;
     for (std::size_t i = 0; i < model.configs.size(); ++i) {
         const Config& config = model.configs[i];

@@ -206,10 +206,45 @@ inline Path path_of(const HeadTensor& tensor, const ModelConfig& model, Index la
     return path;
 }
 
+inline Path indexer_path_of(const HeadTensor& tensor, const ModelConfig& model, Index layer, const Path& heads,
+                            const HeadWeights& weights, const RecipeOptions& options) {
+    Path path = heads;
+    Status s = check_steps(model, layer);
+    if (s.ok() && model.layer_types[static_cast<std::size_t>(layer)] != LayerType::sparse_attention)
+        s = invalid("layer {} of this model has no indexer: its attention is not sparse.", {layer});
+    if (s.ok() && !model.indexer) s = invalid("the indexer of this model is not known; make its paths by hand.");
+    if (s.ok()) {
+        const Indexer& indexer = *model.indexer;
+        const HeadStepList& list = tensor.steps == &HeadSteps::q ? indexer.q : indexer.k;
+        RecipeOptions how = options;
+        how.in_published_order = options.in_published_order && indexer.config.layout == Layout::interleaved;
+        Recipe recipe = {
+            model, layer, tensor, weights, how, path, model.steps[static_cast<std::size_t>(layer)], &indexer.config};
+        if (norm_of(list) == nullptr) s = recipe.add_norm({});
+        for (const HeadStep& step : list)
+            if (s.ok()) s = recipe.add(step);
+        if (indexer.has_hadamard) path.hadamard();
+    }
+    ok_or_raise(s);
+    return path;
+}
+
 ROPE_DETAIL_END
 
 ROPE_BEGIN
 
+ROPE_API Path indexer_query_path(const ModelConfig& model, Index layer, const Path& q, const HeadWeights& weights,
+                                 const RecipeOptions& options) {
+    return detail::indexer_path_of(
+        {"q", &HeadSteps::q, &HeadCounts::q, &HeadWeights::q_norm, &HeadWeights::q_norm_bias, nullptr}, model, layer, q,
+        weights, options);
+}
+ROPE_API Path indexer_key_path(const ModelConfig& model, Index layer, const Path& k, const HeadWeights& weights,
+                               const RecipeOptions& options) {
+    return detail::indexer_path_of(
+        {"k", &HeadSteps::k, &HeadCounts::k, &HeadWeights::k_norm, &HeadWeights::k_norm_bias, nullptr}, model, layer, k,
+        weights, options);
+}
 ROPE_API Path query_path(const ModelConfig& model, Index layer, const Path& q, const HeadWeights& weights,
                          const RecipeOptions& options) {
     return detail::path_of(

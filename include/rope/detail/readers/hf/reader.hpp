@@ -15,6 +15,7 @@
 
 #include "../../../hf_config.hpp"
 #include "heads.hpp"
+#include "indexer.hpp"
 #include "rotary.hpp"
 #include "type.hpp"
 
@@ -30,6 +31,7 @@ class HfReader : HfPart {
         if (ok()) read_rotary();
         if (ok()) read_llama4_temperature();
         if (ok() && file_.type_is_known) HfSteps(file_).read();
+        if (ok() && file_.type_is_known) HfIndexerReader(file_).read();
         const std::vector<std::string_view> unread = top_.unread();
         warn_of_indexer(unread);
         for (const std::string_view key : unread) warn_unread(key);
@@ -42,8 +44,9 @@ class HfReader : HfPart {
  private:
     ROPE_COLD std::size_t layers() const noexcept { return model_.layer_types.size(); }
 
-    /// One warning for all keys of an indexer, whose heads have a norm and a rotation of their own.
+    /// One warning for all keys of an indexer that is not described. (Of one that is, the others say how many it chooses.)
     ROPE_COLD void warn_of_indexer(const std::vector<std::string_view>& unread) {
+        if (model_.indexer) return;
         std::string names;
         for (const std::string_view key : unread)
             if (is_of_indexer(key) && names.size() < 2 * kMaxShown)
