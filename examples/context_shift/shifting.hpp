@@ -4,6 +4,8 @@
 
 #include <rope/rope.hpp>
 
+#include <vector>
+
 #include "contiguous.hpp"
 #include "model.hpp"
 
@@ -29,6 +31,30 @@ class MovedKeys : public ShiftingTransformer {
 
  private:
     rope::Moves<float> moves_;
+};
+
+/// The same in pages of ggml's q8_0, 8 bits for a number, behind a Hadamard transform. What moves is 8 bits, too.
+class QuantisedKeys : public ShiftingTransformer {
+ public:
+    /// Throws std::runtime_error if the keys of a token are not whole blocks of q8_0.
+    QuantisedKeys(const Model& model, Index max_positions);
+
+    void drop(Index first, Index count) override;
+
+ protected:
+    const Matrix& rotate(Matrix& query, Matrix& keys) override;
+
+ private:
+    rope::Destination cache(Index layer, Index first, Index count);
+
+    // A block has 32 numbers, and this model's heads have 8: all keys of a token are one head of the cache, whose frequencies
+    // are those of a head, again and again. (The layout is interleaved, so that its pairs are those of the heads.)
+    Index width_, block_bytes_;
+    rope::CosSinCache<float> of_token_;
+    rope::Moves<float> moves_;
+    std::vector<int> slots_, free_slots_;            // of the tokens, in their order; of no token
+    std::vector<std::vector<unsigned char>> pages_;  // of each layer
+    Matrix read_;                                    // of one layer at a time
 };
 
 /// Keys stay as they were projected, and each step rotates copies of them all by the positions they have by then:

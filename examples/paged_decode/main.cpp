@@ -22,14 +22,15 @@ constexpr Index kPages = 42;       // as many as the first seven requests need, 
 constexpr Index kMaxPositions = 256;
 constexpr double kBound = 1.5e-2;  // of the errors: about twice what the rounding of keys to int8 makes of them
 
-/// Numbers, tokens in the prompt, and tokens to decode.
-const std::deque<Sequence> kRequests = {{0, 5, 12}, {1, 130, 30}, {2, 48, 6},  {3, 200, 20}, {4, 17, 25}, {5, 96, 9},
-                                        {6, 1, 16}, {7, 60, 10},  {8, 33, 18}, {9, 16, 8},   {10, 81, 14}};
+/// Numbers, tokens in the prompt, and tokens to decode. Request 10 cites 64 tokens of 1 behind 17 of its own.
+const std::deque<Sequence> kRequests = {{0, 5, 12},  {1, 130, 30}, {2, 48, 6},         {3, 200, 20},
+                                        {4, 17, 25}, {5, 96, 9},   {6, 1, 16},         {7, 60, 10},
+                                        {8, 33, 18}, {9, 16, 8},   {10, 81, 14, 1, 64}};
 
 class Engine {
  public:
-    explicit Engine(const rope::CosSinCache<float>& cos_sin)
-        : cos_sin_(cos_sin), cache_(cos_sin, kPages), free_pages_(kPages) {}
+    Engine(const rope::Config& config, const rope::CosSinCache<float>& cos_sin)
+        : cos_sin_(cos_sin), cache_(config, cos_sin, kPages), free_pages_(kPages) {}
 
     /// Runs all requests to their end and returns them in the order in which they ended.
     std::vector<Sequence> run() {
@@ -56,19 +57,27 @@ class Engine {
             if (!row && !waiting_.empty() && waiting_.front().pages() <= free_pages_.count()) {
                 row = waiting_.front();
                 waiting_.pop_front();
-                news += " " + std::to_string(row->number) + " begins;";
                 free_pages_.give_to(*row);
-                prefill(*row);
+                news += " " + std::to_string(row->number) + " begins" + prefill(*row) + ";";
             }
         if (!news.empty())
             std::printf("step %2d:%s %d pages are free\n", step, news.c_str(), static_cast<int>(free_pages_.count()));
     }
 
-    /// The prompt of one sequence, at positions 0, 1, 2, ... The scores that it would give are not needed here.
-    void prefill(Sequence& sequence) {
-        Tokens tokens = project(sequence, 0, sequence.prompt);
-        cache_.write(tokens, rope::start_at(0), sequence.first_slots(sequence.prompt));
+    /// The prompt of one sequence, at positions 0, 1, 2, ... The scores that it would give are not needed here. Tokens that
+    /// it cites, of a sequence that still has its pages, are not computed again: their keys and values are copied from
+    /// these, and the keys move to where they stand here. Returns what there is to say of it.
+    std::string prefill(Sequence& sequence) {
+        const auto cited = std::find_if(batch_.begin(), batch_.end(), [&](const auto& row) {
+            return row && row->number == sequence.cites && row->length >= sequence.cited;
+        });
+        const bool copies = cited != batch_.end();
+        Tokens tokens = project(sequence, 0, copies ? sequence.own() : sequence.prompt);
+        cache_.write(tokens, rope::start_at(0), sequence.first_slots(tokens.rows()));
+        if (copies) cache_.copy((*cited)->first_slots(sequence.cited), sequence.cited_slots(), sequence.own());
         sequence.length = sequence.prompt;
+        return copies ? ", " + std::to_string(sequence.cited) + " tokens moved from " + std::to_string(sequence.cites)
+                      : "";
     }
 
     /// One more token for every sequence of the batch, each at its own position and in its own slot. The batch always
@@ -158,5 +167,5 @@ int main(int argc, char** argv) {
     std::printf("Decoding of %d sequences at once over %d pages of %d tokens; %d query heads and %d key heads of %d.\n",
                 static_cast<int>(kBatch), static_cast<int>(kPages), static_cast<int>(kPageSize),
                 static_cast<int>(kHeads), static_cast<int>(kKvHeads), static_cast<int>(kHeadDim));
-    return report(Engine(cos_sin).run(), bound) ? 0 : 1;
+    return report(Engine(config, cos_sin).run(), bound) ? 0 : 1;
 }

@@ -3,8 +3,9 @@
 
 #include <cstddef>
 
-PagedCache::PagedCache(const rope::CosSinCache<float>& cos_sin, Index pages)
+PagedCache::PagedCache(const rope::Config& config, const rope::CosSinCache<float>& cos_sin, Index pages)
     : cos_sin_(cos_sin),
+      moves_(config),
       pages_(pages),
       key_codes_(pages * kPageSize, kKvHeads * kHeadDim),
       key_scales_(pages * kPageSize, kKvHeads),
@@ -16,13 +17,23 @@ void PagedCache::write(Tokens& tokens, const rope::Positions& positions, const S
     const auto k = all.slice_heads(kHeads, kKvHeads);
     const auto v = all.slice_heads(kHeads + kKvHeads, kKvHeads);
 
-    const auto codes = rope::paged(key_codes_.data(), pages_, kPageSize, kKvHeads, kHeadDim, slots);
-    const auto scales = rope::paged(key_scales_.data(), pages_, kPageSize, kKvHeads, 1, slots);
-    const auto values = rope::paged(values_.data(), pages_, kPageSize, kKvHeads, kHeadDim, slots);
-
     constexpr double scale = 0.125;  // 1 / sqrt(kHeadDim)
     rope::pass<kLayout>(cos_sin_, positions, rope::heads(q).rotate().multiply(scale),
-                        rope::heads(k).rotate().to(rope::int8(codes, scales)), rope::heads(v).to(values));
+                        rope::heads(k).rotate().to(keys(slots)), rope::heads(v).to(values(slots)));
+}
+
+rope::Destination PagedCache::keys(const Slots& slots) {
+    return rope::int8(rope::paged(key_codes_.data(), pages_, kPageSize, kKvHeads, kHeadDim, slots),
+                      rope::paged(key_scales_.data(), pages_, kPageSize, kKvHeads, 1, slots));
+}
+rope::Destination PagedCache::values(const Slots& slots) {
+    return rope::paged(values_.data(), pages_, kPageSize, kKvHeads, kHeadDim, slots);
+}
+
+void PagedCache::copy(const Slots& from, const Slots& to, Index distance) {
+    moves_.build(distance);
+    rope::pass<kLayout>(moves_, rope::heads(keys(from)).rotate().to(keys(to)),
+                        rope::heads(values(from)).to(values(to)));
 }
 
 Row PagedCache::attend(const Row& query, const Slots& slots) const {

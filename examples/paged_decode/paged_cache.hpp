@@ -26,18 +26,26 @@ using Slots = std::vector<Index>;
 /// The cache of one layer.
 class PagedCache {
  public:
-    /// The table must live as long.
-    PagedCache(const rope::CosSinCache<float>& cos_sin, Index pages);
+    /// The table, which was made of the configuration, must live as long.
+    PagedCache(const rope::Config& config, const rope::CosSinCache<float>& cos_sin, Index pages);
 
     /// Everything between the projection and attention: queries are rotated and scaled in place, keys are rotated and
     /// quantised into their slots, and values are rounded into theirs. A token whose slot is -1 is not written.
     void write(Tokens& tokens, const rope::Positions& positions, const Slots& slots);
 
+    /// Copies tokens from slots of one sequence to slots of another, whose positions are `distance` behind theirs: keys move
+    /// on the way, in int8.
+    void copy(const Slots& from, const Slots& to, Index distance);
+
     /// The attention output of a token over the tokens in these slots, its own included: kWidth features, as in `query`.
     Row attend(const Row& query, const Slots& slots) const;
 
  private:
+    rope::Destination keys(const Slots& slots);
+    rope::Destination values(const Slots& slots);
+
     const rope::CosSinCache<float>& cos_sin_;
+    rope::Moves<float> moves_;
     Index pages_;
     // Row s is slot s, in which the heads lie side by side.
     Rows<signed char> key_codes_;

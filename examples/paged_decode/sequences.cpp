@@ -23,7 +23,10 @@ void FreePages::take_back(const Sequence& sequence) {
 Tokens project(const Sequence& sequence, Index first, Index count) {
     Tokens tokens(count, kTokenWidth);
     for (Index t = 0; t < count; ++t) {
-        std::mt19937 engine(static_cast<unsigned>(1000 * sequence.number + first + t));
+        const Index at = first + t;
+        const bool is_cited = at >= sequence.own() && at < sequence.prompt;
+        const Index of = is_cited ? sequence.cites : sequence.number, place = is_cited ? at - sequence.own() : at;
+        std::mt19937 engine(static_cast<unsigned>(1000 * of + place));
         std::normal_distribution<float> normal;
         for (Index i = 0; i < kTokenWidth; ++i) tokens(t, i) = normal(engine);
     }

@@ -13,6 +13,9 @@ struct Sequence {
     Index number;
     Index prompt;     ///< tokens that it begins with
     Index generated;  ///< tokens that are decoded after them, one in each step
+    /// Its prompt ends with the first tokens of this sequence, which still stand in the cache; -1: with its own.
+    Index cites = -1;
+    Index cited = 0;  ///< how many
 
     Index length = 0;    ///< tokens in the cache
     Slots slots = {};    ///< of all tokens that it will have
@@ -20,6 +23,9 @@ struct Sequence {
 
     Index last_length() const { return prompt + generated; }
     Slots first_slots(Index tokens) const { return Slots(slots.begin(), slots.begin() + tokens); }
+    Slots cited_slots() const { return Slots(slots.begin() + own(), slots.begin() + prompt); }
+    /// Tokens of the prompt before those that it cites.
+    Index own() const { return prompt - cited; }
     Index pages() const { return (last_length() + kPageSize - 1) / kPageSize; }
 };
 

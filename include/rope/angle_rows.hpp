@@ -30,15 +30,16 @@ ROPE_BEGIN
 /// For apply, the position of a row is its number, as for Rows. Rows that were built for several batch entries are for calls
 /// with as many. T is float, for data in float, half and bfloat16, or double, for data in double.
 ///
-/// Accuracy. Each angle is rounded to 2^-128 of a revolution, and sums of these are exact: chunks of any size have the bits of
-/// one. An entry is within 0.501 ulp of the real formula, ulp being that of max(|entry|, 2^-64), and 2^-124 more for each
-/// token of a sum.
+/// Accuracy. Each angle is rounded to 2^-128 of a revolution, and sums of these are exact: chunks of any size have the
+/// bits of one. An entry is within 0.501 ulp of the real formula, ulp being that of max(|entry|, 2^-64), and 2^-124
+/// more for each token of a sum.
 ///
-/// Gradients. add_angle_gradients has those of the angles, [batch, tokens, heads, pairs]; the gradient of a step is the sum of
-/// these from its token to the last one of the sequence.
+/// Gradients. add_angle_gradients has those of the angles, of each head of the call; where heads take rows in turn, add
+/// those of heads with the same rows. The gradient of a step is the sum of these from its token to the last one of the
+/// sequence.
 ///
-/// Cost. In float some 80 ns for each pair, in double 600. Building allocates only when there are more tokens than ever
-/// before. Not copied or moved. Any number of threads may read rows while nobody builds.
+/// Cost. In float some 80 ns for each pair, in double 600. Building allocates only for more tokens, or sums of more
+/// batch entries, than ever before. Not copied or moved. Any number of threads may read rows while nobody builds.
 template <class T>
 class AngleRows : public detail::DataRows<T> {
     using Base = detail::DataRows<T>;
@@ -48,8 +49,8 @@ class AngleRows : public detail::DataRows<T> {
 
     /// For `pairs` pairs, and for heads with angles of their own (a call has a multiple of them, see Rows), or 0, where all
     /// heads share them. The slice says where in the head the rotated features lie; by default they are the head. Throws
-    /// std::invalid_argument for pairs or heads that are negative or together more than 2^19, no pairs, and a slice that does
-    /// not hold them.
+    /// std::invalid_argument for pairs or heads that are negative or together more than 2^19, no pairs, and a slice
+    /// that does not hold them.
     ROPE_ABI explicit AngleRows(Index pairs, Index heads = 0, HeadSlice slice = {}) : Base(pairs, heads, slice) {}
 
     // The functions below check everything before they write anything: after a refusal the old rows and sums are there.
@@ -67,11 +68,12 @@ class AngleRows : public detail::DataRows<T> {
     ROPE_ABI void build_sums(const TensorView<X>& steps, Executor&& executor = {}) {
         this->build_of(steps, true, executor);
     }
-    /// restart(): the sums of the next build_sums begin at 0; in the caller's memory, those of the last build_sums.
+    /// restart(): the sums of the next build_sums begin at 0; with use_sums it zeroes the sums that the last build_sums
+    /// used, and before any build_sums it does nothing.
     using Base::restart;
-    /// use_sums(AngleSum* sums): keeps the sums in the caller's memory from now on, [batch, heads or 1, pairs], where they are
-    /// as they are (AngleSum{} is 0), so that an engine has those of each sequence; null returns to memory of its own, which
-    /// begins at 0.
+    /// use_sums(AngleSum* sums): keeps the sums in the caller's memory from now on, [batch, heads or 1, pairs], and
+    /// takes them as it finds them, so zero them first (AngleSum{}); an engine keeps one array for each sequence; null
+    /// returns to memory of its own, which begins at 0.
     using Base::use_sums;
 
     /// The number of rows that are built.

@@ -65,9 +65,9 @@ struct NormOptions {
     NormRounding rounding = NormRounding::none;
     bool adds_one = false;  ///< the weight is stored around 0, and 1 is added to it: Gemma
     /// With NormSpan::token, where the path has only some heads of a token (other ranks of a tensor-parallel engine have the
-    /// others): the sum of the squares of all, [batch, seq, 1, 1], which sum_squares makes for a part; and how many heads
-    /// all are. rms_norm and l2_norm take them, once in a path. Results are those of the norm over all heads but for the order
-    /// of the sums in double.
+    /// others): for each token the sum of squares over all ranks' heads, [batch, seq, 1, 1], which is what sum_squares
+    /// gives each rank, added up; and how many heads these are. For rms_norm and l2_norm, in one norm of a path at
+    /// most. Results are those of the norm over all heads but for the order of the sums in double.
     TensorView<const double> squares = {};
     Index all_heads = 0;
 };
@@ -93,7 +93,7 @@ class Path {
     /// x * r * w, from left to right, with r = 1 / sqrt(mean(x^2) + eps), which is computed in double and rounded to
     /// float. The sum of a head is made in double, of 16 sums of every 16th number, which are added by halves (sum k and
     /// sum k + 8, then k + 4, k + 2, k + 1); those of a token's heads are added in their order. eps is at least 0. The
-    /// weight of a norm over a token has the numbers of all its heads, if it is a pointer or a list.
+    /// weight of a norm over a token has [heads, head_dim] numbers, of the path's heads, if it is a pointer or a list.
     ///
     /// The valid range of all norms. In float and narrower the root is from 2^-127 to 2^126 (5.9e-39 to 8.5e37): below, its
     /// reciprocal overflows to infinity, which an eps from 3.5e-77 on excludes; above, it is subnormal and has fewer bits.
@@ -120,15 +120,22 @@ class Path {
     ROPE_API Path& rotate_into(Layout layout,
                                RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
 
-    /// The rotation by rows and positions of this path's own, which stand in place of the call's, in the layout of the call:
-    /// one source can have results at several places (Self-Extend, ReRoPE), or raw and rotated. Neither is copied: rows,
-    /// and a list of positions, must live until the pass. Rows are of double for data in double, else of float.
+    /// The rotation by this path's own rows and positions, in the layout of the call, whose rows and positions are
+    /// ignored; without positions these are 0, 1, 2, ..., not the call's: one source can have results at several places
+    /// (Self-Extend, ReRoPE), or raw and rotated. Neither is copied: rows, and a list of positions, must live until the
+    /// pass. Rows are of double for data in double, else of float.
     template <class T>
     ROPE_ABI Path& rotate(const CosSinRows<T>& rows ROPE_LIFETIMEBOUND, const Positions& positions = {},
                           RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
     template <class T>
     ROPE_ABI Path& rotate_back(const CosSinRows<T>& rows ROPE_LIFETIMEBOUND, const Positions& positions = {},
                                RotateRounding rounding = RotateRounding::none) noexcept ROPE_LIFETIMEBOUND;
+    /// Rows that would be gone: give them a name. (Of rotary.table(layer)->k it is the table that needs one.)
+    template <class T>
+    Path& rotate(const CosSinRows<T>&& rows, const Positions& = {}, RotateRounding = RotateRounding::none) = delete;
+    template <class T>
+    Path& rotate_back(const CosSinRows<T>&& rows, const Positions& = {},
+                      RotateRounding = RotateRounding::none) = delete;
 
     /// The Walsh-Hadamard transform of the head, or of its blocks, times 1 / sqrt(block): it spreads outliers before a
     /// quantiser, and q and k both need it. Sums and differences of numbers that are 1 apart come first, then those of 2,
@@ -141,9 +148,9 @@ class Path {
 
     /// Where the heads go; the last call counts.
     ROPE_API Path& to(const Destination& destination) noexcept ROPE_LIFETIMEBOUND;
-    /// Only features `first` to first + count - 1 of the result go to the destination, which has heads of `count` features.
-    /// The steps, before and after this, see whole heads. The path needs a destination. DeepSeek-V4's keys, with one norm for
-    /// parts of two types:
+    /// Only features `first` to first + count - 1 of the result go to the destination, which has heads of `count` features,
+    /// one at least. The steps, before and after this, see whole heads. The path needs a destination. DeepSeek-V4's keys,
+    /// with one norm for parts of two types:
     ///
     ///     rope::heads(k).rms_norm(w, eps).slice_features(0, 448).to(rope::fp8_e4m3(latent, scales)),
     ///     rope::heads(k).rms_norm(w, eps).rotate().slice_features(448, 64).to(rotated)
@@ -186,18 +193,19 @@ using IfNoPath = std::enable_if_t<!std::is_same_v<std::decay_t<X>, Path> && !std
 template <class X, detail::IfNotStored<X> = 0>
 ROPE_ABI inline Path heads(X&& x) noexcept;
 /// The beginning of a path in a cache: whatever a Destination can be, also of const memory. A head of a format is read as
-/// dequantise reads it; tokens whose slot is -1 are left out. Pages have batch 1 and as many tokens as slots, or, with a view
-/// as the destination, its batch and seq. Without `to`, or with the same cache and scales, the path works in place: then no
-/// slot may stand for two tokens, which would rotate a key twice. (It is refused among the first 32768 places; beyond these
-/// it is the caller's promise. A page that several sequences share changes for all of them.)
+/// dequantise reads it; tokens whose slot is -1 are left out. Pages have batch 1 and as many tokens as slots, or, with
+/// a view as the destination, its batch and seq. Without `to`, or with the same cache and scales, the path works in
+/// place: then no slot may stand for two tokens, which would rotate a key twice. (It is refused among the first 32768
+/// places; beyond these it is the caller's promise. A page that several sequences share changes for all of them.)
 ROPE_API Path heads(const Destination& cache) noexcept;
 template <class T>
 ROPE_ABI inline Path heads(const Paged<T>& pages) noexcept {
     return heads(Destination(pages));
 }
 
-/// Does all steps of all paths: reads every source once and writes every destination once. Paths that begin in the same view,
-/// or in the same codes, are run together, a few tokens at a time, so that their source comes from memory once.
+/// Does all steps of all paths: reads every source once and writes every destination once. Paths with the same source
+/// (a view, codes or pages, with the same list of slots in memory) are run together, a few tokens at a time, so that it
+/// comes from memory once.
 ///
 ///     rope::pass<rope::Layout::half_split>(
 ///         cache, rope::start_at(n),
@@ -215,9 +223,10 @@ ROPE_ABI inline Path heads(const Paged<T>& pages) noexcept {
 ///              strides, other heads, the cut into threads or, but for the rotation (see apply), on the instruction set.
 ///              A NaN or an infinity stays in its head, with a norm over a token in its token.
 /// Aliasing     A destination is the source of its path (the same view, or the same codes and scales), or shares no
-///              element with any other destination or source, with the numbers of a step or with slots. Sources may
-///              coincide, but for one that a path writes in place. Distinct elements of a destination have distinct addresses. No list of positions lies in a destination, and no
-///              destination in the memory of the rows' cosines and sines; the last is not checked.
+///              element with any other destination or source (places of the same pages are apart if their slots are), with
+///              the numbers of a step or with slots. Sources may coincide, but for one that a path writes in place.
+///              Distinct elements of a destination have distinct addresses. No list of positions lies in a destination, and
+///              no destination in the memory of the rows' cosines and sines; the last is not checked.
 /// Memory       No allocation; at most 36 KiB of the stack, 64 KiB in double. No byte outside the views is read or
 ///              written.
 /// Errors       std::out_of_range for a position that the table does not hold and a slot that the pages do not have;
@@ -247,8 +256,8 @@ ROPE_ABI inline Status check_pass(const Path& first, const Paths&... others) noe
 template <class Executor, class... Paths, detail::IfNoPath<Executor> = 0>
 ROPE_ABI inline Status check_pass(Executor&& executor, const Path& first, const Paths&... others) noexcept;
 
-/// The sum of the squares of each token: of all features of all heads of a path as its steps leave them, which must not
-/// rotate; its destination is not used. For norms over heads that several ranks share:
+/// The sum of the squares of each token: of all features of all heads of a path after its steps, none of which may be a
+/// rotation; its destination is not used. For norms over heads that several ranks share:
 ///
 ///     rope::sum_squares(rope::heads(q), rope::view(sums, batch, seq, 1, 1));     // of my heads
 ///     all_reduce(sums);                                                          // yours: sums over all ranks

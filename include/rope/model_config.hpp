@@ -35,12 +35,12 @@ struct HeadCounts {
 };
 
 /// The indexer of sparse attention: heads by whose scores a layer chooses the tokens that it attends to (DeepSeek-V3.2's
-/// lightning indexer). Its keys, one head for each token, are cached beside those of attention. Many engines rotate them in
-/// the wrong layout: it is not always that of attention.
+/// lightning indexer). Its keys, one head for each token, are cached beside those of attention. The layout
+/// of their rotation may differ from attention's; many engines get that wrong.
 struct Indexer {
     ROPE_CROSSES_AGGREGATE(Indexer)
     Index heads = 0;  ///< of its queries
-    /// The rotation of its heads, which have more features than rotate: tables are made of it.
+    /// The indexer's tables are made of this. Only a part of each head rotates.
     Config config;
     HeadStepList q = {}, k = {};
     /// Whether engines transform q and k (Path::hadamard) before they are rounded to fp8 with a power of two for each head.

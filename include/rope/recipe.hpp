@@ -20,8 +20,8 @@ ROPE_BEGIN
 /// heads_x_head_dim or all_heads, of [heads, head_dim], one head after the other; heads are those of the path. Weights
 /// from GGUF have 1 added already, and HeadNorm::adds_one of a model from GGUF is false.
 ///
-/// q_squares and k_squares are for a rank that has only some heads of a model whose norm is over all heads of a token: the sum
-/// over all ranks of what sum_squares makes of q and k. The weights are then those of the rank's heads.
+/// q_squares and k_squares are for a rank that has only some heads of a model whose norm is over all heads of a token:
+/// the sum over all ranks of what sum_squares makes of q and k. The weights are then those of the rank's heads.
 ///
 /// `temperatures` has one number for each token, [batch, seq]: see fill_temperatures. Only queries of layers that have
 /// an attention temperature read it, so that one list may stand in the weights of all layers.
@@ -84,8 +84,8 @@ struct RecipeOptions {
 // Errors. std::out_of_range for a layer that the model does not have. std::invalid_argument if check_recipe refuses
 // the layer; for a weight, a bias or temperatures that the layer needs and `weights` lacks, or that have another shape;
 // for a weight or a bias that the layer does not have; for a second norm in a list of steps, and one of the output; for a
-// norm over all heads of a token when the path has only some of them, and no squares; and as the functions say. A path with more than
-// kMaxSteps steps, which no published model needs, is refused by the pass.
+// norm over all heads of a token when the path has only some of them, and no squares; and as the functions say. A path
+// with more than kMaxSteps steps, which no published model needs, is refused by the pass.
 
 /// Queries.
 ROPE_API Path query_path(const ModelConfig& model, Index layer, const Path& q, const HeadWeights& weights = {},
@@ -105,10 +105,11 @@ ROPE_API Path value_path(const ModelConfig& model, Index layer, const Path& v, c
 /// step is the rotation back, at the positions of the queries; in other layers it has none.
 ROPE_API Path output_path(const ModelConfig& model, Index layer, const Path& output,
                           RecipeRounding rounding = RecipeRounding::once);
+ROPE_API Path output_path(const ModelConfig& model, Index layer, const Path& output, const RecipeOptions& options);
 
-/// Queries, [indexer->heads, head_dim], and keys, [1, head_dim], of a sparse layer's indexer: its norms, its rotation, and, where
-/// ModelConfig::indexer says so, a Hadamard transform. `weights` has the norms of the indexer. Rows are those of a table for
-/// indexer->config, in its layout; keys are usually cached in 8 bits:
+/// Queries, [indexer->heads, head_dim], and keys, [1, head_dim], of a sparse layer's indexer: its norms, its rotation,
+/// and, where ModelConfig::indexer says so, a Hadamard transform. `weights` has the norms of the indexer. Rows are
+/// those of a table for indexer->config, in its layout; keys are usually cached in 8 bits:
 ///
 ///     const rope::Indexer& indexer = *model.indexer;
 ///     const rope::CosSinCache<float> index_rows(indexer.config, max_positions);       // once
@@ -116,7 +117,10 @@ ROPE_API Path output_path(const ModelConfig& model, Index layer, const Path& out
 ///                rope::indexer_query_path(model, layer, rope::heads(index_q)).to(q_out),
 ///                rope::indexer_key_path(model, layer, rope::heads(index_k), weights).to(rope::fp8_e4m3(codes, powers)));
 ///
-/// std::invalid_argument in a layer that is not sparse, and where the model has no indexer or it is not known.
+/// For a model with several axes of positions rows are Rows(indexer.config, model.axis_map), or, for text, index_rows
+/// above, with RecipeOptions::axes_are_alike.
+///
+/// Throws std::invalid_argument in a layer that is not sparse, and if the model has no known indexer.
 ROPE_API Path indexer_query_path(const ModelConfig& model, Index layer, const Path& q, const HeadWeights& weights = {},
                                  const RecipeOptions& options = {});
 ROPE_API Path indexer_key_path(const ModelConfig& model, Index layer, const Path& k, const HeadWeights& weights = {},

@@ -51,8 +51,8 @@
 // (Where all keys move by the same delta, not even that is needed: a query that is rotated at n - delta sees the keys
 // as they are, as one at n would see them moved.)
 //
-// When tokens are dropped, first move the remaining keys and values to their new place in memory, then call this on the
-// keys.
+// When tokens are dropped from contiguous memory, first close the gap in keys and values; in pages, only drop their
+// slots. Then call this on the keys.
 //
 // Source       Rotations compose: Su et al., arXiv:2104.09864. Context shift: Xiao et al., arXiv:2309.17453. Divided
 //              positions: Jin et al., arXiv:2401.01325.
@@ -61,7 +61,8 @@ ROPE_BEGIN
 
 /// Keys on which a Hadamard transform was done between their rotation and their cache, as .rotate().hadamard(block) does.
 struct UnderHadamard {
-    ROPE_CROSSES_AGGREGATE(UnderHadamard)
+    ROPE_ABI UnderHadamard(const Destination& of, Index of_block) noexcept : keys(of), block(of_block) {}
+    ROPE_CROSSES(UnderHadamard)
     Destination keys;
     Index block;
 };
@@ -92,7 +93,8 @@ template <Layout layout, class K, class T, class Executor = detail::CallingThrea
 ROPE_ABI inline detail::ResultOf<Executor> reposition(K&& k, const Moves<T>& moves, Executor&& executor = {}) noexcept(
     detail::throws_nothing<Executor>);
 /// Moves keys in a cache, of any format: they are read, rotated and written back, as pass(moves, heads(keys).rotate()) does
-/// it. Of pages, token s is the one of slot s. A page that several sequences share moves for all of them.
+/// it. In pages, token s lies in the slot that entry s of the list names. A page that several sequences share moves for
+/// all of them.
 template <Layout layout, class T, class Executor = detail::CallingThread>
 ROPE_ABI inline detail::ResultOf<Executor> reposition(
     const Destination& keys, const Moves<T>& moves,

@@ -94,9 +94,9 @@ class RotaryEmbedding {
 
     /// The tables of a layer, or nothing where it has no RoPE. They stay valid as long as they are kept, and serve the
     /// calls that apply below does not make: a pass, only queries, the inverse, out of place. They are for tokens that
-    /// stand at the same position on all axes of model().axis_map, and no call can tell when others are given to them:
-    /// for a prompt with images, video or fractions take RotaryStep::rows. Throws std::out_of_range when there is no
-    /// such layer.
+    /// stand at the same position on all axes of model().axis_map, and only passes of recipes can tell when others are
+    /// given to them: for a prompt with images, video or fractions take RotaryStep::rows. Throws std::out_of_range when
+    /// there is no such layer.
     ROPE_API std::optional<Table> table(Index layer) const;
 
     /// Rotates q and k of a layer, as rope::apply does; does nothing in a layer without RoPE. Throws as rope::apply
@@ -106,10 +106,10 @@ class RotaryEmbedding {
                                               Executor&& executor = {}) const
         noexcept(detail::throws_nothing<Executor>);
 
-    /// Moves cached keys of a layer in place, in a view or a cache, as rope::reposition does: by `delta` positions, by a list of deltas, or from
-    /// old positions to new ones. Does nothing in a layer without RoPE. Throws as rope::reposition does, and
-    /// std::out_of_range when there is no such layer. Each call makes its Moves, which takes a millisecond or two; for
-    /// many layers see RotaryStep.
+    /// Moves cached keys of a layer in place, in a view or a cache, as rope::reposition does: by `delta` positions, by a
+    /// list of deltas, or from old positions to new ones. Does nothing in a layer without RoPE. Throws as rope::reposition
+    /// does, and std::out_of_range when there is no such layer. Each call makes its Moves, which takes a millisecond or
+    /// two; for many layers see RotaryStep.
     template <class K, class... Args>
     ROPE_ABI void reposition(Index layer, K&& k, Args&&... args) const;
 
@@ -173,8 +173,8 @@ class RotaryStep {
     /// arguments of Moves::build, and throws as it does.
     template <class... Args>
     ROPE_ABI void build_moves(Args&&... args);
-    /// Moves the keys of a layer in place, in a view or a cache, as rope::reposition does; does nothing in a layer without RoPE. Throws
-    /// std::invalid_argument if build_moves was not called before.
+    /// Moves the keys of a layer in place, in a view or a cache, as rope::reposition does; does nothing in a layer without
+    /// RoPE. Throws std::invalid_argument if build_moves was not called before.
     template <class K, class Executor = detail::CallingThread>
     ROPE_ABI detail::ResultOf<Executor> reposition(Index layer, K&& k, Executor&& executor = {}) const
         noexcept(detail::throws_nothing<Executor>);

@@ -66,7 +66,7 @@ class Rows : public detail::TokenRows<T> {
     /// lie; by default they are the head. Throws as above; mixed axes are allowed, but not with log_growth (xPos).
     ///
     /// With `heads` not 0 each head has frequencies of its own: inv_freq and the map have those of head 0, then of head 1,
-    /// ..., and head h of a call, which has a multiple of `heads`, rotates by those of head h % heads. (rope-vit mixed and
+    /// ... (with mixed axes inv_freq is [axes, heads, pairs]), and head h of a call, which has a multiple of `heads`, rotates by those of head h % heads. (rope-vit mixed and
     /// FoPE learn them for each head, LTX-2 and Mochi compute them.) Two slices of a head of 2D features with positions of
     /// their own, as Gemma 4's vision tower and ChatGLM-6B have them, are two heads of D: with pairs on axis 0, then on axis
     /// 1, and heads = 2, call rope::view(x, tokens, 2 * heads_of_x, D).

@@ -15,8 +15,10 @@
 ROPE_BEGIN
 
 /// Where cosines and sines lie: pair i in row r of batch entry b has cos[k] and sin[k], with
-/// k = (b * rows + r) * row_stride + i * pair_stride. Plain data that owns nothing. With P pairs:
-//////
+/// k = (b * rows + r) * row_stride + i * pair_stride; if heads have rows of their own, head h of them with
+/// k = b * entry + r * row_stride + h * head_stride + i * pair_stride, where `entry` is the larger of rows * row_stride and
+/// heads * head_stride. Plain data that owns nothing. With P pairs:
+///
 ///     [positions, P] each                                     {cos, sin, positions, P}
 ///     [batch, tokens, P] each, one row per token              {cos, sin, tokens, P, batch}
 ///     [batch, tokens, 2P] each, the second half of every row
@@ -25,17 +27,18 @@ ROPE_BEGIN
 ///     Rows::use_memory, vLLM)                                 {data, data + P, rows, P, 1, 2 * P}
 ///     [batch, tokens, 2P] each, c0 c0 c1 c1 ...               {cos, sin, tokens, P, batch, 2 * P, 2}
 ///     [positions, P] complex numbers (freqs_cis of Llama)     {data, data + 1, positions, P, 1, 2 * P, 2}
-///     [batch, tokens, H, P] each, rows of each of H heads     {cos, sin, tokens, P, batch, H * P, 1, H, P}
-///     [batch, H, tokens, P] each                              {cos, sin, tokens, P, batch, P, 1, H, tokens * P}
+///     [batch, tokens, H, P] each, rows of each of H heads     {cos, sin, tokens, P, batch, H * P, 1, true, H, P}
+///     [batch, H, tokens, P] each                              {cos, sin, tokens, P, batch, P, 1, true, H, tokens * P}
 ///
-/// Calls read only one copy of repeated numbers. WrappedRows takes all but the last two forms as they are, in float or
-/// double; the last two and 16-bit numbers go through copy_cos_sin.
+/// Calls read only one copy of repeated numbers. WrappedRows takes all forms with a pair_stride of 1 as they are, in
+/// float or double; the others and 16-bit numbers go through copy_cos_sin.
 ///
-/// A row of 2P numbers in an array that is not of cosines and sines both (row_stride 2 * pairs, pair_stride 1 or 2) has
-/// each number twice: the two features of a pair rotate by one angle. check, WrappedRows and copy_cos_sin compare the
-/// copies of all rows, once, and refuse a table where two differ by more than a rounding, such as rows of an image in the
-/// first half and columns in the second (V-JEPA 2): no rotation of pairs does what it says. That reads both arrays once,
-/// which an operator that wraps a long table in every call can leave out (compares_copies); calls compare nothing.
+/// If cosines and sines are separate arrays with rows of 2P numbers (row_stride 2 * pairs, pair_stride 1 or 2), each
+/// number must appear twice: the two features of a pair rotate by one angle. check, WrappedRows and copy_cos_sin
+/// compare the copies of all rows, once, and refuse a table where two differ by more than a rounding, such as rows of
+/// an image in the first half and columns in the second (V-JEPA 2): such a table describes no rotation of pairs. That
+/// reads both arrays once; an operator that wraps a long table in every call sets compares_copies to false. Calls
+/// compare nothing.
 template <class Number>
 struct CosSinView {
     ROPE_CROSSES_AGGREGATE(CosSinView)
@@ -46,14 +49,13 @@ struct CosSinView {
     Index batch = 1;        ///< 1: the rows are shared by all batch entries of a call
     Index row_stride = 0;   ///< numbers from a row to the next; 0, without heads: pairs * pair_stride
     Index pair_stride = 1;  ///< numbers from a pair to the next
-    /// Heads with rows of their own, head_stride numbers apart: head h of a call, which has a multiple of `heads`, rotates by
-    /// those of head h % heads. A batch entry has rows * row_stride numbers, or heads * head_stride if these are more.
-    /// 0: all heads share rows.
-    Index heads = 0;
-    Index head_stride = 0;
     /// Whether copies are compared where the strides above say that there are some. False: only the numbers of the pairs
     /// are ever read, whatever lies between them.
     bool compares_copies = true;
+    /// Heads with rows of their own, head_stride numbers apart: head h of a call, which has a multiple of `heads`,
+    /// rotates by those of head h % heads. 0: all heads share rows.
+    Index heads = 0;
+    Index head_stride = 0;
 };
 
 /// Whether a view can be used as a table: counts, strides, pointers and copies. Never throws.
@@ -95,11 +97,11 @@ class WrappedRows : public CosSinRows<T> {
 ///     std::vector<float> memory(positions * 2 * P);
 ///     rope::WrappedRows<float> rows(rope::copy_cos_sin(view, memory.data()));
 ///
-/// `to` has room for batch * rows * 2 * pairs numbers, times heads if these have rows of their own, float or double. The numbers of the view are float, double,
-/// half, bfloat16, or a type for which ElementTraits names one of these. The copy is exact, except that doubles are
-/// rounded to float. Returns the view of the copy. Takes one to three nanoseconds per number; allocates nothing. Throws
-/// std::invalid_argument, before anything is written, when check(view) is not ok, when `to` is null, and when it
-/// overlaps the view.
+/// `to` has room for batch * rows * 2 * pairs numbers, times heads if these have rows of their own, float or double.
+/// The numbers of the view are float, double, half, bfloat16, or a type for which ElementTraits names one of these. The
+/// copy is exact, except that doubles are rounded to float. Returns the view of the copy. Takes one to three
+/// nanoseconds per number; allocates nothing. Throws std::invalid_argument, before anything is written, when
+/// check(view) is not ok, when `to` is null, and when it overlaps the view.
 template <class T, class Number>
 ROPE_ABI inline CosSinView<T> copy_cos_sin(const CosSinView<Number>& from, T* to);
 

@@ -40,6 +40,10 @@ endif()
 # While all tokens have positions, the two caches give the same bits.
 tell(short "difference  0\\.00e\\+00 at most" --tokens 512)
 
+# Keys of 8 bits: another text, as near to unrotated keys after the shifts as before them, but for the rounding of a move.
+tell(quantised "shifts      4; first 1 kept, next 255 dropped, last 256 moved
+difference  ([1-9]\\.[0-9][0-9]e-0[12]|1\\.[0-4][0-9]e\\+00) at most" --cache q8_0)
+
 # Nothing kept, nothing left to move, a single position free at the end.
 tell(none_kept "first 0 kept, next 256 dropped, last 256 moved" --tokens 600 --keep 0)
 tell(none_moved "first 4 kept, next 508 dropped, last 0 moved" --tokens 600 --keep 4 --drop 508)

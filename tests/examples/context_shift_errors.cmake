@@ -14,6 +14,7 @@ refused("The option --model is missing; [^\n]*\\.")
 refused("The option --tokenizer is missing; [^\n]*\\." --model nowhere)
 refused("The file nowhere does not exist\\." ${files})
 refused("There is no option \"--steps\"; [^\n]*\\." ${files} --steps 3)
+refused("--cache is \"int8\"; it must be float or q8_0\\." ${files} --cache int8)
 refused("The option --keep needs a value after it\\." ${files} --keep)
 foreach(value 0 -1 1.5 x " 3" 2147483648)
   refused("The value of --tokens is \"${value}\"; it must be a whole number from 1 to 2147483647\\."

@@ -19,7 +19,7 @@ step  6: 2 ends; 4 pages are free
 step  9: 5 ends; 7 begins; 8 begins; 2 pages are free
 step 12: 0 ends; 9 begins; 2 pages are free
 step 16: 6 ends; 4 pages are free
-step 19: 7 ends; 10 begins; 3 pages are free
+step 19: 7 ends; 10 begins, 64 tokens moved from 1; 3 pages are free
 step 20: 9 ends; 3 ends; 19 pages are free
 step 25: 4 ends; 22 pages are free
 step 27: 8 ends; 26 pages are free

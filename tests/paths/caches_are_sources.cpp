@@ -300,3 +300,26 @@ TEST_CASE("caches that are no source are refused, and nothing is written") {
     CHECK_FALSE(message(rope::heads(store.at(kSlots)).to(rope::int8(bytes, other_scales))).empty());
     CHECK_FALSE(message(rope::heads(store.at({1, 2})).to(store.at({2, 3}))).empty());
 }
+
+TEST_CASE("a path goes from places of its pages to others, and no place is read and written") {
+    const std::vector<int> from = {9, 2, -1, 3, 11, 0}, to = {1, 4, 5, 8, -1, 10}, common = {1, 4, 5, 8, 6, 9};
+    for (const Kind kind : kKinds) {
+        CAPTURE(static_cast<int>(kind));
+        Store store = filled(kind, true), source = store, expected = store;
+        pass(rope::heads(source.at(from)).rotate().to(expected.at(to)));
+        pass(rope::heads(store.at(from)).rotate().to(store.at(to)));
+        CHECK(store == expected);
+        const std::string said =
+            rope::check_pass<kLayout>(table(), rope::heads(store.at(from)).rotate().to(store.at(common))).message();
+        CHECK(said.find("destination of path 1 and source of path 1") == 0);
+        // Of two paths: one moves what the other does not touch, and what it does.
+        Store moved = store;
+        const std::vector<int> rest = {1, 4, 5, 8, 6, 10};
+        const auto both = [&](const std::vector<int>& slots) {
+            return rope::check_pass<kLayout>(table(), rope::heads(moved.at(from)).rotate(),
+                                             rope::heads(moved.at(slots)).rotate());
+        };
+        CHECK(both(rest).ok());
+        CHECK_FALSE(both(common).ok());
+    }
+}

@@ -139,6 +139,7 @@ TEST_CASE("squares that do not fit are refused") {
     CHECK(said(rope::heads(as_view(x)).rms_norm(1e-6, options).rms_norm(1e-6, options)) ==
           "path 1 has 2 norms with squares; it must have at most one.");
     options.squares.data = nullptr;
+    options.all_heads = 0;
     CHECK_FALSE(said(rope::heads(as_view(x)).rms_norm(1e-6, options)) == "(accepted)");
     const auto refused = [&](const rope::Path& p, const rope::TensorView<double>& to) {
         const std::string message = rope::sum_squares(p, to, rope::no_throw()).message();
@@ -151,6 +152,9 @@ TEST_CASE("squares that do not fit are refused") {
     CHECK(refused(rope::heads(as_view(x)).rotate(), to) ==
           "path 1 rotates, and the call has no rows; rope::pass takes them before the paths.");
     std::vector<double> in_double(size(kSeq * kHeads * kDim), 1.0);
-    CHECK(refused(rope::heads(as_view(in_double)), rope::view(in_double.data() + 5, 1, kSeq, 1, 1)) ==
-          "sums and source of path 1 may share elements; they must be shown to share none by their strides.");
+    const auto in_source = rope::view(in_double.data() + 5, 1, kSeq, 1, 1);
+    const std::string shared =
+        "sums and source of path 1 may share elements; they must be shown to share none by their strides.";
+    CHECK(refused(rope::heads(as_view(in_double)), in_source) == shared);
+    CHECK(refused(rope::heads(as_view(in_double)).to(as_view(in_double)), in_source) == shared);
 }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr auto kLayout = rope::Layout::half_split;
 constexpr Index kSeq = 3, kHeads = 3, kPages = 2, kPageSize = 2, kPlaces = kPages * kPageSize;
-constexpr std::size_t kRoom = 1 << 16;
+constexpr std::size_t kRoom = 1 << 16, kOperands = 12;
 
 enum class Kind { floats, narrow, int8, uint8, uint4, e4m3, e5m2, e4m3_by_head, e4m3_by_power, q8_0, q4_0 };
 constexpr Kind kKinds[] = {Kind::floats, Kind::narrow,       Kind::int8,          Kind::uint8, Kind::uint4, Kind::e4m3,
@@ -57,6 +57,8 @@ class Operands {
         zeros_ = place(7, std::vector<float>(size(kPlaces * kHeads)), guard);
         powers_ = place(8, std::vector<unsigned char>(size(kPlaces * kHeads)), guard);
         back_ = place(9, std::vector<float>(x.size(), 7.0f), guard);
+        part_ = place(10, std::vector<float>(size(kSeq * kHeads * (head_dim - 1)), 7.0f), guard);
+        sums_ = place(11, std::vector<double>(size(kSeq), 7.0), guard);
     }
 
     rope::Path path() const {
@@ -91,6 +93,15 @@ class Operands {
     void run(const rope::CosSinCache<float>& cache) const {
         rope::pass<kLayout>(cache, rope::start_at(2), path());
         rope::dequantise(destination(), rope::view(back_, kSeq, kHeads, head_dim_));
+        // The cache as a source: moved in place, then read by two paths, one of which takes a part of each head.
+        const auto back = rope::view(back_, kSeq, kHeads, head_dim_);
+        rope::pass<kLayout>(cache, rope::start_at(1), rope::heads(destination()).rotate());
+        rope::pass<kLayout>(cache, rope::start_at(3), rope::heads(destination()).rotate().to(back),
+                            rope::heads(destination())
+                                .rotate(cache, rope::start_at(0))
+                                .slice_features(1, head_dim_ - 1)
+                                .to(rope::view(part_, kSeq, kHeads, head_dim_ - 1)));
+        rope::sum_squares(rope::heads(destination()), rope::view(sums_, 1, kSeq, 1, 1));
     }
     std::vector<unsigned char> result() const {
         std::vector<unsigned char> all(codes_, codes_ + codes());
@@ -102,6 +113,8 @@ class Operands {
         add(zeros_, kPlaces * kHeads);
         add(powers_, kPlaces * kHeads);
         add(back_, kSeq * kHeads * head_dim_);
+        add(part_, kSeq * kHeads * (head_dim_ - 1));
+        add(sums_, kSeq);
         return all;
     }
 
@@ -116,10 +129,10 @@ class Operands {
 
     template <class T>
     T* place(std::size_t i, const std::vector<T>& numbers, const Guard* guard) {
-        static GuardedMemory guarded[10] = {GuardedMemory(kRoom), GuardedMemory(kRoom), GuardedMemory(kRoom),
-                                            GuardedMemory(kRoom), GuardedMemory(kRoom), GuardedMemory(kRoom),
-                                            GuardedMemory(kRoom), GuardedMemory(kRoom), GuardedMemory(kRoom),
-                                            GuardedMemory(kRoom)};
+        static GuardedMemory guarded[kOperands] = {GuardedMemory(kRoom), GuardedMemory(kRoom), GuardedMemory(kRoom),
+                                                   GuardedMemory(kRoom), GuardedMemory(kRoom), GuardedMemory(kRoom),
+                                                   GuardedMemory(kRoom), GuardedMemory(kRoom), GuardedMemory(kRoom),
+                                                   GuardedMemory(kRoom), GuardedMemory(kRoom), GuardedMemory(kRoom)};
         if (guard != nullptr) return guarded[i].put(numbers, *guard);
         ordinary_[i].resize(numbers.size() * sizeof(T) + 64);
         void* const at = ordinary_[i].data() + 32;
@@ -129,10 +142,11 @@ class Operands {
 
     Index head_dim_;
     Kind kind_;
-    std::vector<char> ordinary_[10];
+    std::vector<char> ordinary_[kOperands];
     X* x_;
     rope::half* w_;
-    float *b_, *factors_, *scales_, *zeros_, *back_;
+    float *b_, *factors_, *scales_, *zeros_, *back_, *part_;
+    double* sums_;
     Slots slots_ = {nullptr};
     unsigned char *codes_, *powers_;
 };

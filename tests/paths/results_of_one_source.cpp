@@ -4,6 +4,7 @@
 #include <rope/heads.hpp>
 #include <rope/part.hpp>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -138,11 +139,21 @@ TEST_CASE("rows, slices and sources of paths that do not go together are refused
     CHECK(said(rope::heads(in).slice_features(0, 32)) ==
           "path 1 has a slice of features and no destination: add to(...).");
     CHECK(said(rope::heads(in).slice_features(33, 32).to(out)) ==
-          "path 1 has a slice of 32 features from 33 on; its heads have 64.");
+          "path 1 has a slice of 32 features from 33 on; it must have one at least, of the 64 of its heads.");
     CHECK(said(rope::heads(in).slice_features(-1, 32).to(out)) ==
-          "path 1 has a slice of 32 features from -1 on; its heads have 64.");
+          "path 1 has a slice of 32 features from -1 on; it must have one at least, of the 64 of its heads.");
     CHECK(said(rope::heads(in).slice_features(0, 32).to(out)) ==
           "destination of path 1 is [1, 4, 3, 64]; it must be [1, 4, 3, 32].");
+    const rope::Path twice = rope::heads(in).rotate();
+    CHECK(
+        said(twice, twice) ==
+        "source of path 1 and source of path 2 may share elements; they must be shown to share none by their strides.");
+    // Beside an extent of 0 the others may be anything.
+    const Index huge = std::numeric_limits<Index>::max() / 3;
+    const rope::TensorView<float> none = {x.data(), 0, 1, huge, 3, 1, 1, 1, 1},
+                                  nowhere = {y.data(), 0, 1, huge, 3, 1, 1, 1, 1};
+    const rope::TensorView<float> elsewhere = {y.data(), 0, 1, huge, 3, 1, 1, 1, 1};
+    rope::pass(rope::heads(none).to(nowhere), rope::heads(none).to(elsewhere));
     std::vector<Index> in_memory(size(4 * kHeads * kDim));
     const auto as_float = rope::view(static_cast<float*>(static_cast<void*>(in_memory.data())), 4, kHeads, kDim);
     const rope::Positions written = rope::ids(in_memory.data(), 4);

@@ -165,4 +165,17 @@ TEST_CASE("angles that are none are refused, and rows and sums stay") {
           }).find("this table of angles holds") != std::string::npos);
     rows.build(rope::view(steps.data(), 1, 0, kHeads, kPairs));
     CHECK(rows.rows() == 0);
+    // After an executor has thrown there are no rows, and the sums are those of before.
+    std::vector<float> many(4000 * kHeads * kPairs, 0.25f);
+    CHECK_THROWS_AS(rows.build_sums(as_view(many, 1, 4000),
+                                    [](Index, const auto& f) {
+                                        f(Index(0), Index(1));
+                                        throw 5;
+                                    }),
+                    int);
+    CHECK(rows.rows() == 0);
+    CHECK_FALSE(rope::check(rope::view(x.data(), 4, kHeads, 2 * kPairs), rows).ok());
+    rows.build_sums(as_view(steps, 1, 3));
+    same.build_sums(as_view(steps, 1, 3));
+    CHECK(rows.cos_row(2)[1] == same.cos_row(2)[1]);
 }

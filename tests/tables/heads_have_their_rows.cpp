@@ -35,7 +35,7 @@ struct Numbers {
         }
     }
     rope::CosSinView<float> of_all() const {
-        return {cos.data(), sin.data(), tokens, kPairs, batch, kRows * kPairs, 1, kRows, kPairs};
+        return {cos.data(), sin.data(), tokens, kPairs, batch, kRows * kPairs, 1, true, kRows, kPairs};
     }
     rope::CosSinView<float> of_head(Index h) const {
         const Index at = h % kRows * kPairs;
@@ -121,7 +121,8 @@ TEST_CASE("heads before tokens, and rows that are copied, are the same rows") {
                     cos[to] = numbers.cos[from];
                     sin[to] = numbers.sin[from];
                 }
-    const rope::CosSinView<float> heads_first = {cos.data(), sin.data(), 5, kPairs, 2, kPairs, 1, kRows, 5 * kPairs};
+    const rope::CosSinView<float> heads_first = {cos.data(), sin.data(), 5,    kPairs, 2,
+                                                 kPairs,     1,          true, kRows,  5 * kPairs};
     std::vector<double> memory(2 * 2 * 5 * kRows * kPairs);
     std::vector<float> copied(memory.size()), want = support::normal<float>(2 * 5 * kHeads * kDim, 2), got = want,
                                               by_copy = want;
@@ -139,8 +140,8 @@ TEST_CASE("heads before tokens, and rows that are copied, are the same rows") {
             twice_cos.push_back(numbers.cos[i]);
             twice_sin.push_back(numbers.sin[i]);
         }
-    rope::CosSinView<float> twice = {twice_cos.data(), twice_sin.data(), 5, kPairs, 2, 2 * kRows * kPairs, 2, kRows,
-                                     2 * kPairs};
+    rope::CosSinView<float> twice = {
+        twice_cos.data(), twice_sin.data(), 5, kPairs, 2, 2 * kRows * kPairs, 2, true, kRows, 2 * kPairs};
     std::vector<float> by_twice = support::normal<float>(2 * 5 * kHeads * kDim, 2);
     rope::apply<Layout::half_split>(view(by_twice),
                                     rope::WrappedRows<float>(rope::copy_cos_sin(twice, copied.data()), kSlice));
@@ -284,6 +285,17 @@ TEST_CASE("heads that do not fit are refused") {
     v.head_stride = 3 * kPairs * 3 + 1;
     CHECK(said([&] { rope::WrappedRows<float> bad(v, kSlice); }) ==
           "head_stride is 109; with 2 batch entries it must be a multiple of row_stride (36).");
+    // Rows over one another, of which a copy would be too large.
+    v = {numbers.cos.data(), numbers.sin.data(), Index(1) << 32, 1, 1, 1, 1, false, Index(1) << 32, 1};
+    CHECK_FALSE(check(v).ok());
+    std::vector<double> angles(2 * 3 * kRows * kPairs);
+    std::vector<float> y(2 * 3 * kHeads * kDim);
+    CHECK(said([&] {
+              rope::add_angle_gradients<Layout::half_split>(rope::view(y.data(), 2, 3, kHeads, kDim),
+                                                            rope::view(y.data(), 2, 3, kHeads, kDim), rows,
+                                                            rope::view(angles.data(), 2, 3, kRows, kPairs));
+          }) ==
+          "angles.heads is 3; the wrapped table has rows of each head, and so each of the 6 heads of y needs its own.");
     rope::Frequencies f;
     f.inv_freq = {1.0, 0.5, 0.25};
     CHECK(said([&] { rope::Rows<float> bad(f, {}, {}, 2); }) ==

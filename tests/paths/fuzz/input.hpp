@@ -43,6 +43,11 @@ class Input {
         positions_ = positions();
     }
 
+    /// Whether the reference lacks something of these paths: squares from elsewhere, and rows of each head.
+    bool is_beyond_reference(const rope::CosSinRows<T>& rows) const {
+        return has_squares_ || has_heads_ || rope::detail::RowsAccess::heads(rows) != 0;
+    }
+
     const rope::Positions& where() const { return positions_; }
     const rope::CosSinRows<T>& rows() {
         const Index dims[] = {64, 2, 4, 8, 32, 34, 96, 130};
@@ -50,17 +55,32 @@ class Input {
         config.head_dim = bytes_.one_in(4) || shape_.head_dim % 2 != 0 || shape_.head_dim < 2 || shape_.head_dim > 2048
                               ? bytes_.of(dims)
                               : shape_.head_dim;
-        const Index kind = bytes_.below(4);
+        const Index kind = bytes_.below(5);
         if (kind == 1 && config.head_dim > 4) {
             config.rotary_dim = 4;
             config.rotary_offset = config.head_dim - 4;
         }
         if (kind == 2) {  // rows of any numbers, for the tokens of batch entries
             const Index batch = 1 + bytes_.below(3), count = 1 + bytes_.below(5), pairs = config.head_dim / 2;
-            table_.resize(static_cast<std::size_t>(batch * count * 2 * pairs), T(0.75));
+            const auto& table = tables_.emplace_back(static_cast<std::size_t>(batch * count * 2 * pairs), T(0.75));
             wrapped_.emplace_back(
-                rope::CosSinView<T>{table_.data(), table_.data() + pairs, count, pairs, batch, 2 * pairs},
+                rope::CosSinView<T>{table.data(), table.data() + pairs, count, pairs, batch, 2 * pairs},
                 rope::HeadSlice{config.head_dim, 0});
+            return wrapped_.back();
+        }
+        if (kind == 4) {  // and for each head
+            has_heads_ = true;
+            const Index batch = 1 + bytes_.below(2), count = 1 + bytes_.below(5), pairs = config.head_dim / 2;
+            const Index heads =
+                bytes_.one_in(3) ? 1 + bytes_.below(3) : std::max<Index>(1, std::min<Index>(shape_.heads, 9));
+            const auto& table =
+                tables_.emplace_back(static_cast<std::size_t>(batch * count * heads * 2 * pairs), T(0.75));
+            const bool is_heads_first = bytes_.one_in(2);
+            rope::CosSinView<T> view = {table.data(), table.data() + pairs, count, pairs, batch};
+            view.row_stride = is_heads_first ? 2 * pairs : heads * 2 * pairs;
+            view.heads = heads;
+            view.head_stride = is_heads_first ? count * 2 * pairs : 2 * pairs;
+            wrapped_.emplace_back(view, rope::HeadSlice{config.head_dim, 0});
             return wrapped_.back();
         }
         if (kind == 3) {
@@ -140,11 +160,16 @@ class Input {
     void add_step(rope::Path& p) {
         rope::NormOptions options;
         const Index choices = bytes_.next();
+        if (choices % 64 == 1) {  // over a token, by squares from elsewhere
+            has_squares_ = true;
+            options.squares = view<double>({shape_.batch, shape_.seq, 1, 1});
+            options.all_heads = bytes_.one_in(4) ? bytes_.hostile() : shape_.heads + bytes_.below(3);
+        }
         options.over = static_cast<rope::NormSpan>(choices % 16 == 15 ? 2 : choices % 2);
         options.rounding = static_cast<rope::NormRounding>(choices / 16 == 15 ? 3 : choices / 16 % 3);
         options.adds_one = choices / 2 % 4 == 3;
         const auto rounding = static_cast<rope::RotateRounding>(choices == 255 ? 3 : choices % 3);
-        switch (bytes_.below(11)) {
+        switch (bytes_.below(12)) {
             case 0: p.add(numbers()); break;
             case 1: p.clamp(bytes_.number()); break;
             case 2: p.multiply(bytes_.number()); break;
@@ -154,6 +179,11 @@ class Input {
             case 6: p.layer_norm(numbers(), numbers(), bytes_.number(), options); break;
             case 7: p.rotate(rounding); break;
             case 8: p.rotate_back(rounding); break;
+            case 11: {
+                const rope::CosSinRows<T>& own = rows();
+                p.rotate(own, positions(), rounding);
+                break;
+            }
             case 9: p.rotate_into(static_cast<Layout>(choices / 3 % 5 == 4 ? 2 : choices / 3 % 2), rounding); break;
             default: p.hadamard(bytes_.one_in(4) ? bytes_.hostile() : Index(1) << bytes_.below(8)).round();
         }
@@ -228,13 +258,27 @@ class Input {
     }
     rope::Path path() {
         const Index kind = bytes_.below(40);
-        rope::Path p = kind == 39  ? heads_of<std::conditional_t<sizeof(X) == 8, float, double>>()
+        rope::Path p = kind >= 36 && kind < 39 && !begins_.empty() ? begins_.back()
+                       : kind == 39 ? heads_of<std::conditional_t<sizeof(X) == 8, float, double>>()
                        : kind < 10 ? rope::heads(sizeof(X) == 8 ? place<double>(shape_.head_dim, false) : destination())
                                    : heads_of<X>();
+        begins_.push_back(p);
         const Index steps = bytes_.one_in(20) ? 9 : bytes_.below(6);
         for (Index i = 0; i < steps; ++i) add_step(p);
-        if (bytes_.one_in(3)) return p;  // in place
-        return p.to(sizeof(X) == 8 && !bytes_.one_in(8) ? place<double>(shape_.head_dim, false) : destination());
+        const Shape whole = shape_;
+        if (bytes_.one_in(8)) {
+            const Index first = bytes_.one_in(8) ? bytes_.hostile() : bytes_.below(3) * 32,
+                        count = bytes_.below(3) * 32;
+            p.slice_features(first, bytes_.one_in(8) ? bytes_.hostile() : count);
+            shape_.head_dim = count;
+        }
+        add_destination(p);
+        shape_ = whole;
+        return p;
+    }
+    void add_destination(rope::Path& p) {
+        if (bytes_.one_in(3)) return;  // in place
+        p.to(sizeof(X) == 8 && !bytes_.one_in(8) ? place<double>(shape_.head_dim, false) : destination());
     }
     rope::Positions positions() {
         const Index kind = bytes_.below(4), start = bytes_.one_in(8) ? bytes_.hostile() : bytes_.below(36);
@@ -242,10 +286,10 @@ class Input {
         const Index tokens = rope::detail::clamped_product(shape_.batch, shape_.seq);
         Index count = kind == 1 ? shape_.batch : kind == 2 ? shape_.seq : tokens;
         if (count < 0 || count > 64) count = 3;
-        ids_.resize(static_cast<std::size_t>(count + (bytes_.one_in(20) ? 1 : 0)));
-        for (std::size_t i = 0; i < ids_.size(); ++i) ids_[i] = start % 30 + static_cast<Index>(i % 7);
-        if (!ids_.empty() && bytes_.one_in(6)) ids_.back() = bytes_.hostile();
-        return kind == 1 ? rope::start_at(ids_) : rope::Positions(ids_);
+        std::vector<Index>& ids = ids_.emplace_back(static_cast<std::size_t>(count + (bytes_.one_in(20) ? 1 : 0)));
+        for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = start % 30 + static_cast<Index>(i % 7);
+        if (!ids.empty() && bytes_.one_in(6)) ids.back() = bytes_.hostile();
+        return kind == 1 ? rope::start_at(ids) : rope::Positions(ids);
     }
 
     Bytes& bytes_;
@@ -260,9 +304,11 @@ class Input {
     Index page_size_ = 1, first_slot_ = 0;
     std::deque<std::vector<T>> lists_;
     std::deque<std::vector<std::uint64_t>> slots_;
-    std::vector<Index> ids_;
+    std::deque<std::vector<Index>> ids_;
+    std::vector<rope::Path> begins_;
+    bool has_squares_ = false, has_heads_ = false;
     rope::Positions positions_;
-    std::vector<T> table_;
+    std::deque<std::vector<T>> tables_;
     std::deque<rope::WrappedRows<T>> wrapped_;
 };
 

@@ -119,9 +119,9 @@ void read_back(const rope::Path& path) {
     const rope::detail::PathData& p = PathAccess::data(path);
     const rope::detail::StoredHeads& d = rope::detail::written_store(p);
     if (!rope::detail::is_somewhere(d) || d.codes.type == rope::detail::ElementType::f64) return;
-    const Index* const e = p.source.extents;
-    std::vector<float> numbers(static_cast<std::size_t>(rope::detail::count_heads(p.source) * e[3]));
-    rope::dequantise(PathAccess::make<rope::Destination>(d), rope::view(numbers.data(), e[0], e[1], e[2], e[3]));
+    const Index *const e = p.source.extents, width = rope::detail::written_features(p);
+    std::vector<float> numbers(static_cast<std::size_t>(rope::detail::count_heads(p.source) * width));
+    rope::dequantise(PathAccess::make<rope::Destination>(d), rope::view(numbers.data(), e[0], e[1], e[2], width));
 }
 
 template <Layout layout, class T, class In>
@@ -155,7 +155,7 @@ void run(Bytes& bytes, In& in, const rope::CosSinRows<T>& rows) {
         read_back(p);
     }
     require(in.memory.is_right(), "only elements of destinations are written");
-    if (!is_ordered) return;
+    if (!is_ordered || in.is_beyond_reference(rows)) return;
     const auto ours = in.memory.copy();
     in.memory.restore();
     for (const rope::Path& p : in.paths) support::reference_pass<T>(layout, rows, where, p);

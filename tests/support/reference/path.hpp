@@ -24,7 +24,10 @@ class ReferencePath {
  public:
     ReferencePath(rope::Layout layout, const rope::CosSinRows<T>& rows, const rope::Positions& positions,
                   const rope::Path& path)
-        : layout_(layout), rows_(rows), positions_(positions), path_(rope::detail::PathAccess::data(path)) {}
+        : layout_(layout),
+          path_(rope::detail::PathAccess::data(path)),
+          rows_(path_.rows == nullptr ? rows : *static_cast<const rope::CosSinRows<T>*>(path_.rows)),
+          positions_(path_.rows == nullptr ? positions : path_.positions) {}
 
     void run() {
         const HeadsInMemory& source = path_.source;
@@ -72,7 +75,8 @@ class ReferencePath {
     void write(const Numbers<T>& all) const {
         const rope::detail::StoredHeads& d = rope::detail::written_store(path_);
         const HeadsInMemory &in = rope::detail::read_heads(path_), &out = rope::detail::written_heads(path_);
-        const Index *const e = path_.source.extents, head_dim = e[3];
+        const Index* const e = path_.source.extents;
+        const Index first = path_.is_sliced ? path_.first_feature : 0, width = rope::detail::written_features(path_);
         for (Index b = 0; b < e[0]; ++b)
             for (Index s = 0; s < e[1]; ++s)
                 for (Index h = 0; h < e[2]; ++h) {
@@ -81,13 +85,13 @@ class ReferencePath {
                     rope::detail::Formats::visit(rope::detail::format_of(d).number, [&](auto format) {
                         using Format = decltype(format);
                         if constexpr (std::is_same_v<Format, rope::detail::Elements>) {
-                            for (Index i = 0; i < head_dim; ++i) store(at(out, i), out.type, all.at(b, s, h, i));
+                            for (Index i = 0; i < width; ++i) store(at(out, i), out.type, all.at(b, s, h, first + i));
                         } else if constexpr (std::is_same_v<T, float>) {
                             const bool has_scale = Format::kScale != rope::detail::kNoElements;
                             const bool has_zero = Format::kZero != rope::detail::kNoElements;
-                            const float* const x = &all.at(b, s, h, 0);
+                            const float* const x = &all.at(b, s, h, first);
                             Codes<Format>::write(
-                                Head(x, x + head_dim),
+                                Head(x, x + width),
                                 {static_cast<unsigned char*>(at(out, 0)), has_scale ? at(d.scales, 0) : nullptr,
                                  has_zero ? at(d.zeros, 0) : nullptr, d.factor, d.use == rope::ScaleUse::divides});
                         }
@@ -96,9 +100,9 @@ class ReferencePath {
     }
 
     rope::Layout layout_;
-    const rope::CosSinRows<T>& rows_;
-    const rope::Positions& positions_;
     const rope::detail::PathData& path_;
+    const rope::CosSinRows<T>& rows_;  // its own, or those of the call
+    const rope::Positions& positions_;
 };
 
 template <class T>

@@ -23,6 +23,10 @@ ROPE_COLD Status check_angle_call(const AngleCall& c, const TableShape& table, I
     if (const Status s = check_table_fits(y, table, uses); !s.ok()) return s;
     if (const Status s = check_equal_extents(g, y, 4); !s.ok()) return s;
     if (const Status s = check_groups(c.angles, y); !s.ok()) return s;
+    if (table.heads > 1 && c.angles.extents[2] != y.extents[2])
+        return invalid(
+            "angles.heads is {}; the {} has rows of each head, and so each of the {} heads of y needs its own.",
+            {c.angles.extents[2], table.name, y.extents[2]});
     const Index batch = y.extents[0], seq = y.extents[1], groups = c.angles.extents[2];
     if (const Status s = check_output(c.angles, batch, seq, groups, pairs); !s.ok()) return s;
     for (const AnyView* read : {&y, &g})

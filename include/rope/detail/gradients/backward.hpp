@@ -192,7 +192,7 @@ ROPE_API Status run_backward(const AnyExecutor& executor, const CosSinRows<T>& r
     const AnyView& x = data.source;
     if (const Status s = check_backward<layout>(rows, positions, path, call); !s.ok() || is_empty(x)) return s;
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
-    PathTask<T> task = path_task<layout, T>(data, rows, positions);
+    PathTask<T> task = path_task<layout, T>(data, rows, positions, false);
     task.rotation.sin_scale = T(-1);  // as rotation_of makes it for apply_transpose
     const BackwardTask<T> back = {call, task, gradient_kernels<T>(isa)};
     execute(executor, even_job(back, &back_through_norm<T>, count_items(x.extents[0] * x.extents[1], kTokensOfRow),

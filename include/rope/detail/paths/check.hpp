@@ -2,6 +2,8 @@
 // Checks of paths, and the sentence where one fails.
 #pragma once
 
+#include <cstdint>
+
 #include "../../errors.hpp"
 #include "../../heads.hpp"
 #include "../../positions.hpp"
@@ -124,9 +126,10 @@ ROPE_COLD Status check_squares(const PathData& path, Index number) noexcept {
 ROPE_COLD Status check_slice(const PathData& path, Index number) noexcept {
     if (!path.is_sliced) return Status();
     const Index head_dim = path.source.extents[3], first = path.first_feature, count = path.features;
-    if (first < 0 || count < 0 || first > head_dim || count > head_dim - first)
-        return out_of_range("{} has a slice of {} {feature|features} from {} on; its heads have {}.",
-                            {path_name(number), count, first, head_dim});
+    if (first < 0 || count < 1 || first > head_dim || count > head_dim - first)
+        return invalid(
+            "{} has a slice of {} {feature|features} from {} on; it must have one at least, of the {} of its heads.",
+            {path_name(number), count, first, head_dim});
     if (has_destination(path)) return Status();
     return invalid("{} has a slice of features and no destination: add to(...).", {path_name(number)});
 }
@@ -264,6 +267,21 @@ ROPE_COLD Status check_apart(const AnyView& written, const AnyView& v, PathMemor
     return check_shares_nothing(written, v);
 }
 
+/// Whether two are the same pages, of which no place is in both: some are read while others are written.
+ROPE_COLD bool have_other_slots(const HeadsInMemory& a, const HeadsInMemory& b) noexcept {
+    if (!a.is_paged || !b.is_paged || !is_same_view(a, b)) return false;
+    constexpr Index kMost = 1 << 15;  // places at a time
+    for (Index first = 0; first < a.extents[0] * a.extents[1]; first += kMost) {
+        std::uint64_t taken[kMost / 64] = {};
+        const auto place = [&](Index slot) { return slot >= first && slot - first < kMost ? slot - first : -1; };
+        for (Index i = 0; i < a.slot_count; ++i)
+            if (const Index at = place(a.slot_list[i]); at >= 0) taken[at / 64] |= std::uint64_t(1) << at % 64;
+        for (Index i = 0; i < b.slot_count; ++i)
+            if (const Index at = place(b.slot_list[i]); at >= 0 && (taken[at / 64] >> at % 64 & 1) != 0) return false;
+    }
+    return true;
+}
+
 /// Requires that memory which is written shares nothing with any other: first by the whole memory of each view, which is
 /// soon done; then, where some of it is common, view by view.
 ROPE_COLD Status check_all_apart(const Path* const* paths, Index count, const Positions& positions,
@@ -286,7 +304,11 @@ ROPE_COLD Status check_all_apart(const Path* const* paths, Index count, const Po
             for (Index k = 0; k < count; ++k)
                 for_each_memory(PathAccess::data(*paths[k]),
                                 [&](const AnyView& other, PathMemory kind, const PathStep* step) {
-                                    if (!mistake.ok() || &other == &one) return;
+                                    if (!mistake.ok() || (k == i && &other == &one)) return;
+                                    const bool is_heads = kind == PathMemory::source || kind == PathMemory::written;
+                                    if (is_heads && have_other_slots(static_cast<const HeadsInMemory&>(one),
+                                                                     static_cast<const HeadsInMemory&>(other)))
+                                        return;
                                     const Index number = is_reading ? kReading : k;
                                     const char* const name = kind == PathMemory::written
                                                                  ? written_name(PathAccess::data(*paths[k]), number)
@@ -298,7 +320,7 @@ ROPE_COLD Status check_all_apart(const Path* const* paths, Index count, const Po
     return mistake;
 }
 
-/// All checks of sum_squares.
+/// All checks of sum_squares, whose path has no destination.
 ROPE_COLD Status check_sums(const PathData& path, const HeadsInMemory& sums, const PathCall& call) noexcept {
     const HeadsInMemory& x = path.source;
     if (const Status s = check_path(path, 0, x, call); !s.ok()) return s;
@@ -310,8 +332,7 @@ ROPE_COLD Status check_sums(const PathData& path, const HeadsInMemory& sums, con
                            {v.extents[0], v.extents[1], v.extents[2], v.extents[3], x.extents[0], x.extents[1]});
     Status s = check_no_self_overlap(v);
     for_each_memory(path, [&](const AnyView& read, PathMemory kind, const PathStep* step) {
-        const bool is_destination = kind == PathMemory::written && has_destination(path);
-        if (s.ok() && !is_destination) s = check_apart(v, named(read, source_name(0)), kind, step, 0);
+        if (s.ok()) s = check_apart(v, named(read, source_name(0)), kind, step, 0);
     });
     return !s.ok() || isa_is_chosen() ? s : choose_isa();
 }

@@ -143,7 +143,7 @@ struct Recipe {
         const bool is_norm = n.kind != NormKind::none, is_of_token = is_norm && n.weight == NormWeight::all_heads;
         const TensorView<const double> squares =
             tensor.squares != nullptr ? weights.*tensor.squares : TensorView<const double>();
-        const bool has_squares = squares.data != nullptr;
+        const bool has_squares = squares.data != nullptr || squares.batch != 0 || squares.seq != 0;
         if (has_squares && (!is_of_token || n.kind == NormKind::layer_norm))
             return invalid(
                 "{}_squares is given; layer {} of this model has no rms_norm or l2_norm over a token: leave it "
@@ -263,9 +263,14 @@ ROPE_API Path value_path(const ModelConfig& model, Index layer, const Path& v, c
         {"v", &HeadSteps::v, &HeadCounts::v, &HeadWeights::v_norm, &HeadWeights::v_norm_bias, nullptr}, model, layer, v,
         weights, options);
 }
-ROPE_API Path output_path(const ModelConfig& model, Index layer, const Path& output, RecipeRounding rounding) {
+ROPE_API Path output_path(const ModelConfig& model, Index layer, const Path& output, const RecipeOptions& options) {
     return detail::path_of({"output", &HeadSteps::output, &HeadCounts::q, nullptr, nullptr, nullptr}, model, layer,
-                           output, {}, {rounding, false});
+                           output, {}, options);
+}
+ROPE_API Path output_path(const ModelConfig& model, Index layer, const Path& output, RecipeRounding rounding) {
+    RecipeOptions options;
+    options.rounding = rounding;
+    return output_path(model, layer, output, options);
 }
 
 ROPE_API bool makes_keys(const ModelConfig& model, Index layer) {

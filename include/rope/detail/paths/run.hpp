@@ -50,8 +50,10 @@ inline const Positions& positions_of_path(const PathData& path, const Positions&
     return path.rows == nullptr ? of_call : path.positions;
 }
 
+/// `writes`: whether the destination is used, and has been checked.
 template <Layout layout, class T, class Rows>
-inline PathTask<T> path_task(const PathData& path, const Rows& of_call, const Positions& positions) noexcept {
+inline PathTask<T> path_task(const PathData& path, const Rows& of_call, const Positions& positions,
+                             bool writes = true) noexcept {
     const auto& rows = rows_of_path(path, of_call);
     const IsaId isa = chosen_isa.load(std::memory_order_relaxed);
     const HeadsInMemory &in = read_heads(path), &out = written_heads(path);
@@ -72,7 +74,7 @@ inline PathTask<T> path_task(const PathData& path, const Rows& of_call, const Po
     const bool is_source_plain = in_format == nullptr && is_plain<T>(in);
     const bool is_destination_plain = out_format == nullptr && is_plain<T>(out);
     const bool streams = !in.is_paged && bytes_read(path) > kCachedBytes<true>;
-    const bool bypasses_caches = kCanStreamOut && streams && is_destination_plain && !path.is_sliced &&
+    const bool bypasses_caches = kCanStreamOut && writes && streams && is_destination_plain && !path.is_sliced &&
                                  out.data != in.data && can_be_streamed_out(out);
     const auto rotation = [&]() -> Rotation<T, T, T> {
         if constexpr (std::is_same_v<Rows, NoRows>)
@@ -122,6 +124,15 @@ inline PathCall call_of(const CosSinRows<T>& rows) noexcept {
 template <Layout>
 inline PathCall call_of(NoRows) noexcept {
     return {{}, {}, {}, false, false};
+}
+
+/// A path that is only read.
+inline PathData without_destination(const PathData& path) noexcept {
+    PathData p = path;
+    p.destination.codes.type = kNoElements;
+    p.destination.format = nullptr;
+    p.is_sliced = false;
+    return p;
 }
 
 /// Whether two paths read the same heads at the same places.
@@ -178,6 +189,7 @@ inline GroupSize size_of(const PathGroup<Rows>& group) noexcept {
 /// source in the cache.
 template <Layout layout, class T, class Rows>
 void run_group(const PathGroup<Rows>& group, Index begin, Index end) noexcept {
+    if (begin >= end) return;  // beside an extent of 0 others may be anything
     const HeadsInMemory& in = read_heads(group.leader());
     const Index heads = group.leader().source.extents[2], of_token = heads * in.extents[3] * in.element_size;
     const Index turn = (kTurnBytes / (of_token + 1) + 1) * heads;
@@ -234,7 +246,8 @@ inline Status check_and_run(const AnyExecutor& executor, const Rows& rows, const
 }
 
 template <class T>
-inline Status check_and_sum(const AnyExecutor& executor, const PathData& path, const HeadsInMemory& sums) {
+inline Status check_and_sum(const AnyExecutor& executor, const PathData& given, const HeadsInMemory& sums) {
+    const PathData path = without_destination(given);
     PathCall call = call_of<Layout::half_split>(NoRows());
     call.is_double = std::is_same_v<T, double>;
     call.writes = false;

@@ -2,6 +2,8 @@
 // Definitions of DataRows.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -58,7 +60,8 @@ inline constexpr Index kSlowEntry = 64;
 template <class T>
 struct DataRowsTask {
     const AnyView& angles;
-    AngleSum* sums;  // null: rows of the angles themselves
+    const AngleSum* sums;  // null: rows of the angles themselves
+    AngleSum* next;
     T* to;
 };
 /// Chains begin .. end - 1: all tokens of a pair of a head of a batch entry, one after the other.
@@ -77,7 +80,7 @@ void write_data_rows(const DataRowsTask<T>& task, Index begin, Index end) noexce
             T* const row = task.to + (b * seq + s) * 2 * entries;
             put_cos_sin(sum, row[i], row[entries + i]);
         }
-        if (task.sums != nullptr) task.sums[chain] = {sum.hi, sum.lo};
+        if (task.sums != nullptr) task.next[chain] = {sum.hi, sum.lo};
     }
 }
 
@@ -137,10 +140,14 @@ ROPE_API void DataRows<T>::build_from(const AnyView& angles, bool are_steps, con
     if (are_steps && entries_of_sums_ != 0 && entries_of_sums_ != batch)
         refuse(invalid("batch is {}; the sums under way are of {} {batch entry|batch entries}: call restart() first.",
                        {batch, entries_of_sums_}));
-    std::unique_ptr<AngleSum[]> sums;
-    if (are_steps && given_ == nullptr && entries_of_sums_ == 0) {
-        sums.reset(new (std::nothrow) AngleSum[static_cast<std::size_t>(batch * entries())]);
-        if (sums == nullptr) refuse(out_of_memory("There is no memory for {} {sum|sums}.", {batch * entries()}));
+    const Index count = batch * entries();
+    if (are_steps && count > room_of_sums_) {
+        std::unique_ptr<AngleSum[]> own(new (std::nothrow) AngleSum[static_cast<std::size_t>(count)]);
+        std::unique_ptr<AngleSum[]> next(new (std::nothrow) AngleSum[static_cast<std::size_t>(count)]);
+        if (own == nullptr || next == nullptr) refuse(out_of_memory("There is no memory for {} {sum|sums}.", {count}));
+        own_ = std::move(own);  // no sums are under way, or there would be room
+        next_ = std::move(next);
+        room_of_sums_ = count;
     }
     if (tokens > room_) {
         ok_or_raise(check_table_size("batch * seq", tokens, tokens, 2 * entries(), sizeof(T)));
@@ -149,14 +156,13 @@ ROPE_API void DataRows<T>::build_from(const AnyView& angles, bool are_steps, con
         memory_ = std::move(memory);
         room_ = tokens;
     }
-    if (sums != nullptr) own_ = std::move(sums);
-    if (are_steps) entries_of_sums_ = batch;
-    const DataRowsTask<T> task = {angles,
-                                  !are_steps          ? nullptr
-                                  : given_ != nullptr ? given_
-                                                      : own_.get(),
-                                  memory_.get()};
-    const Index chains = batch * entries();
+    // An executor may throw: then there are no rows, and the sums are those of before.
+    this->source_ = {};
+    this->count_ = this->batch_ = rows_ = 0;
+    AngleSum* const sums = given_ != nullptr ? given_ : own_.get();
+    if (are_steps && given_ == nullptr && entries_of_sums_ == 0) std::fill_n(sums, count, AngleSum());
+    const DataRowsTask<T> task = {angles, are_steps ? sums : nullptr, next_.get(), memory_.get()};
+    const Index chains = count;
     const Index weight = seq * 2 * static_cast<Index>(sizeof(T)) * kSlowEntry;  // of a chain
     const Index item = kItemBytes / (weight + 1) + 1, items = (chains + item - 1) / item;
     const auto write = [&](Index from, Index until) {  // an executor may count beyond the ends
@@ -170,8 +176,9 @@ ROPE_API void DataRows<T>::build_from(const AnyView& angles, bool are_steps, con
         executor(items, write);
     else
         write(0, items);
+    if (are_steps) std::copy_n(next_.get(), count, sums);
+    if (are_steps) entries_of_sums_ = batch;
     T* const to = memory_.get();
-    this->source_ = {};
     if (tokens > 0)
         this->source_ = {to, to + entries(), 2 * entries(), 0, batch > 1 ? seq : 0, nullptr,
                          0,  this->heads_,   this->pairs_};

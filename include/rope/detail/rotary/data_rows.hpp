@@ -64,10 +64,10 @@ class DataRows : public CosSinRows<T> {
     Index entries() const noexcept { return (this->heads_ > 0 ? this->heads_ : 1) * this->pairs_; }
 
     std::shared_ptr<T[]> memory_;
-    std::unique_ptr<AngleSum[]> own_;
-    AngleSum* given_ = nullptr;  // the caller's sums, if any
-    Index rows_ = 0, room_ = 0;  // rows that are built, and that there is memory for
-    Index entries_of_sums_ = 0;  // batch entries whose sums are under way
+    std::unique_ptr<AngleSum[]> own_, next_;        // sums, and what they become once a build has ended
+    AngleSum* given_ = nullptr;                     // the caller's sums, if any
+    Index rows_ = 0, room_ = 0, room_of_sums_ = 0;  // rows that are built, and what there is memory for
+    Index entries_of_sums_ = 0;                     // batch entries whose sums are under way
 };
 
 ROPE_SOURCE_END

@@ -167,7 +167,8 @@ ROPE_ABI inline Status check(const CosSinView<Number>& v) noexcept {
     if (v.heads > 0 && v.row_stride == 0)
         return invalid("row_stride is 0; where heads have rows of their own it must be given.");
     if (v.rows == 0) return Status();
-    const bool fit_rows = v.batch <= most / v.rows && v.batch * v.rows <= most / detail::row_stride(v);
+    const bool fit_rows = v.batch <= most / v.rows && v.batch * v.rows <= most / detail::row_stride(v) &&
+                          v.batch * v.rows <= most / detail::heads_of(v) / v.pairs;
     if (!fit_rows || v.batch > most / detail::entry_stride(v))
         return invalid(
             "batch is {}, rows is {} and row_stride is {}; together they must not exceed what memory can hold ({} "

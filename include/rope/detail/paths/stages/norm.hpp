@@ -54,7 +54,9 @@ struct NormStage : Stage {
         PathStep* const step = append_step<NormStage>(path, eps);
         if (step == nullptr) return;
         const bool of_token = options.over == NormSpan::token;
-        const bool has_squares = options.squares.data != nullptr || options.all_heads != 0;
+        const TensorView<const double>& squares = options.squares;
+        const bool has_squares =
+            squares.data != nullptr || squares.batch != 0 || squares.seq != 0 || options.all_heads != 0;
         step->set(NormStep{options.over, options.rounding, options.adds_one, kind, has_squares});
         if (has_squares) {
             path.squares = in_memory(options.squares);
