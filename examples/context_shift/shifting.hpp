@@ -47,8 +47,8 @@ class QuantisedKeys : public ShiftingTransformer {
  private:
     rope::Destination cache(Index layer, Index first, Index count);
 
-    // A block has 32 numbers, and this model's heads have 8: all keys of a token are one head of the cache, whose frequencies
-    // are those of a head, again and again. (The layout is interleaved, so that its pairs are those of the heads.)
+    // A block of q8_0 has 32 numbers, and a head of this model has 8. So the cache keeps all keys of a token as one head, in
+    // which the frequencies of a head repeat. In the interleaved layout its pairs are the pairs of the heads.
     Index width_, block_bytes_;
     rope::CosSinCache<float> of_token_;
     rope::Moves<float> moves_;

@@ -31,12 +31,11 @@ ROPE_BEGIN
 /// with as many. T is float, for data in float, half and bfloat16, or double, for data in double.
 ///
 /// Accuracy. Each angle is rounded to 2^-128 of a revolution, and sums of these are exact: chunks of any size have the
-/// bits of one. An entry is within 0.501 ulp of the real formula, ulp being that of max(|entry|, 2^-64), and 2^-124
-/// more for each token of a sum.
+/// bits of one. The largest error of an entry is 0.501 ulp, plus 2^-124 for each token of a sum. One ulp is the ulp of
+/// max(|entry|, 2^-64).
 ///
-/// Gradients. add_angle_gradients has those of the angles, of each head of the call; where heads take rows in turn, add
-/// those of heads with the same rows. The gradient of a step is the sum of these from its token to the last one of the
-/// sequence.
+/// Gradients. add_angle_gradients adds the gradient of the angle of each head of the call. If several heads share rows, add their
+/// gradients. The gradient of a step is the sum of the angle's gradients from its token to the last token.
 ///
 /// Cost. In float some 80 ns for each pair, in double 600. Building allocates only for more tokens, or sums of more
 /// batch entries, than ever before. Not copied or moved. Any number of threads may read rows while nobody builds.

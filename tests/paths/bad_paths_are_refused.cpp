@@ -155,7 +155,7 @@ TEST_CASE("sources, destinations and positions that do not fit") {
           "destination of path 1 is [1, 3, 2, 31]; it must be [1, 3, 2, 32].");
     CHECK(refused_at_0([&](Tensors& t) {
               return rope::heads(t.in()).to(rope::view(constant.data(), kSeq, kHeads, kDim));
-          }) == "destination of path 1 is const; what is written must not be.");
+          }) == "destination of path 1 is const; a path cannot write it.");
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(rope::view(t.x.data(), 1, 1, 96)).rotate(); }) ==
           "path 1.head_dim is 96; its cache was made for a head_dim of 32.");
     CHECK(refused_at_0([](Tensors& t) { return rope::heads(rope::view(t.x.data(), 0, 1, 4000)); }) ==

@@ -99,7 +99,7 @@ inline Quartered quartered(Phase angle) noexcept {
     const double w0 = static_cast<double>(rest.lo & 0xffffffffu) * scale * scale * scale * scale;
     return {quarter, is_negative, quick_two_sum(w3, w2) + quick_two_sum(w1, w0)};
 }
-/// cos and sin of an angle, from those of the magnitude of its rest.
+/// Turns the cosine and sine of the rest's magnitude by the rest's sign and the angle's quarters.
 template <class T>
 inline CosSin<T> from_rest(const Quartered& angle, const T& c, const T& sin_of_magnitude) noexcept {
     const T s = angle.is_negative ? -sin_of_magnitude : sin_of_magnitude;

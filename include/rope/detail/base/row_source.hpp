@@ -16,7 +16,8 @@ struct RowSource {
     Index entry;      // rows from a batch entry to the next; 0 when they share
     const T* fine;    // not null: row k is row k >> fine_bits above, rotated by this row k % 2^fine_bits
     int fine_bits;    // 0 if fine is null
-    Index heads = 0;  // not 0: head h has rows of its own, (h % heads) * `head` numbers behind those of head 0
+    Index heads = 0;  // heads with rows of their own, or 0: all heads share rows. Head h of a call reads the rows of
+                      // head h % heads, which begin (h % heads) * `head` numbers behind those of head 0
     Index head = 0;
 
     ROPE_INLINE bool has_heads() const noexcept { return heads != 0; }

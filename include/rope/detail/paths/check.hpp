@@ -201,7 +201,7 @@ ROPE_COLD Status check_path(const PathData& path, Index number, const HeadsInMem
     for (int part = 0; part < 3; ++part)
         if (const HeadsInMemory* const m = written_part(path, part); m != nullptr && m->is_const)
             return has_destination(path)
-                       ? invalid("{} is const; what is written must not be.", {destination_name(number)})
+                       ? invalid("{} is const; a path cannot write it.", {destination_name(number)})
                        : invalid("{} is const, and the path has no destination: add to(...).", {name});
     if (has_destination(path)) {
         const StoredHeads& d = path.destination;

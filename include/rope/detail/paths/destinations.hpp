@@ -36,8 +36,8 @@ inline Destination with_format(const Destination& codes, const Destination* scal
 
 // ---- A path that begins in a cache ----
 
-/// Sets batch and seq of a path that begins in pages: 1 and the number of slots, or those of the view that it writes, if
-/// that has as many tokens.
+/// Sets batch and seq of a path that begins in pages. They are 1 and the number of slots, or those of the view that the
+/// path writes, if that view has as many tokens.
 inline void set_tokens(PathData& path) noexcept {
     const HeadsInMemory &from = path.cache.codes, &to = path.destination.codes;
     if (!begins_in_cache(path) || !from.is_paged) return;

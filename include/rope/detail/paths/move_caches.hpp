@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Definitions of reposition.hpp: keys in a cache, moved by a path.
+// Definitions of reposition.hpp: keys in a cache, moved by a path, or, in pages of numbers, by apply.
 #pragma once
 
 #include "../../apply.hpp"
@@ -29,8 +29,8 @@ inline ResultOf<Executor> move_by_path(const Path& path, KeyTokens tokens, const
     return pass<layout>(executor, moves, path);
 }
 
-// Pages of numbers need no path, which would convert them to float and back: each run of places that lie one after the other is
-// a tensor for apply.
+// Pages of numbers need no path, which would convert them to float and back: apply takes each run of adjacent places as a
+// tensor.
 
 template <class X, class T>
 struct PagesTask {
@@ -61,7 +61,7 @@ inline Status move_pages(const AnyExecutor& executor, const Paged<X>& keys, cons
     const Path path = heads(Destination(keys)).rotate();
     Status s = check_count(tokens_of_keys(keys), moves);
     if (s.ok()) s = check_pass<layout>(moves, path);
-    if (!s.ok() || keys.slot_count == 0) return s;
+    if (!s.ok() || keys.slot_count == 0 || keys.heads == 0 || keys.head_dim == 0) return s;
     const Index bytes = clamped_product(keys.heads, keys.head_dim) * static_cast<Index>(sizeof(X)) * keys.slot_count;
     const PagesTask<X, T> task = {keys, moves};
     execute(executor, even_job(task, &move_pages<layout, X, T>, keys.slot_count, bytes));
