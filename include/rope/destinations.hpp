@@ -87,6 +87,7 @@ class Destination {
 
  private:
     friend struct detail::PathAccess;
+    friend class QuantParameter;
     template <class T>
     static void check_elements() noexcept;
 
@@ -94,25 +95,88 @@ class Destination {
     detail::StoredHeads data_;
 };
 
+/// Scales or zeros of a format. A number, and everything that `given` makes, is given: a path reads it. A view or pages are
+/// made: a path that writes codes makes them of its numbers, and stores them beside the codes. When codes are read, there is
+/// no difference.
+///
+/// Made ones have the tokens and heads of the codes, pages the slots of the codes. Their head_dim is the number of groups of
+/// adjacent features with one each: 1, or another divisor of the head's. Given ones may also have an extent of 1 along batch,
+/// seq or heads, where one serves all, and the head_dim of the heads: one for each channel. Scales are float, half or bfloat16.
+/// Made ones are rounded to nearest, and codes belong to the rounded ones. A single number that is given is finite, and, as a
+/// scale, above 0. Given scales in memory are not checked: where one is 0, infinite or a NaN, whole numbers become the code
+/// of 0.
+class QuantParameter {
+ public:
+    template <class T>
+    ROPE_ABI QuantParameter(const TensorView<T>& v) noexcept  // NOLINT(google-explicit-constructor)
+        : QuantParameter(Destination(v)) {}
+    template <class T>
+    ROPE_ABI QuantParameter(const Paged<T>& p) noexcept  // NOLINT(google-explicit-constructor)
+        : QuantParameter(Destination(p)) {}
+    /// A view or pages.
+    ROPE_ABI QuantParameter(const Destination& made) noexcept;  // NOLINT(google-explicit-constructor)
+    /// Given, one for all. An integer, as a zero, is the code that stands for 0.
+    template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+    ROPE_ABI QuantParameter(Number number) noexcept;  // NOLINT(google-explicit-constructor)
+    ROPE_CROSSES(QuantParameter)
+
+ private:
+    friend struct detail::PathAccess;
+
+    ROPE_ABI explicit QuantParameter(const detail::ParameterData& data) noexcept : data_(data) {}
+    detail::ParameterData data_;
+};
+
+/// Numbers that are given: one; a view, such as [1, 1, heads, 1] or [1, 1, heads, head_dim]; or a contiguous container of
+/// one for each channel, the same in all heads. They must live as long as they are used.
+template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+ROPE_ABI inline QuantParameter given(Number number) noexcept;
+template <class T>
+ROPE_ABI inline QuantParameter given(const TensorView<T>& v) noexcept;
+template <class C, detail::IfParameterList<C> = 0>
+ROPE_ABI inline QuantParameter given(const C& list ROPE_LIFETIMEBOUND) noexcept;
+
+/// Zeros of float, half or bfloat16 as the codes that stand for 0, which need not be whole numbers (OpenVINO has such). By
+/// themselves they are minima.
+ROPE_ABI inline QuantParameter zero_points(const QuantParameter& zeros) noexcept;
+
 /// How a scale is applied before a number is rounded to an 8-bit float: FlashInfer multiplies by it, vLLM divides.
 enum class ScaleUse : unsigned char { multiplies, divides };
 
-// In what follows, codes are a view or pages of bytes, and scales and zeros a view or pages of float (or as it is said)
-// with the same heads and a head_dim of 1: one number for each head of each token. Pages of all have the same slots.
-// A head of zeros is read as zeros. With a scale for each head or block, an infinity or a NaN in it makes all of it be
-// read as NaN. Codes are those of rounding to nearest, the mode in which programs begin. While a program has set another
-// mode (fesetround), a code may be one too large or too small; it is never out of range.
+// Below, codes are a view or pages of bytes, with the tokens and heads of the numbers. A head of zeros is read as zeros. With
+// made scales, an infinity or a NaN makes its whole group be read as NaN. Codes are those of rounding to nearest, the mode in
+// which programs begin. While a program has set another mode (fesetround), a code may be one too large or too small; it is
+// never out of range. Codes of 4 bits are two in a byte, the first in its lower half: head_dim / 2 bytes, groups of an even
+// number of features. There is no format with a codebook made of data (TurboQuant), with 3 bits, with scales for several
+// tokens, or with the first of two codes in the upper half (OpenVINO's u4).
 
-/// Codes -127 .. 127: x times 1 / scale rounded to float, then to the nearest integer, ties to even. scale = max |x| / 127
-/// and 1 / scale are rounded to float, too, so a code may be the second nearest to x / scale. Where max |x| is below
-/// 2e-41, the scale is a float with few bits, or 0: codes are then held within -127 .. 127, and what is read back may be
-/// wrong by as much as the number. Codes are signed char.
-ROPE_API Destination int8(const Destination& codes, const Destination& scales) noexcept;
-/// Codes 0 .. 255, the nearest to (x - zero) / scale computed in double, ties to even, with zero = min x and
-/// scale = (max x - min x) / 255, both NaN where x has a NaN or an infinity. Codes are unsigned char.
-ROPE_API Destination uint8(const Destination& codes, const Destination& scales, const Destination& zeros) noexcept;
-/// The same with codes 0 .. 15 and 15 in place of 255, two in a byte, the first in its lower half: head_dim / 2 bytes.
-ROPE_API Destination uint4(const Destination& codes, const Destination& scales, const Destination& zeros) noexcept;
+/// Codes -127 .. 127 by made scales, max |x| / 127: x times 1 / scale, each rounded to float, then to the nearest integer,
+/// ties to even, so a code may be the second nearest to x / scale. Where max |x| is below 2e-41, or scales are half or
+/// bfloat16, codes are held within -127 .. 127; below 2e-41 the scale has few bits, and a number may be read back with an
+/// error as large as itself. By given scales: codes -128 .. 127, the nearest to x / scale computed in double, ties to even.
+/// Codes are signed char.
+ROPE_API Destination int8(const Destination& codes, const QuantParameter& scales) noexcept;
+/// The same with zeros, as uint8 has them, from code -128 on; whole ones are signed char.
+ROPE_API Destination int8(const Destination& codes, const QuantParameter& scales, const QuantParameter& zeros) noexcept;
+/// Codes 0 .. 255 of x = code * scale + zero or of x = (code - zero) * scale, by what zeros are:
+///   float, half, bfloat16   the smallest number. Code: the nearest to (x - zero) / scale computed in double, ties to even.
+///                           Made: zero = min x, scale = (max x - min x) / 255 (lmdeploy)
+///   unsigned char, or int   the code that stands for 0. Code: zero more than the nearest to x / scale computed in double,
+///                           ties to even. Made: of the range of x and 0; scale = range / 255, zero the nearest to
+///                           -min / scale (ONNX, ExecuTorch)
+///   zero_points(...)        the same, and not whole. Code: the nearest to x / scale + zero computed in double, ties to even.
+///                           Made: scale = (max x - min x) / 255, or 1e-4 for 0; zero = -min x / scale (OpenVINO)
+/// Codes are held within 0 .. 255; by given scales, a NaN becomes the code of 0, or of the minimum. Codes are unsigned char.
+ROPE_API Destination uint8(const Destination& codes, const QuantParameter& scales,
+                           const QuantParameter& zeros) noexcept;
+/// As int8, with codes -7 .. 7 by made scales (max |x| / 7) and -8 .. 7 by given ones. Bytes are unsigned char.
+ROPE_API Destination int4(const Destination& codes, const QuantParameter& scales) noexcept;
+/// As uint8, with codes -8 .. 7 and 15 in place of 255; whole zeros are signed char.
+ROPE_API Destination int4(const Destination& codes, const QuantParameter& scales, const QuantParameter& zeros) noexcept;
+/// As uint8, with codes 0 .. 15 and 15 in place of 255.
+ROPE_API Destination uint4(const Destination& codes, const QuantParameter& scales,
+                           const QuantParameter& zeros) noexcept;
+
 /// 8-bit floats of x times or over a scale of the whole tensor, above 0: OCP's E4M3 (largest 448, no infinity) and E5M2
 /// (largest 57344). To nearest, ties to even; larger numbers and infinities become the largest code, NaN stays.
 ROPE_API Destination fp8_e4m3(const Destination& codes, float scale = 1.0f,
@@ -120,25 +184,49 @@ ROPE_API Destination fp8_e4m3(const Destination& codes, float scale = 1.0f,
 /// The same in E5M2.
 ROPE_API Destination fp8_e5m2(const Destination& codes, float scale = 1.0f,
                               ScaleUse use = ScaleUse::multiplies) noexcept;
-/// E4M3 of x / scale, with a scale for each head, beside the codes as above: max |x| / 448 in float, or, if scales are
-/// unsigned char, the smallest power of two that is not below that nor below 1e-4, as the byte of its exponent (OCP's
-/// E8M0; 255 where a head has no finite scale). A number above 240 * 2^120 may be read as an infinity then.
+/// E4M3 of x / scale, with scales beside the codes. Made ones are max |x| / 448 in float, half or bfloat16; or, if they are
+/// unsigned char, the smallest power of two that is not below that nor below 1e-4, as the byte of its exponent (OCP's E8M0;
+/// 255 where a group has no finite scale). A number above 240 * 2^120 may be read as an infinity then. Powers cannot be given.
 ///
-/// Groups of features with a scale each are heads: a latent of 512 in groups of 128 is rope::view(latent, seq, 4, 128).
 /// Some caches pack codes, scales and further features of a token into one row of bytes (FlashMLA: 512 codes, 4 floats,
 /// 64 bfloat16). Each of these parts is a view, or a Paged whose strides are filled in by hand, that begins at its first
 /// byte in the first row and steps from row to row.
-ROPE_API Destination fp8_e4m3(const Destination& codes, const Destination& scales) noexcept;
-/// ggml's blocks of 32 numbers, with the bits of its reference code: 34 and 18 bytes for 32 features, so that the codes
-/// have head_dim / 32 * 34 or 18 unsigned chars in place of head_dim. Blocks so small that ggml's reciprocal overflows,
-/// where its result is undefined, are read as zeros.
+ROPE_API Destination fp8_e4m3(const Destination& codes, const QuantParameter& scales) noexcept;
+
+/// OCP's MXFP4: E2M1 (0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives) of x / scale, to nearest, ties to even; larger numbers
+/// become 6. Scales are unsigned char, made for groups of 32 features (head_dim / 32 of them): the byte of an exponent
+/// (E8M0), two less than the exponent of max |x|, but at least 2^-127; 255 is a NaN.
+ROPE_API Destination mxfp4(const Destination& codes, const QuantParameter& scales) noexcept;
+/// NVFP4: E2M1 of x / (scale * tensor), with scales of unsigned char for groups of 16: the E4M3 nearest to
+/// max |x| / 6 / tensor, for which an infinity or a NaN is its NaN. Each product and quotient is rounded to float; a group
+/// whose scale becomes 0 has codes of 0. `tensor` is finite and above 0.
+ROPE_API Destination nvfp4(const Destination& codes, const QuantParameter& scales, float tensor = 1.0f) noexcept;
+
+// ggml's blocks of 32 numbers, with the bits of its reference code, scales and codes together: the codes have head_dim / 32
+// times the bytes of a block in place of head_dim. They are unsigned char. Where ggml's result is undefined or loses an
+// infinity or a NaN: blocks so small that its reciprocal overflows are read as zeros, blocks with an infinity or a NaN as
+// NaN.
+
+/// Blocks of 34 bytes: a scale in half, and 32 codes.
 ROPE_API Destination q8_0(const Destination& blocks) noexcept;
-/// Its blocks of 18 bytes: a scale in half and 32 codes of 4 bits.
+/// Blocks of 18 bytes: a scale in half, and 32 codes of 4 bits.
 ROPE_API Destination q4_0(const Destination& blocks) noexcept;
+/// Blocks of 20 bytes: a scale and a minimum in half, and 32 codes of 4 bits.
+ROPE_API Destination q4_1(const Destination& blocks) noexcept;
+/// Blocks of 22 bytes: as q4_0, with 5 bits.
+ROPE_API Destination q5_0(const Destination& blocks) noexcept;
+/// Blocks of 24 bytes: as q4_1, with 5 bits.
+ROPE_API Destination q5_1(const Destination& blocks) noexcept;
+/// Blocks of 18 bytes: a scale in half, and 32 codes of 4 bits that stand for 16 numbers from -127 to 113.
+ROPE_API Destination iq4_nl(const Destination& blocks) noexcept;
+/// ggml's mxfp4, blocks of 17 bytes: the byte of an exponent, and 32 codes of E2M1. Of two numbers as near, the smaller is
+/// taken. A block below 2^-125, for which ggml's exponent is undefined, has the byte 0.
+ROPE_API Destination mxfp4(const Destination& blocks) noexcept;
 
 ROPE_END
 
 #include "detail/paths/paged.hpp"
+#include "detail/paths/quant_parameters.hpp"
 #if ROPE_HAS_DEFINITIONS
 #    include "detail/paths/destinations.hpp"
 #endif

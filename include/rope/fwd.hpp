@@ -73,6 +73,7 @@ class RotaryStep;
 // <rope/recipe.hpp>.
 class Path;
 class Destination;
+class QuantParameter;
 struct HeadWeights;
 
 // The additive encodings: <rope/additive.hpp>.

@@ -64,40 +64,6 @@ std::vector<float> drawn_blocks(Index blocks, unsigned seed) {
     return x;
 }
 
-/// ggml's quantize_row_q8_0_ref, as its formula says.
-void ggml_q8_0(const float* x, unsigned char* to) {
-    float amax = 0.0f;
-    for (int i = 0; i < 32; ++i) amax = std::max(amax, std::fabs(x[i]));
-    const volatile float d = amax / 127.0f;
-    const volatile float id = d != 0.0f ? 1.0f / d : 0.0f;
-    const rope::half stored = support::from_double<rope::half>(static_cast<double>(d));
-    std::memcpy(to, &stored, 2);
-    for (int i = 0; i < 32; ++i) {
-        const volatile float product = x[i] * id;
-        to[2 + i] = static_cast<unsigned char>(static_cast<signed char>(std::round(static_cast<double>(product))));
-    }
-}
-/// ggml's quantize_row_q4_0_ref.
-void ggml_q4_0(const float* x, unsigned char* to) {
-    float amax = 0.0f, most = 0.0f;
-    for (int i = 0; i < 32; ++i)
-        if (amax < std::fabs(x[i])) {
-            amax = std::fabs(x[i]);
-            most = x[i];
-        }
-    const volatile float d = most / -8.0f;
-    const volatile float id = d != 0.0f ? 1.0f / d : 0.0f;
-    const rope::half stored = support::from_double<rope::half>(static_cast<double>(d));
-    std::memcpy(to, &stored, 2);
-    for (int i = 0; i < 16; ++i) {
-        const volatile float low = x[i] * id, high = x[16 + i] * id;
-        const volatile float low_sum = low + 8.5f, high_sum = high + 8.5f;
-        const int a = std::min(15, static_cast<int>(static_cast<signed char>(low_sum)));
-        const int b = std::min(15, static_cast<int>(static_cast<signed char>(high_sum)));
-        to[2 + i] = static_cast<unsigned char>(a | b << 4);
-    }
-}
-
 /// The nearest number that a code stands for, ties to the even code; beyond the largest, that.
 template <class Float8>
 unsigned char nearest_code(float x, int codes) {
@@ -116,26 +82,6 @@ unsigned char nearest_code(float x, int codes) {
 }
 
 }  // namespace
-
-TEST_CASE("q8_0 and q4_0 have the bits of ggml's reference code: a million blocks each") {
-    support::for_each_isa([](const char* name) {
-        INFO(name);
-        const bool is_quick = std::strcmp(name, "emulated") == 0 || std::strcmp(name, "portable") == 0;
-        for (unsigned part = 0; part < (is_quick ? 1u : 25u); ++part) {
-            const Index blocks = 40000;
-            const std::vector<float> x = drawn_blocks(blocks, part);
-            std::vector<unsigned char> q8(size(blocks * 34)), q4(size(blocks * 18)), ours8 = q8, ours4 = q4;
-            for (Index b = 0; b < blocks; ++b) {
-                ggml_q8_0(x.data() + b * 32, q8.data() + b * 34);
-                ggml_q4_0(x.data() + b * 32, q4.data() + b * 18);
-            }
-            write(x, rope::q8_0(rope::view(ours8.data(), 1, blocks / 2, 68)));
-            write(x, rope::q4_0(rope::view(ours4.data(), 1, blocks / 2, 36)));
-            CHECK(ours8 == q8);
-            CHECK(ours4 == q4);
-        }
-    });
-}
 
 TEST_CASE("blocks too small for a reciprocal are zeros, and an infinity or a NaN stays in its block") {
     std::vector<float> x(128, 1e-42f);

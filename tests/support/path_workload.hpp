@@ -105,6 +105,11 @@ class PathWorkload {
     rope::TensorView<float> scales() { return rope::view(scales_.data(), 1, kPathSeq, kPathHeads, 1); }
     rope::TensorView<float> zeros() { return rope::view(zeros_.data(), 1, kPathSeq, kPathHeads, 1); }
     rope::TensorView<unsigned char> powers() { return rope::view(powers_.data(), 1, kPathSeq, kPathHeads, 1); }
+    /// Scales of blocks of so many features.
+    rope::TensorView<unsigned char> block_scales(Index features) {
+        block_scales_.resize(scales_.size() * static_cast<std::size_t>(head_dim_ / features));
+        return rope::view(block_scales_.data(), 1, kPathSeq, kPathHeads, head_dim_ / features);
+    }
 
     /// Into elements of type Y.
     template <class Y>
@@ -124,9 +129,12 @@ class PathWorkload {
         Path path = from();
         pass(path.to(d));
         std::uint64_t h = kHashBegins;
-        const auto bytes = static_cast<std::size_t>(rope::detail::format_of(rope::detail::PathAccess::data(d)).bytes);
+        const rope::detail::CacheFormat& format = rope::detail::format_of(rope::detail::PathAccess::data(d));
+        const auto bytes = static_cast<std::size_t>(format.bytes);
+        const bool has_halves = format.features == 32 && bytes != 16 && bytes != 17;
         for (std::size_t i = 0; i < codes_.size(); ++i) {
-            if (bytes > 1 && i % bytes == 0) {  // a block begins with a half
+            const bool is_minimum = (bytes == 20 || bytes == 24) && i % bytes == 2;
+            if (has_halves && (i % bytes == 0 || is_minimum)) {  // a block begins with a half or two
                 std::uint16_t scale;
                 std::memcpy(&scale, &codes_[i++], 2);
                 h = hash(h, &scale, 1);
@@ -135,10 +143,12 @@ class PathWorkload {
             }
         }
         for (const unsigned char power : powers_) h = (h ^ power) * 1099511628211u;
+        for (const unsigned char scale : block_scales_) h = (h ^ scale) * 1099511628211u;
         say(path, name, hash_of_numbers(hash_of_numbers(h, scales_), zeros_));
         std::vector<float> back(x_.size());
         rope::dequantise(d, rope::view(back.data(), 1, kPathSeq, kPathHeads, head_dim_));
         say(path, name + "_read", hash_of_numbers(kHashBegins, back));
+        block_scales_.clear();
     }
     /// The gradients of a norm and a rotation.
     void run_backward(const std::string& name, const Path& path) {
@@ -222,7 +232,7 @@ class PathWorkload {
     rope::CosSinCache<T> table_;
     std::vector<X> x_;
     std::vector<T> w_;
-    std::vector<unsigned char> codes_, powers_;
+    std::vector<unsigned char> codes_, powers_, block_scales_;
     std::vector<float> scales_, zeros_;
 };
 
@@ -337,6 +347,7 @@ struct FormatExample<rope::detail::Elements> {
     };
 ROPE_TEST_FORMAT(Int8, int8, rope::int8(w.template codes<signed char>(w.head_dim()), w.scales()))
 ROPE_TEST_FORMAT(Uint8, uint8, rope::uint8(w.codes(w.head_dim()), w.scales(), w.zeros()))
+ROPE_TEST_FORMAT(Int4, int4, rope::int4(w.codes(w.head_dim() / 2), w.scales()))
 ROPE_TEST_FORMAT(Uint4, uint4, rope::uint4(w.codes(w.head_dim() / 2), w.scales(), w.zeros()))
 ROPE_TEST_FORMAT(Fp8<formats::E4m3>, fp8_e4m3, rope::fp8_e4m3(w.codes(w.head_dim()), 0.7f, use))
 ROPE_TEST_FORMAT(Fp8<formats::E5m2>, fp8_e5m2, rope::fp8_e5m2(w.codes(w.head_dim()), 0.7f, use))
@@ -344,6 +355,13 @@ ROPE_TEST_FORMAT(Fp8E4m3ByHead, fp8_e4m3_by_head, rope::fp8_e4m3(w.codes(w.head_
 ROPE_TEST_FORMAT(Fp8E4m3ByPower, fp8_e4m3_by_power, rope::fp8_e4m3(w.codes(w.head_dim()), w.powers()))
 ROPE_TEST_FORMAT(Q8_0, q8_0, rope::q8_0(w.codes(w.head_dim() / 32 * 34)))
 ROPE_TEST_FORMAT(Q4_0, q4_0, rope::q4_0(w.codes(w.head_dim() / 32 * 18)))
+ROPE_TEST_FORMAT(Q4_1, q4_1, rope::q4_1(w.codes(w.head_dim() / 32 * 20)))
+ROPE_TEST_FORMAT(Q5_0, q5_0, rope::q5_0(w.codes(w.head_dim() / 32 * 22)))
+ROPE_TEST_FORMAT(Q5_1, q5_1, rope::q5_1(w.codes(w.head_dim() / 32 * 24)))
+ROPE_TEST_FORMAT(Iq4_nl, iq4_nl, rope::iq4_nl(w.codes(w.head_dim() / 32 * 18)))
+ROPE_TEST_FORMAT(GgmlMxfp4, ggml_mxfp4, rope::mxfp4(w.codes(w.head_dim() / 32 * 17)))
+ROPE_TEST_FORMAT(Mxfp4, mxfp4, rope::mxfp4(w.codes(w.head_dim() / 2), w.block_scales(32)))
+ROPE_TEST_FORMAT(Nvfp4, nvfp4, rope::nvfp4(w.codes(w.head_dim() / 2), w.block_scales(16), 0.01f))
 #undef ROPE_TEST_FORMAT
 
 template <class Work, class... Formats>

@@ -4,6 +4,5 @@ struct Int3 : rope::detail::Format {
     static constexpr const char* kName = "int3";
     static constexpr rope::Index kFeatures = 8, kBytes = 3;
     static constexpr rope::detail::ElementType kCode = rope::detail::ElementType::u8;
-    static constexpr rope::detail::ElementType kScale = rope::detail::kNoElements, kZero = rope::detail::kNoElements;
 };
 rope::Destination int3(const rope::Destination& codes) { return rope::detail::with_format<Int3>(codes); }

@@ -36,6 +36,7 @@
     X(rope::RotaryStep<>)             \
     X(rope::Path)                     \
     X(rope::Destination)              \
+    X(rope::QuantParameter)           \
     X(rope::HeadWeights)              \
     X(rope::AdditiveEmbedding<float>) \
     X(rope::SinusoidalEmbedding<>)    \

@@ -72,6 +72,17 @@ class ReferencePath {
         const Index slot = m.slot_list[b * path_.source.extents[1] + s];
         return slot < 0 ? nullptr : address(m, slot / m.extents[1], slot % m.extents[1], h, i);
     }
+    Beside numbers_beside(const rope::detail::ParameterData& p, rope::detail::ScalesBeside kind, Index b, Index s,
+                          Index h) const {
+        Beside numbers = {{}, p.numbers.type, p.is_given, p.use};
+        if (kind == rope::detail::ScalesBeside::none || !rope::detail::is_somewhere(p)) return numbers;
+        if (p.is_number) numbers.type = rope::detail::ElementType::f32;
+        for (Index i = 0; i < p.numbers.extents[3]; ++i) {
+            void* const at = p.is_number ? const_cast<float*>(&p.number) : place(p.numbers, b, s, h, i);
+            numbers.at.push_back(static_cast<unsigned char*>(at));
+        }
+        return numbers;
+    }
     void write(const Numbers<T>& all) const {
         const rope::detail::StoredHeads& d = rope::detail::written_store(path_);
         const HeadsInMemory &in = rope::detail::read_heads(path_), &out = rope::detail::written_heads(path_);
@@ -87,13 +98,13 @@ class ReferencePath {
                         if constexpr (std::is_same_v<Format, rope::detail::Elements>) {
                             for (Index i = 0; i < width; ++i) store(at(out, i), out.type, all.at(b, s, h, first + i));
                         } else if constexpr (std::is_same_v<T, float>) {
-                            const bool has_scale = Format::kScale != rope::detail::kNoElements;
-                            const bool has_zero = Format::kZero != rope::detail::kNoElements;
                             const float* const x = &all.at(b, s, h, first);
-                            Codes<Format>::write(
-                                Head(x, x + width),
-                                {static_cast<unsigned char*>(at(out, 0)), has_scale ? at(d.scales, 0) : nullptr,
-                                 has_zero ? at(d.zeros, 0) : nullptr, d.factor, d.use == rope::ScaleUse::divides});
+                            const auto beside = [&](const rope::detail::ParameterData& p) {
+                                return numbers_beside(p, Format::kScales, b, s, h);
+                            };
+                            Codes<Format>::write(Head(x, x + width),
+                                                 {static_cast<unsigned char*>(at(out, 0)), beside(d.scales),
+                                                  beside(d.zeros), d.factor, d.use == rope::ScaleUse::divides});
                         }
                     });
                 }

@@ -111,14 +111,46 @@ ROPE_INLINE bool accept_part(const HeadsInMemory& m, const HeadsInMemory& x, Ind
            accept_list(list.data(), tokens, list.stride(), list.element_size(), memory) &&
            list.find_outside(tokens, -1, m.extents[0] * m.extents[1] - 1) == tokens;
 }
-/// Scales or zeros, with the slots of the codes.
-ROPE_INLINE bool accept_beside(const HeadsInMemory& m, ElementType type, const HeadsInMemory& codes,
-                               const HeadsInMemory& x, bool is_written, PassMemory& memory) noexcept {
-    return m.type == type && m.is_paged == codes.is_paged && m.slot_list.is_same(codes.slot_list) &&
-           accept_part(m, x, 1, is_written, memory);
-}
 inline const CacheFormat& format_of(const StoredHeads& d) noexcept {
     return d.format == nullptr ? kFormat<Elements> : *d.format;
+}
+/// Types of scales and zeros, but for bytes.
+constexpr bool is_number_beside(ElementType type) noexcept {
+    return type == ElementType::f32 || type == ElementType::f16 || type == ElementType::bf16;
+}
+/// Scales or zeros of head_dim numbers: made ones with the slots of the codes.
+ROPE_INLINE bool accept_parameter(const ParameterData& p, const CacheFormat& format, const HeadsInMemory& codes,
+                                  const HeadsInMemory& x, Index head_dim, bool is_written,
+                                  PassMemory& memory) noexcept {
+    const HeadsInMemory& m = p.numbers;
+    const Index count = m.extents[3];
+    if (p.is_number) return true;
+    if (count != 1 || format.features > 1 || format.group > 0) {
+        if (count < 1 || head_dim % count != 0) return false;
+        const Index width = head_dim / count;
+        if (format.group > 0 ? width != format.group : width % format.features != 0 && !(p.is_given && width == 1))
+            return false;
+    }
+    if (!p.is_given)
+        return m.is_paged == codes.is_paged && m.slot_list.is_same(codes.slot_list) &&
+               accept_part(m, x, count, is_written, memory);
+    for (int axis = 0; axis < 3; ++axis)
+        if (m.extents[axis] != 1 && m.extents[axis] != x.extents[axis]) return false;
+    return accept_view(m, false, memory);
+}
+ROPE_INLINE bool accept_parameters(const StoredHeads& d, const CacheFormat& format, const HeadsInMemory& x,
+                                   Index head_dim, bool is_written, PassMemory& memory) noexcept {
+    const ParameterData &scales = d.scales, &zeros = d.zeros;
+    const bool are_bytes = format.scales == ScalesBeside::bytes;
+    if (are_bytes ? scales.numbers.type != ElementType::u8 || scales.is_given : !is_number_beside(scales.numbers.type))
+        return false;
+    if (scales.is_number && !is_positive(static_cast<double>(scales.number))) return false;
+    if (!accept_parameter(scales, format, d.codes, x, head_dim, is_written, memory)) return false;
+    if (!is_somewhere(zeros)) return true;
+    return zeros.is_given == scales.is_given && !zeros.is_number &&
+           (is_number_beside(zeros.numbers.type) || zeros.numbers.type == format.zero_code) &&
+           zeros.numbers.extents[3] == scales.numbers.extents[3] &&
+           accept_parameter(zeros, format, d.codes, x, head_dim, is_written, memory);
 }
 ROPE_INLINE bool accept_stored(const StoredHeads& d, const HeadsInMemory& x, bool is_double, bool is_written,
                                PassMemory& memory) noexcept {
@@ -132,8 +164,7 @@ ROPE_INLINE bool accept_stored(const StoredHeads& d, const HeadsInMemory& x, boo
            (codes.strides[3] == 1 || codes.extents[3] == 1) && head_dim % format.features == 0 &&
            is_positive(static_cast<double>(d.factor)) &&
            accept_part(codes, x, head_dim / format.features * format.bytes, is_written, memory) &&
-           (format.scale == kNoElements || accept_beside(d.scales, format.scale, codes, x, is_written, memory)) &&
-           (format.zero == kNoElements || accept_beside(d.zeros, format.zero, codes, x, is_written, memory));
+           (format.scales == ScalesBeside::none || accept_parameters(d, format, x, head_dim, is_written, memory));
 }
 
 ROPE_DETAIL_END

@@ -225,7 +225,7 @@ ROPE_COLD Status check_path(const PathData& path, Index number, const HeadsInMem
 }
 
 /// Memory of a path.
-enum class PathMemory { source, written, slot_list, numbers, positions };
+enum class PathMemory { source, written, given, slot_list, numbers, positions };
 
 /// f(view, kind, step) for all memory of a path; `step` has the numbers. A source that is written in place comes once.
 template <class F>
@@ -240,6 +240,9 @@ inline void for_each_memory(const PathData& path, const F& f) {
                 if (m->is_paged) f(m->view_of_slots(), PathMemory::slot_list, nullptr);
             }
     }
+    for (const StoredHeads* const d : {&path.cache, &path.destination})
+        for (int part = 0; part < 2; ++part)
+            if (const HeadsInMemory* const m = given_part_of(*d, part); m != nullptr) f(*m, PathMemory::given, nullptr);
     if (path.rows != nullptr) f(view_of(path.positions), PathMemory::positions, nullptr);
     for (int i = 0; i < path.count; ++i)
         if (has_squares(path.steps[i])) f(path.squares, PathMemory::numbers, &path.steps[i]);
@@ -255,6 +258,9 @@ ROPE_COLD Status check_apart(const AnyView& written, const AnyView& v, PathMemor
     if (kind == PathMemory::numbers)
         return invalid("{} and the numbers of {} in path {} may share elements; they must be shown to share none.",
                        {written.name, step_name(step->kind), k + 1});
+    if (kind == PathMemory::given)
+        return invalid("{} and the given scales or zeros of {} may share elements; they must be shown to share none.",
+                       {written.name, k == kReading ? "from" : path_name(k)});
     if (kind == PathMemory::positions)
         return invalid("{} and the positions of path {} may share elements; they must be shown to share none.",
                        {written.name, k + 1});

@@ -17,18 +17,20 @@
 
 ROPE_DETAIL_BEGIN
 
-/// `codes` in a format of the list, with the views of the scales and zeros that belong to them, if any.
+/// `codes` in a format of the list, with the scales and zeros that belong to them, if any.
 template <class Format>
-inline Destination with_format(const Destination& codes, const Destination* scales = nullptr,
-                               const Destination* zeros = nullptr, float factor = 1.0f,
+inline Destination with_format(const Destination& codes, const QuantParameter* scales = nullptr,
+                               const QuantParameter* zeros = nullptr, float factor = 1.0f,
                                ScaleUse use = ScaleUse::multiplies) noexcept {
     StoredHeads d = PathAccess::data(codes);
-    for (const Destination* part : {&codes, scales, zeros})
-        if (part != nullptr && PathAccess::data(*part).format != nullptr) d.has_two_formats = true;
+    if (d.format != nullptr) d.has_two_formats = true;
     static_assert(Formats::has<Format>, "This type must stand in the list.");
     if constexpr (Formats::has<Format>) d.format = &kFormat<Format>;
-    if (scales != nullptr) d.scales = PathAccess::data(*scales).codes;
-    if (zeros != nullptr) d.zeros = PathAccess::data(*zeros).codes;
+    d.scales.numbers.type = d.zeros.numbers.type = kNoElements;
+    if (scales != nullptr) d.scales = PathAccess::data(*scales);
+    if (zeros != nullptr) d.zeros = PathAccess::data(*zeros);
+    for (const ParameterData* p : {&d.scales, &d.zeros})
+        if (is_somewhere(*p) && p->has_format) d.has_two_formats = true;
     d.factor = factor;
     d.use = use;
     return PathAccess::make<Destination>(d);
@@ -115,6 +117,89 @@ ROPE_COLD Status check_part(const char* name, const char* part, const HeadsInMem
     return Status();
 }
 
+inline constexpr const char kScalesAre[] = "scales", kZerosAre[] = "zeros";
+
+/// Requires scales or zeros that a format with heads of head_dim numbers can have.
+ROPE_COLD Status check_parameter(const char* name, const char* kind, const ParameterData& p, const StoredHeads& d,
+                                 Index batch, Index seq, Index heads, Index head_dim) noexcept {
+    const CacheFormat& format = format_of(d);
+    const HeadsInMemory& m = p.numbers;
+    const Index count = m.extents[3], width = count < 1 ? 0 : head_dim / count;
+    const bool divides = count > 0 && head_dim % count == 0, is_by_channel = p.is_given && width == 1;
+    if (p.is_number) return Status();
+    if (format.group > 0 && (!divides || width != format.group))
+        return invalid("{} has {} of {} for a head of {} features; {} has one for {} features.",
+                       {name, kind, count, head_dim, format.name, format.group});
+    if (head_dim != 0 && (!divides || (width % format.features != 0 && !is_by_channel)))
+        return invalid("{} has {} of {} for a head of {} features; they must be of groups of as many features{}.",
+                       {name, kind, count, head_dim, format.features > 1 ? ", an even number of them" : ""});
+    if (!p.is_given)
+        return check_part(name, kind == kScalesAre ? " in its scales" : " in its zeros", m, batch, seq, heads, count);
+    const Index needed[] = {batch, seq, heads};
+    for (int axis = 0; axis < 3; ++axis)
+        if (m.extents[axis] != 1 && m.extents[axis] != needed[axis])
+            return invalid("{} has given {} with an extent of {} along {}; it must be 1 or that of the heads ({}).",
+                           {name, kind, m.extents[axis], kAxisNames[axis], needed[axis]});
+    return check_extents(named(m, kind));
+}
+/// Requires types of scales and zeros that the format can have, and what a single number must be.
+ROPE_COLD Status check_parameter_types(const char* name, const StoredHeads& d) noexcept {
+    const CacheFormat& format = format_of(d);
+    const ParameterData &scales = d.scales, &zeros = d.zeros;
+    if (format.scales == ScalesBeside::bytes && scales.is_given)
+        return invalid("{} has given scales; those of {} that are bytes must be made.", {name, format.name});
+    const ElementType of_scales = scales.numbers.type, of_zeros = zeros.numbers.type;
+    if (format.scales == ScalesBeside::bytes ? of_scales != ElementType::u8 : !is_number_beside(of_scales))
+        return invalid(
+            "{} has scales that are not {}.",
+            {name, format.scales == ScalesBeside::bytes ? "unsigned char; they must be"
+                                                        : "float, half or bfloat16; they must be one of these"});
+    if (scales.is_number && !is_positive(static_cast<double>(scales.number)))
+        return invalid("{} has scale {}; it must be finite and above 0.", {name, static_cast<double>(scales.number)});
+    if (!is_somewhere(zeros)) return Status();
+    if (zeros.is_given != scales.is_given)
+        return invalid(
+            "{} has {} and {}; both must be made, or both given.",
+            {name, scales.is_given ? "given scales" : "made scales", zeros.is_given ? "given zeros" : "made zeros"});
+    if (!zeros.is_number && !is_number_beside(of_zeros) && of_zeros != format.zero_code)
+        return invalid("{} has zeros that are not float, half, bfloat16 or {} char; they must be one of these.",
+                       {name, format.zero_code == ElementType::i8 ? "signed" : "unsigned"});
+    if (zeros.is_number && zeros.use == ZeroUse::whole_code &&
+        !(zeros.number >= static_cast<float>(format.least) && zeros.number <= static_cast<float>(format.most)))
+        return invalid("{} has zero {}; as a code of {} it must be from {} to {}.",
+                       {name, static_cast<double>(zeros.number), format.name, format.least, format.most});
+    if (zeros.is_number && !is_finite(static_cast<double>(zeros.number)))
+        return invalid("{} has zero {}; it must be finite.", {name, static_cast<double>(zeros.number)});
+    return Status();
+}
+/// Requires as many zeros as scales, and for pages the slots of the codes.
+ROPE_COLD Status check_parameters(const char* name, const StoredHeads& d, Index batch, Index seq, Index heads,
+                                  Index head_dim) noexcept {
+    if (format_of(d).scales == ScalesBeside::none) return Status();
+    if (const Status s = check_parameter_types(name, d); !s.ok()) return s;
+    const ParameterData &scales = d.scales, &zeros = d.zeros;
+    if (const Status s = check_parameter(name, kScalesAre, scales, d, batch, seq, heads, head_dim); !s.ok()) return s;
+    if (is_somewhere(zeros)) {
+        if (const Status s = check_parameter(name, kZerosAre, zeros, d, batch, seq, heads, head_dim); !s.ok()) return s;
+        const Index of_scales = scales.numbers.extents[3], of_zeros = zeros.numbers.extents[3];
+        if (of_scales != of_zeros && (!zeros.is_given || (of_scales != 1 && of_zeros != 1)))
+            return invalid("{} has {} {scale|scales} and {} {zero|zeros} for a head; they must be as many.",
+                           {name, of_scales, of_zeros});
+    }
+    const HeadsInMemory& codes = d.codes;
+    for (const ParameterData* p : {&scales, &zeros})
+        for (Index t = 0; is_written(*p) && p->numbers.is_paged && t < clamped_product(batch, seq); ++t) {
+            const Index slot = p->numbers.slot_list[t];
+            if (codes.is_paged && slot != codes.slot_list[t])
+                return invalid(
+                    "{} has slot {} for the codes of token {} and slot {} beside them; they must be the same.",
+                    {name, codes.slot_list[t], t, slot});
+            if (!codes.is_paged && slot < 0)
+                return invalid("{} skips token {} beside its codes, and not in them.", {name, t});
+        }
+    return Status();
+}
+
 /// Whether a destination can hold [batch, seq, heads, head_dim] numbers.
 ROPE_COLD Status check_destination(const char* name, const StoredHeads& d, Index batch, Index seq, Index heads,
                                    Index head_dim) noexcept {
@@ -142,74 +227,81 @@ ROPE_COLD Status check_destination(const char* name, const StoredHeads& d, Index
         return invalid("{} has codes with a feature stride of {}; it must be 1.", {name, codes.strides[3]});
     const Index width = has_codes ? head_dim / format.features * format.bytes : head_dim;
     if (const Status s = check_part(name, "", codes, batch, seq, heads, width); !s.ok()) return s;
-    const HeadsInMemory &scales = d.scales, &zeros = d.zeros;
-    const bool has_scale = format.scale != kNoElements, has_zero = format.zero != kNoElements;
-    if (has_scale && scales.type != format.scale)
-        return invalid("{} has scales that are not {}.", {name, format.scales_are});
-    if (has_zero && zeros.type != format.zero) return invalid("{} has zeros that are not float; they must be.", {name});
-    if (has_scale)
-        if (const Status s = check_part(name, " in its scales", scales, batch, seq, heads, 1); !s.ok()) return s;
-    if (has_zero)
-        if (const Status s = check_part(name, " in its zeros", zeros, batch, seq, heads, 1); !s.ok()) return s;
-    for (const HeadsInMemory* beside : {has_scale ? &scales : nullptr, has_zero ? &zeros : nullptr})
-        for (Index t = 0; beside != nullptr && beside->is_paged && t < clamped_product(batch, seq); ++t) {
-            const Index slot = beside->slot_list[t];
-            if (codes.is_paged && slot != codes.slot_list[t])
-                return invalid(
-                    "{} has slot {} for the codes of token {} and slot {} beside them; they must be the same.",
-                    {name, codes.slot_list[t], t, slot});
-            if (!codes.is_paged && slot < 0)
-                return invalid("{} skips token {} beside its codes, and not in them.", {name, t});
-        }
+    if (const Status s = check_parameters(name, d, batch, seq, heads, head_dim); !s.ok()) return s;
     if (is_positive(static_cast<double>(d.factor))) return Status();
     return invalid("{} has scale {}; it must be finite and above 0.", {name, static_cast<double>(d.factor)});
 }
 
-/// Where the heads of a token lie: one of them, and the bytes from each to the next.
-struct FormatToken {
-    FormatRow row;
-    Index codes, scale, zero;
-
-    ROPE_INLINE void step_on(Index heads) noexcept {
-        row.codes += heads * codes;
-        row.scale = static_cast<unsigned char*>(row.scale) + heads * scale;
-        row.zero = static_cast<unsigned char*>(row.zero) + heads * zero;
-    }
-};
+/// Heads h and on of a token in one part; `bytes` is from each to the next.
+ROPE_INLINE unsigned char* place_of(const HeadsInMemory& m, Index b, Index s, Index seq, Index h,
+                                    Index& bytes) noexcept {
+    bytes = m.strides[2] * m.element_size;
+    return static_cast<unsigned char*>(m.at(offset_in(m, b, s, seq, h)));
+}
+/// The scales or zeros of a head, and the bytes to those of the next.
+ROPE_INLINE NumbersBeside numbers_beside(const ParameterData& p, Index b, Index s, Index seq, Index h,
+                                         Index& bytes) noexcept {
+    const HeadsInMemory& m = p.numbers;
+    NumbersBeside n = {nullptr, m.extents[3], m.strides[3] * m.element_size, m.type, p.is_given, p.use};
+    bytes = 0;
+    n.data = p.is_number ? reinterpret_cast<unsigned char*>(const_cast<float*>(&p.number))
+                         : place_of(m, b, s, seq, h, bytes);
+    return n;
+}
 /// The heads of a token from head h on. `codes` is the destination's memory or, in place, the source's.
-inline FormatToken format_token(const StoredHeads& d, const HeadsInMemory& codes, Index b, Index s, Index seq,
+inline FormatHeads format_token(const StoredHeads& d, const HeadsInMemory& codes, Index b, Index s, Index seq,
                                 Index h) noexcept {
-    const CacheFormat& format = format_of(d);
-    FormatToken token = {{nullptr, nullptr, nullptr, d.factor, d.use == ScaleUse::divides}, 0, 0, 0};
-    const auto place = [&](const HeadsInMemory& m, Index& bytes) {
-        bytes = m.strides[2] * m.element_size;
-        return m.at(offset_in(m, b, s, seq, h));
-    };
-    token.row.codes = static_cast<unsigned char*>(place(codes, token.codes));
-    if (format.scale != kNoElements) token.row.scale = place(d.scales, token.scale);
-    if (format.zero != kNoElements) token.row.zero = place(d.zeros, token.zero);
+    FormatHeads token;
+    token.row.factor = d.factor;
+    token.row.divides = d.use == ScaleUse::divides;
+    token.row.codes = place_of(codes, b, s, seq, h, token.codes);
+    token.row.scales.data = token.row.zeros.data = nullptr;
+    token.row.zeros.type = kNoElements;
+    token.scales = token.zeros = 0;
+    if (format_of(d).scales == ScalesBeside::none) return token;
+    token.row.scales = numbers_beside(d.scales, b, s, seq, h, token.scales);
+    if (is_somewhere(d.zeros)) token.row.zeros = numbers_beside(d.zeros, b, s, seq, h, token.zeros);
     return token;
 }
 
-/// The parts of a destination that are in use: codes, scales and zeros.
+/// The parts of a destination that a path writes: codes, scales and zeros.
 inline const HeadsInMemory* part_of(const StoredHeads& d, int part) noexcept {
-    const CacheFormat& format = format_of(d);
     if (part == 0) return &d.codes;
-    if (part == 1) return format.scale != kNoElements ? &d.scales : nullptr;
-    return format.zero != kNoElements ? &d.zeros : nullptr;
+    if (format_of(d).scales == ScalesBeside::none) return nullptr;
+    const ParameterData& p = part == 1 ? d.scales : d.zeros;
+    return is_written(p) ? &p.numbers : nullptr;
+}
+/// Given scales (0) or zeros (1) in memory, or null.
+inline const HeadsInMemory* given_part_of(const StoredHeads& d, int part) noexcept {
+    if (!is_somewhere(d) || format_of(d).scales == ScalesBeside::none) return nullptr;
+    const ParameterData& p = part == 0 ? d.scales : d.zeros;
+    return is_somewhere(p) && p.is_given && !p.is_number ? &p.numbers : nullptr;
 }
 ROPE_DETAIL_END
 
 #if ROPE_HAS_DEFINITIONS
 ROPE_BEGIN
 
-ROPE_API Destination int8(const Destination& codes, const Destination& scales) noexcept {
+ROPE_API Destination int8(const Destination& codes, const QuantParameter& scales) noexcept {
     return detail::with_format<detail::portable::Int8>(codes, &scales);
 }
-ROPE_API Destination uint8(const Destination& codes, const Destination& scales, const Destination& zeros) noexcept {
+ROPE_API Destination int8(const Destination& codes, const QuantParameter& scales,
+                          const QuantParameter& zeros) noexcept {
+    return detail::with_format<detail::portable::Int8>(codes, &scales, &zeros);
+}
+ROPE_API Destination uint8(const Destination& codes, const QuantParameter& scales,
+                           const QuantParameter& zeros) noexcept {
     return detail::with_format<detail::portable::Uint8>(codes, &scales, &zeros);
 }
-ROPE_API Destination uint4(const Destination& codes, const Destination& scales, const Destination& zeros) noexcept {
+ROPE_API Destination int4(const Destination& codes, const QuantParameter& scales) noexcept {
+    return detail::with_format<detail::portable::Int4>(codes, &scales);
+}
+ROPE_API Destination int4(const Destination& codes, const QuantParameter& scales,
+                          const QuantParameter& zeros) noexcept {
+    return detail::with_format<detail::portable::Int4>(codes, &scales, &zeros);
+}
+ROPE_API Destination uint4(const Destination& codes, const QuantParameter& scales,
+                           const QuantParameter& zeros) noexcept {
     return detail::with_format<detail::portable::Uint4>(codes, &scales, &zeros);
 }
 ROPE_API Destination fp8_e4m3(const Destination& codes, float scale, ScaleUse use) noexcept {
@@ -218,16 +310,37 @@ ROPE_API Destination fp8_e4m3(const Destination& codes, float scale, ScaleUse us
 ROPE_API Destination fp8_e5m2(const Destination& codes, float scale, ScaleUse use) noexcept {
     return detail::with_format<detail::portable::Fp8<detail::portable::E5m2>>(codes, nullptr, nullptr, scale, use);
 }
-ROPE_API Destination fp8_e4m3(const Destination& codes, const Destination& scales) noexcept {
-    const bool are_powers = detail::PathAccess::data(scales).codes.type == detail::ElementType::u8;
+ROPE_API Destination fp8_e4m3(const Destination& codes, const QuantParameter& scales) noexcept {
+    const bool are_powers = detail::PathAccess::data(scales).numbers.type == detail::ElementType::u8;
     return are_powers ? detail::with_format<detail::portable::Fp8E4m3ByPower>(codes, &scales)
                       : detail::with_format<detail::portable::Fp8E4m3ByHead>(codes, &scales);
+}
+ROPE_API Destination mxfp4(const Destination& codes, const QuantParameter& scales) noexcept {
+    return detail::with_format<detail::portable::Mxfp4>(codes, &scales);
+}
+ROPE_API Destination nvfp4(const Destination& codes, const QuantParameter& scales, float tensor) noexcept {
+    return detail::with_format<detail::portable::Nvfp4>(codes, &scales, nullptr, tensor);
 }
 ROPE_API Destination q8_0(const Destination& blocks) noexcept {
     return detail::with_format<detail::portable::Q8_0>(blocks);
 }
 ROPE_API Destination q4_0(const Destination& blocks) noexcept {
     return detail::with_format<detail::portable::Q4_0>(blocks);
+}
+ROPE_API Destination q4_1(const Destination& blocks) noexcept {
+    return detail::with_format<detail::portable::Q4_1>(blocks);
+}
+ROPE_API Destination q5_0(const Destination& blocks) noexcept {
+    return detail::with_format<detail::portable::Q5_0>(blocks);
+}
+ROPE_API Destination q5_1(const Destination& blocks) noexcept {
+    return detail::with_format<detail::portable::Q5_1>(blocks);
+}
+ROPE_API Destination iq4_nl(const Destination& blocks) noexcept {
+    return detail::with_format<detail::portable::Iq4_nl>(blocks);
+}
+ROPE_API Destination mxfp4(const Destination& blocks) noexcept {
+    return detail::with_format<detail::portable::GgmlMxfp4>(blocks);
 }
 
 ROPE_END

@@ -11,6 +11,7 @@
 #include "../call/arguments.hpp"
 #include "../positions/position_numbers.hpp"
 #include "../views/any_view.hpp"
+#include "../views/buffers.hpp"
 
 ROPE_BEGIN
 enum class ScaleUse : unsigned char;  // <rope/destinations.hpp>
@@ -53,11 +54,34 @@ inline HeadsInMemory tensor_of(X& x) noexcept {
         return {};
 }
 
+/// Containers of numbers that may stand beside codes: floats of up to 32 bits, and codes.
+template <class C>
+using IfParameterList =
+    std::enable_if_t<is_buffer<C> && (!std::is_void_v<typename ElementTraits<ContainerValue<C>>::storage> ||
+                                      is_code<ContainerValue<C>>),
+                     int>;
+
 struct CacheFormat;
+
+/// What a zero of a format is: the number that code 0 stands for, or the code that stands for 0, a whole number or not.
+enum class ZeroUse : unsigned char { minimum, code, whole_code };
+
+/// Scales or zeros as a user gave them: a number, or numbers in memory.
+struct ParameterData {
+    HeadsInMemory numbers;  // of kNoElements: none
+    bool is_given = false;  // read alone; an extent of 1 serves all tokens or heads
+    bool is_number = false;
+    bool has_format = false;  // which a check refuses
+    ZeroUse use = ZeroUse::minimum;
+    float number = 0.0f;
+};
+inline bool is_somewhere(const ParameterData& p) noexcept { return p.numbers.type != kNoElements; }
+inline bool is_written(const ParameterData& p) noexcept { return is_somewhere(p) && !p.is_given; }
 
 /// A Destination as data: what a path writes, or what it reads.
 struct StoredHeads {
-    HeadsInMemory codes, scales, zeros;
+    HeadsInMemory codes;
+    ParameterData scales, zeros;          // set where there is a format
     const CacheFormat* format = nullptr;  // null: plain elements
     float factor = 1.0f;
     ScaleUse use = {};

@@ -22,9 +22,8 @@ template <class T>
 ROPE_NOINLINE void load_codes_of(const PathTask<T>& task, Group<T>& g) noexcept {
     const StoredHeads& cache = task.path.cache;
     const Index seq = task.path.source.extents[1], head_dim = task.path.source.extents[3];
-    FormatToken token = format_token(cache, cache.codes, g.b, g.s, seq, g.first);
-    for (Index h = 0; h < g.heads; ++h, token.step_on(1))
-        if constexpr (sizeof(T) == 4) task.read(token.row, g.y + h * g.y_stride, head_dim);
+    FormatHeads token = format_token(cache, cache.codes, g.b, g.s, seq, g.first);
+    if constexpr (sizeof(T) == 4) task.read(token, g.y, g.y_stride, g.heads, head_dim);
 }
 /// Loads a group, unless its numbers can be read where they are.
 template <class T>
@@ -102,7 +101,7 @@ void run_token(const PathTask<T>& task, Index b, Index s, Index first, Index las
                PathScratch<T>& scratch) noexcept {
     const HeadsInMemory& source = task.path.source;
     const HeadsInMemory& out = written_heads(task.path);
-    FormatToken to_heads = format_token(written_store(task.path), out, b, s, source.extents[1], first);
+    FormatHeads to_heads = format_token(written_store(task.path), out, b, s, source.extents[1], first);
     const FormatRow& at = to_heads.row;
     const Index width = written_features(task.path), from = task.path.is_sliced ? task.path.first_feature : 0;
     const bool is_direct = task.is_destination_plain && !task.bypasses_caches && !task.path.is_sliced;
@@ -125,15 +124,19 @@ void run_token(const PathTask<T>& task, Index b, Index s, Index first, Index las
             if (h + heads < last) to_heads.step_on(heads);
             continue;
         }
+        if constexpr (sizeof(T) == 4)
+            if (task.write != nullptr) {
+                for (Index k = 0; k < heads && task.streams; ++k) fetch_next(task, g, k);
+                task.write(g.x + from, g.x_stride, heads, width, to_heads);
+                continue;
+            }
         for (Index k = 0; k < heads; ++k, to_heads.step_on(1)) {
             if (task.streams) fetch_next(task, g, k);
             const T* const x = g.x + k * g.x_stride + from;
             if (task.bypasses_caches)
                 stream_out(static_cast<T*>(static_cast<void*>(at.codes)), x, width);
-            else if (task.write == nullptr)
+            else
                 task.steps.store(x, at.codes, out.type, out.strides[3], width);
-            else if constexpr (sizeof(T) == 4)
-                task.write(x, width, at);
         }
     }
 }

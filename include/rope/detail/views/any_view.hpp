@@ -40,6 +40,8 @@ ROPE_SOURCE_END
 
 ROPE_DETAIL_BEGIN
 
+constexpr bool is_byte(ElementType type) noexcept { return type == ElementType::i8 || type == ElementType::u8; }
+
 inline constexpr const char* kAxisNames[4] = {"batch", "seq", "heads", "head_dim"};
 
 constexpr ElementType type_of(const double*) noexcept { return ElementType::f64; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// 8-bit floats, by one factor for the tensor or by a scale for each head.
+// 8-bit floats, by one factor for the tensor or by scales beside the codes.
 
 ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
@@ -7,14 +7,15 @@ namespace ROPE_ISA {
 /// 2^exponent as the bits of a float.
 constexpr std::int32_t bits_of_power(int exponent) noexcept { return (127 + exponent) << 23; }
 
-/// Floats of 8 bits: a sign, an exponent with this bias, a mantissa of so many bits. Codes from `special` on, without the
-/// sign, are infinite or NaNs; `most` are the bits of the largest number as a float.
-template <int mantissa, int bias, std::int32_t special, std::int32_t most>
-struct Float8 {
+/// Floats of so many bits: a sign, an exponent with this bias, a mantissa. Codes from `special` on, without the sign, are
+/// infinite or NaNs; `most` are the bits of the largest number as a float.
+template <int bits, int mantissa, int bias, std::int32_t special, std::int32_t most>
+struct SmallFloat {
     static constexpr int kDropped = 23 - mantissa;
+    static constexpr std::int32_t kSign = 1 << (bits - 1);
     /// Rounds to nearest, ties to even. Absolute values above `most`, infinity included, become it.
     ROPE_INLINE static Ints code_of(FloatVector x) noexcept {
-        const Ints bits = x.ints(), absolute = bits & all_ints(INT32_MAX), finite = smaller(absolute, all_ints(most));
+        const Ints all = x.ints(), absolute = all & all_ints(INT32_MAX), finite = smaller(absolute, all_ints(most));
         const Ints last = shifted_right<kDropped>(finite) & all_ints(1);
         const Ints normal =
             shifted_right<kDropped>(finite + last + all_ints((1 << (kDropped - 1)) - 1 - bits_of_power(-bias)));
@@ -22,27 +23,30 @@ struct Float8 {
         constexpr std::int32_t aligner = bits_of_power(24 - bias - mantissa);
         const FloatVector sum = FloatVector::from(finite) + FloatVector::from(all_ints(aligner));
         const Ints subnormal = sum.ints() - all_ints(aligner);
-        const Ints number = chosen(is_above(all_ints(bits_of_power(1 - bias)), finite), subnormal, normal);
-        const Ints code = chosen(is_above(absolute, all_ints(0x7f800000)), all_ints(0x7f), number);
-        return code | (shifted_right<24>(bits) & all_ints(0x80));
+        Ints number = chosen(is_above(all_ints(bits_of_power(1 - bias)), finite), subnormal, normal);
+        if (special < kSign)  // there are NaNs
+            number = chosen(is_above(absolute, all_ints(0x7f800000)), all_ints(kSign - 1), number);
+        return number | (shifted_right<32 - bits>(all) & all_ints(kSign));
     }
     ROPE_INLINE static FloatVector number_of(Ints code) noexcept {
-        const Ints absolute = code & all_ints(0x7f), shifted = shifted_left<kDropped>(absolute);
+        const Ints absolute = code & all_ints(kSign - 1), shifted = shifted_left<kDropped>(absolute);
         const Ints normal = shifted + all_ints(bits_of_power(-bias));
         const FloatVector smallest = FloatVector::from(all_ints(bits_of_power(1 - bias - mantissa)));
         const Ints subnormal = (FloatVector{as_floats(absolute)} * smallest).ints();
-        const Ints finite = chosen(is_above(all_ints(1 << mantissa), absolute), subnormal, normal);
-        const Ints others = special == 0x7f ? all_ints(0x7fc00000) : shifted | all_ints(0x7f800000);
-        const Ints number = chosen(is_above(absolute, all_ints(special - 1)), others, finite);
-        return FloatVector::from(number | shifted_left<24>(code & all_ints(0x80)));
+        Ints number = chosen(is_above(all_ints(1 << mantissa), absolute), subnormal, normal);
+        if (special < kSign) {
+            const Ints others = special == 0x7f ? all_ints(0x7fc00000) : shifted | all_ints(0x7f800000);
+            number = chosen(is_above(absolute, all_ints(special - 1)), others, number);
+        }
+        return FloatVector::from(number | shifted_left<32 - bits>(code & all_ints(kSign)));
     }
 };
 /// 4 bits of exponent and 3 of mantissa, without infinity: OCP's E4M3.
-struct E4m3 : Float8<3, 7, 0x7f, 0x43e00000> {
+struct E4m3 : SmallFloat<8, 3, 7, 0x7f, 0x43e00000> {
     static constexpr const char* kName = "fp8_e4m3";
 };
 /// 5 bits of exponent and 2 of mantissa: the upper byte of a half.
-struct E5m2 : Float8<2, 15, 0x7c, 0x47600000> {
+struct E5m2 : SmallFloat<8, 2, 15, 0x7c, 0x47600000> {
     static constexpr const char* kName = "fp8_e5m2";
 };
 
@@ -53,92 +57,121 @@ inline float power_of_two(unsigned char byte) noexcept {
 }
 
 /// Codes of numbers times a factor, rounded, and numbers of codes times it.
-template <class Float8>
-struct Float8Product {
-    FloatVector factor;
-    ROPE_INLINE Ints of(FloatVector x) const noexcept { return Float8::code_of((x * factor).in_register()); }
-    ROPE_INLINE FloatVector of(Ints code) const noexcept { return Float8::number_of(code) * factor; }
+template <class Float, class Numbers = Same>
+struct FloatProduct {
+    Numbers factor;
+    ROPE_INLINE Ints of(FloatVector x, Index i) const noexcept {
+        return Float::code_of((x * factor.at(i)).in_register());
+    }
+    ROPE_INLINE FloatVector of(Ints code, Index i) const noexcept { return Float::number_of(code) * factor.at(i); }
 };
 /// The same, divided by it.
-template <class Float8>
-struct Float8Quotient {
-    FloatVector by;
-    ROPE_INLINE Ints of(FloatVector x) const noexcept { return Float8::code_of(x.divided_by(by)); }
-    ROPE_INLINE FloatVector of(Ints code) const noexcept { return Float8::number_of(code).divided_by(by); }
+template <class Float, class Numbers = Same>
+struct FloatQuotient {
+    Numbers by;
+    ROPE_INLINE Ints of(FloatVector x, Index i) const noexcept { return Float::code_of(x.divided_by(by.at(i))); }
+    ROPE_INLINE FloatVector of(Ints code, Index i) const noexcept {
+        return Float::number_of(code).divided_by(by.at(i));
+    }
 };
 
-/// Codes of x / scale; all 0 without a scale.
-ROPE_NOINLINE void write_e4m3(const float* x, Index count, float scale, unsigned char* codes) noexcept {
-    if (scale != 0.0f)
-        write_bytes(x, count, Float8Quotient<E4m3>{FloatVector::all(scale)}, codes);
-    else
-        std::memset(codes, 0, static_cast<std::size_t>(count));
-}
-ROPE_NOINLINE void read_e4m3(const unsigned char* codes, float scale, float* x, Index count) noexcept {
-    read_bytes(codes, count, Float8Product<E4m3>{FloatVector::all(scale)}, x);
-}
-
-struct CodesOfBytes : Format {
+template <class F>
+struct CodesOfBytes : ByHead<F> {
     static constexpr Index kFeatures = 1, kBytes = 1;
-    static constexpr ElementType kCode = ElementType::u8, kZero = kNoElements;
+    static constexpr ElementType kCode = ElementType::u8;
 };
 
 /// By a factor of the tensor.
 template <class Float8>
-struct Fp8 : CodesOfBytes {
+struct Fp8 : CodesOfBytes<Fp8<Float8>> {
     static constexpr const char* kName = Float8::kName;
-    static constexpr ElementType kScale = kNoElements;
 
-    ROPE_NOINLINE static void write(const float* x, Index count, const FormatRow& to) noexcept {
-        const FloatVector factor = FloatVector::all(to.factor);
+    ROPE_INLINE static void write(const float* x, Index count, const FormatRow& to) noexcept {
+        const Same factor = {FloatVector::all(to.factor)};
         if (to.divides)
-            write_bytes(x, count, Float8Quotient<Float8>{factor}, to.codes);
+            write_bytes(x, count, FloatQuotient<Float8>{factor}, to.codes);
         else
-            write_bytes(x, count, Float8Product<Float8>{factor}, to.codes);
+            write_bytes(x, count, FloatProduct<Float8>{factor}, to.codes);
     }
-    ROPE_NOINLINE static void read(const FormatRow& from, float* x, Index count) noexcept {
-        const FloatVector factor = FloatVector::all(from.factor);
+    ROPE_INLINE static void read(const FormatRow& from, float* x, Index count) noexcept {
+        const Same factor = {FloatVector::all(from.factor)};
         if (from.divides)
-            read_bytes(from.codes, count, Float8Product<Float8>{factor}, x);
+            read_bytes(from.codes, count, FloatProduct<Float8>{factor}, x);
         else
-            read_bytes(from.codes, count, Float8Quotient<Float8>{factor}, x);
+            read_bytes(from.codes, count, FloatQuotient<Float8>{factor}, x);
     }
 };
 
-struct Fp8E4m3ByHead : CodesOfBytes {
-    static constexpr const char* kName = E4m3::kName;
-    static constexpr ElementType kScale = ElementType::f32;
-    static constexpr const char* kScalesAre = "float or unsigned char; they must be one of these";
-
-    ROPE_NOINLINE static void write(const float* x, Index count, const FormatRow& to) noexcept {
-        const std::uint32_t most = largest_absolute(x, count);
-        const float scale = nearest_quotient(bit_cast<float>(most), 448.0f);
-        *static_cast<float*>(to.scale) = scale;
-        write_e4m3(x, count, most < 0x7f800000u ? scale : 0.0f, to.codes);
+/// Makes the scale of the numbers of a group.
+struct ScaleOf448 {
+    ROPE_INLINE static float make(std::uint32_t most, const NumbersBeside& scales, Index g) noexcept {
+        return put_number(scales.data + g * scales.step, scales.type, nearest_quotient(bit_cast<float>(most), 448.0f));
     }
-    static void read(const FormatRow& from, float* x, Index count) noexcept {
-        read_e4m3(from.codes, *static_cast<const float*>(from.scale), x, count);
-    }
+    ROPE_INLINE static float number(const NumbersBeside& scales, Index g) noexcept { return number_at(scales, g); }
 };
-
-/// The scale is a power of two, stored as its exponent: the smallest that is at least 1e-4 and at least the scale of
-/// Fp8E4m3ByHead.
-struct Fp8E4m3ByPower : CodesOfBytes {
-    static constexpr const char* kName = E4m3::kName;
-    static constexpr ElementType kScale = ElementType::u8;
-
-    ROPE_NOINLINE static void write(const float* x, Index count, const FormatRow& to) noexcept {
-        const std::uint32_t most = largest_absolute(x, count);
+/// The scale is a power of two, stored as its exponent: the smallest that is at least 1e-4 and at least what ScaleOf448
+/// makes.
+struct PowerOf448 {
+    ROPE_INLINE static float make(std::uint32_t most, const NumbersBeside& scales, Index g) noexcept {
         const std::uint32_t scale = bit_cast<std::uint32_t>(nearest_quotient(bit_cast<float>(most), 448.0f));
         const std::uint32_t least = bit_cast<std::uint32_t>(1e-4f), bits = scale < least ? least : scale;
-        const bool is_finite_head = most < 0x7f800000u;
-        const unsigned char power = static_cast<unsigned char>(is_finite_head ? (bits + 0x7fffffu) >> 23 : 255u);
-        *static_cast<unsigned char*>(to.scale) = power;
-        write_e4m3(x, count, is_finite_head ? power_of_two(power) : 0.0f, to.codes);
+        const unsigned char power = static_cast<unsigned char>(most < 0x7f800000u ? (bits + 0x7fffffu) >> 23 : 255u);
+        scales.data[g * scales.step] = power;
+        return power_of_two(power);
     }
-    static void read(const FormatRow& from, float* x, Index count) noexcept {
-        read_e4m3(from.codes, power_of_two(*static_cast<const unsigned char*>(from.scale)), x, count);
+    ROPE_INLINE static float number(const NumbersBeside& scales, Index g) noexcept {
+        return power_of_two(scales.data[g * scales.step]);
     }
+};
+
+/// E4M3 of x / scale.
+template <class Scale>
+struct Fp8E4m3ByScale : CodesOfBytes<Fp8E4m3ByScale<Scale>> {
+    static constexpr const char* kName = E4m3::kName;
+
+    ROPE_INLINE static void write(const float* x, Index count, const FormatRow& to) noexcept {
+        const Index groups = to.scales.count, width = groups == 1 ? count : count / groups;
+        if (width == 1 && to.scales.is_given) return write_by_feature(x, count, to);
+        unsigned char* codes = to.codes;
+        for (Index g = 0; g < groups; ++g, x += width, codes += width) {
+            const float scale = to.scales.is_given ? Scale::number(to.scales, g)
+                                                   : Scale::make(largest_absolute(x, width), to.scales, g);
+            const std::uint32_t bits = bit_cast<std::uint32_t>(scale) & 0x7fffffffu;
+            if (to.scales.is_given || (bits != 0 && bits < 0x7f800000u))
+                write_bytes(x, width, FloatQuotient<E4m3>{{FloatVector::all(scale)}}, codes);
+            else
+                std::memset(codes, 0, static_cast<std::size_t>(width));
+        }
+    }
+    ROPE_NOINLINE static void write_by_feature(const float* x, Index count, const FormatRow& to) noexcept {
+        float room[kPiece];
+        for (Index first = 0; first < count; first += kPiece) {
+            const Index here = count - first < kPiece ? count - first : kPiece;
+            const float* const scales = spread(to.scales, count, first, here, room);
+            write_bytes(x + first, here, FloatQuotient<E4m3, Each>{{scales}}, to.codes + first);
+        }
+    }
+    ROPE_INLINE static void read(const FormatRow& from, float* x, Index count) noexcept {
+        const Index groups = from.scales.count, width = groups == 1 ? count : count / groups;
+        if (width == 1 && from.scales.is_given) return read_by_feature(from, x, count);
+        for (Index g = 0; g < groups; ++g)
+            read_bytes(from.codes + g * width, width,
+                       FloatProduct<E4m3>{{FloatVector::all(Scale::number(from.scales, g))}}, x + g * width);
+    }
+    ROPE_NOINLINE static void read_by_feature(const FormatRow& from, float* x, Index count) noexcept {
+        float room[kPiece];
+        for (Index first = 0; first < count; first += kPiece) {
+            const Index here = count - first < kPiece ? count - first : kPiece;
+            const float* const scales = spread(from.scales, count, first, here, room);
+            read_bytes(from.codes + first, here, FloatProduct<E4m3, Each>{{scales}}, x + first);
+        }
+    }
+};
+struct Fp8E4m3ByHead : Fp8E4m3ByScale<ScaleOf448> {
+    static constexpr ScalesBeside kScales = ScalesBeside::numbers;
+};
+struct Fp8E4m3ByPower : Fp8E4m3ByScale<PowerOf448> {
+    static constexpr ScalesBeside kScales = ScalesBeside::bytes;
 };
 
 }  // namespace ROPE_ISA

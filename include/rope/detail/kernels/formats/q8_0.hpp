@@ -11,27 +11,29 @@ struct Q8_0 : GgmlFormat<Q8_0, 34> {
     template <bool is_held>
     struct Product {
         FloatVector inverse;
-        ROPE_INLINE Ints of(FloatVector x) const noexcept {
+        ROPE_INLINE Ints of(FloatVector x, Index) const noexcept {
             const FloatVector product = (x * inverse).in_register();
             const Ints nearly_half = (product.ints() & all_ints(INT32_MIN)) | all_ints(0x3effffff);
             const Ints code = truncated((product + FloatVector::from(nearly_half)).in_register().v);
-            return is_held ? held_to_127(code) : code;
+            return is_held ? held_to<127>(code) : code;
         }
     };
 
-    ROPE_INLINE static half write_codes(const float* x, unsigned char* codes) noexcept {
+    ROPE_INLINE static void write_block(const float* x, unsigned char* block) noexcept {
         const std::uint32_t most = largest_absolute(x, 32);
         const float d = nearest_quotient(bit_cast<float>(most), 127.0f), inverse = usable_inverse(most, d);
+        unsigned char* const codes = block + 2;
+        put_half(block, d);
         if (inverse == 0.0f)
             std::memset(codes, 0, 32);
-        else if (fits_127(most, inverse))
+        else if (fits<127>(most, inverse))
             write_bytes(x, 32, Product<false>{FloatVector::all(inverse)}, codes);
         else
             write_bytes(x, 32, Product<true>{FloatVector::all(inverse)}, codes);
-        return half_from(d);
     }
-    ROPE_INLINE static void read_codes(const unsigned char* codes, float scale, float* x) noexcept {
-        read_bytes(codes, 32, Int8::Number{FloatVector::all(scale)}, x);
+    ROPE_INLINE static void read_block(const unsigned char* block, float* x) noexcept {
+        const Same scale = {FloatVector::all(get_half(block))}, zero = {FloatVector::all(128.0f)};
+        read_bytes(block + 2, 32, WholeNumber<128, Same>{scale, zero}, x);
     }
 };
 

@@ -139,11 +139,37 @@ ROPE_INLINE void store_codes(unsigned char* p, Ints a, Ints b, Ints c, Ints d) n
     const Words order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     store_words(p, _mm256_permutevar8x32_epi32(_mm256_packus_epi16(first, last), order));
 }
+ROPE_INLINE Words lowest_nibbles(Ints x) noexcept { return reinterpret_cast<Words>(x) & all_words(15); }
+/// The lowest halves of the lowest bytes of two times four vectors, two in a byte.
+ROPE_INLINE void store_nibbles(unsigned char* p, const Ints (&x)[8]) noexcept {
+    const Words order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7), weights = _mm256_set1_epi16(0x1001);
+    const Words first = _mm256_packus_epi16(_mm256_packus_epi32(lowest_nibbles(x[0]), lowest_nibbles(x[1])),
+                                            _mm256_packus_epi32(lowest_nibbles(x[2]), lowest_nibbles(x[3])));
+    const Words last = _mm256_packus_epi16(_mm256_packus_epi32(lowest_nibbles(x[4]), lowest_nibbles(x[5])),
+                                           _mm256_packus_epi32(lowest_nibbles(x[6]), lowest_nibbles(x[7])));
+    const Words lower = _mm256_maddubs_epi16(_mm256_permutevar8x32_epi32(first, order), weights);
+    const Words upper = _mm256_maddubs_epi16(_mm256_permutevar8x32_epi32(last, order), weights);
+    store_words(p, _mm256_permute4x64_epi64(_mm256_packus_epi16(lower, upper), _MM_SHUFFLE(3, 1, 2, 0)));
+}
 ROPE_INLINE std::int32_t largest_of(Ints x) noexcept {
     const Words all = reinterpret_cast<Words>(x);
     const Shorts of_halves = _mm_max_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
     const Shorts of_two = _mm_max_epi32(of_halves, _mm_shuffle_epi32(of_halves, _MM_SHUFFLE(1, 0, 3, 2)));
     return _mm_cvtsi128_si32(_mm_max_epi32(of_two, _mm_shuffle_epi32(of_two, _MM_SHUFFLE(2, 3, 0, 1))));
+}
+
+ROPE_INLINE std::uint32_t signs_of(Ints x) noexcept {
+    return static_cast<std::uint32_t>(_mm256_movemask_ps(floats(reinterpret_cast<Words>(x))));
+}
+ROPE_INLINE Ints looked_up(const signed char* table, Ints places) noexcept {
+    const Words numbers = _mm256_broadcastsi128_si256(load_shorts(table));
+    // A place in the uppermost byte of each number; the other bytes become 0.
+    const Words upper = _mm256_slli_epi32(reinterpret_cast<Words>(places), 24) | all_words(0x00808080);
+    return reinterpret_cast<Ints>(_mm256_srai_epi32(_mm256_shuffle_epi8(numbers, upper), 24));
+}
+
+ROPE_INLINE Floats looked_up(const float* table, Ints places) noexcept {
+    return _mm256_permutevar8x32_ps(load_floats(table), reinterpret_cast<Words>(places));
 }
 
 }  // namespace avx2

@@ -155,6 +155,20 @@ ROPE_INLINE void store_codes(void* p, Ints x) noexcept {
     _mm_storeu_si128(static_cast<__m128i*>(p), _mm512_maskz_cvtepi32_epi8(kAll16, reinterpret_cast<Words>(x)));
 }
 
+ROPE_INLINE std::uint32_t signs_of(Ints x) noexcept {
+    return _mm512_cmplt_epi32_mask(reinterpret_cast<Words>(x), _mm512_setzero_si512());
+}
+ROPE_INLINE Ints looked_up(const signed char* table, Ints places) noexcept {
+    const Words numbers = _mm512_maskz_cvtepi8_epi32(
+        kAll16, _mm_loadu_si128(static_cast<const __m128i*>(static_cast<const void*>(table))));
+    return reinterpret_cast<Ints>(_mm512_maskz_permutexvar_epi32(kAll16, reinterpret_cast<Words>(places), numbers));
+}
+
+ROPE_INLINE Floats looked_up(const float* table, Ints places) noexcept {
+    const Floats twice = _mm512_maskz_insertf32x8(kAll16, load_lower(table), _mm256_loadu_ps(table), 1);
+    return _mm512_maskz_permutexvar_ps(kAll16, reinterpret_cast<Words>(places), twice);
+}
+
 }  // namespace avx512
 ROPE_DETAIL_END
 

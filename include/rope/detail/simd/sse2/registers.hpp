@@ -148,6 +148,10 @@ ROPE_INLINE Shorts to_half(Floats x) noexcept {
     return pack(blend(is_large, finite, large) | sign);
 }
 
+ROPE_INLINE std::uint32_t signs_of(Ints x) noexcept {
+    return static_cast<std::uint32_t>(_mm_movemask_ps(_mm_castsi128_ps(reinterpret_cast<__m128i>(x))));
+}
+
 }  // namespace sse2
 ROPE_DETAIL_END
 
