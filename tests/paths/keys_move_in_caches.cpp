@@ -34,20 +34,51 @@ long double gap(Kind kind, long double most) {
         case Kind::f16: return most * 0x1p-10L;
         case Kind::bf16: return most * 0x1p-7L;
         case Kind::int8: return most / 127;
-        case Kind::uint8: return 2 * most / 255;
+        case Kind::int8_groups: return most * (1.0L / 127 + 0x1p-10L);
+        case Kind::int8_given: return 0.05L;
+        case Kind::int8_channels: return 0.045L;
+        case Kind::int8_zeros:
+        case Kind::uint8:
+        case Kind::uint8_points: return 2 * most / 255;
+        case Kind::int4: return most / 7;
         case Kind::uint4: return 2 * most / 15;
+        case Kind::uint4_given: return 0.7L;
         case Kind::e4m3: return std::max(most / 8, 0x1p-9L / 0.25L);
         case Kind::e5m2: return std::max(most / 4, 0x1p-16L * 0.25L);
         case Kind::by_head:
-        case Kind::by_power: return most / 8;
+        case Kind::by_power:
+        case Kind::by_groups: return most / 8;
+        case Kind::mxfp4:
+        case Kind::ggml_mxfp4: return most / 2;  // numbers beyond 6 times a power of two are held
+        case Kind::nvfp4: return most * 0.375L;
         case Kind::q8_0: return most * (1.0L / 127 + 0x1p-10L);
         case Kind::q4_0: return most * (1.0L / 8 + 0x1p-10L);
+        case Kind::q4_1: return most * (2.0L / 15 + 0x1p-9L);
+        case Kind::q5_0: return most * (1.0L / 16 + 0x1p-10L);
+        case Kind::q5_1: return most * (2.0L / 31 + 0x1p-9L);
+        case Kind::iq4_nl: return most * 0.25L;
+        case Kind::count: break;
     }
     return 0;
 }
 /// The features that share a scale.
-Index block_of(Kind kind) { return kind == Kind::q8_0 || kind == Kind::q4_0 ? 32 : kDim; }
-
+Index block_of(Kind kind) {
+    switch (kind) {
+        case Kind::int8_groups:
+        case Kind::nvfp4: return 16;
+        case Kind::int8_zeros:
+        case Kind::by_groups:
+        case Kind::mxfp4:
+        case Kind::q8_0:
+        case Kind::q4_0:
+        case Kind::q4_1:
+        case Kind::q5_0:
+        case Kind::q5_1:
+        case Kind::iq4_nl:
+        case Kind::ggml_mxfp4: return 32;
+        default: return kDim;
+    }
+}
 /// Pairs 0 .. pairs - 1 behind `offset`, rotated by angle[i].
 void rotate(Layout layout, Index offset, const Head& angles, Head& x) {
     const Index pairs = static_cast<Index>(angles.size());

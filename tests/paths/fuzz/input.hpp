@@ -239,7 +239,9 @@ class Input {
                                  -1.0f,
                                  std::numeric_limits<float>::infinity(),
                                  std::numeric_limits<float>::quiet_NaN()};
-        switch (bytes_.below(14)) {
+        const auto in_blocks = [&](Index bytes) { return codes(d / 32 * bytes); };
+        const bool is_whole = bytes_.one_in(4);
+        switch (bytes_.below(28)) {
             case 0: return place<double>(d, false);
             case 1: return place<rope::half>(d, false);
             case 2: return place<rope::bfloat16>(d, false);
@@ -248,13 +250,47 @@ class Input {
             case 5: return rope::uint4(codes(d / 2), scales(), scales());
             case 6: return rope::fp8_e4m3(codes(d), bytes_.of(factors), use);
             case 7: return rope::fp8_e5m2(codes(d), bytes_.of(factors), use);
-            case 8: return rope::fp8_e4m3(codes(d), scales());
+            case 8: return rope::fp8_e4m3(codes(d), parameter(is_whole));
             case 9: return rope::fp8_e4m3(codes(d), codes(1));
-            case 10: return rope::q8_0(codes(d / 32 * 34));
-            case 11: return rope::q4_0(codes(d / 32 * 18));
+            case 10: return rope::q8_0(in_blocks(34));
+            case 11: return rope::q4_0(in_blocks(18));
             case 12: return rope::int8(scales(), codes(d));  // which is refused
+            case 13: return rope::int8(place<signed char>(d, true), parameter(false));
+            case 14: return rope::int8(place<signed char>(d, true), parameter(false), parameter(is_whole));
+            case 15: return rope::uint8(codes(d), parameter(false), parameter(is_whole));
+            case 16: return rope::int4(codes(d / 2), parameter(false));
+            case 17: return rope::int4(codes(d / 2), parameter(false), parameter(is_whole));
+            case 18: return rope::uint4(codes(d / 2), parameter(false), rope::zero_points(parameter(is_whole)));
+            case 19: return rope::mxfp4(codes(d / 2), codes(d / 32));
+            case 20: return rope::nvfp4(codes(d / 2), codes(d / 16), bytes_.of(factors));
+            case 21: return rope::q4_1(in_blocks(20));
+            case 22: return rope::q5_0(in_blocks(22));
+            case 23: return rope::q5_1(in_blocks(24));
+            case 24: return rope::iq4_nl(in_blocks(18));
+            case 25: return rope::mxfp4(in_blocks(17));
             default: return place<float>(d, false);
         }
+    }
+    /// Scales or zeros of every kind; whole numbers are zeros.
+    rope::QuantParameter parameter(bool is_whole) {
+        const Index d = shape_.head_dim, choice = bytes_.below(12);
+        const Index groups[] = {1, 1, 2, 4, d, d / 2, d / 32, 3};
+        const Index count = bytes_.of(groups);
+        if (choice == 0) return rope::given(bytes_.number());
+        if (choice == 1) return rope::given(static_cast<int>(bytes_.next()) - 128);
+        if (choice < 5) {  // in memory
+            Shape shape = shape_;
+            shape.head_dim = count;
+            if (bytes_.one_in(2)) shape.batch = 1;
+            if (bytes_.one_in(2)) shape.seq = 1;
+            if (bytes_.one_in(2)) shape.heads = 1;
+            if (is_whole) return rope::given(view<unsigned char>(shape));
+            if (choice == 2) return rope::given(view<rope::half>(shape));
+            return choice == 3 ? rope::given(view<float>(shape)) : rope::given(view<rope::bfloat16>(shape));
+        }
+        if (is_whole) return choice < 8 ? place<signed char>(count, false) : place<unsigned char>(count, false);
+        if (choice == 5) return place<rope::half>(count, false);
+        return choice == 6 ? place<rope::bfloat16>(count, false) : place<float>(count, false);
     }
     rope::Path path() {
         const Index kind = bytes_.below(40);

@@ -108,7 +108,8 @@ bool is_same(const CacheFormat& format, const HeadsInMemory& m, Index feature, c
             x[i] = static_cast<double>(support::load<float>(p, m.type));
         else if (is_fp8 && (*p & 0x7f) == 0x7f)
             x[i] = std::numeric_limits<double>::quiet_NaN();
-        else if (bytes > 1 && feature % bytes < 2 && is_nan_half(p - feature % bytes))
+        else if (format.features == 32 && feature % bytes < (bytes == 20 || bytes == 24 ? 4 : 2) &&
+                 is_nan_half(p - feature % bytes % 2))
             x[i] = std::numeric_limits<double>::quiet_NaN();
     }
     return std::isnan(x[0]) && std::isnan(x[1]);
