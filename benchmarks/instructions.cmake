@@ -11,8 +11,9 @@ set(title_pass_rotating "pass that only rotates, q [1, 32, 128] and k [1, 8, 128
 set(title_pass_1_token_bfloat16 "pass of float: q [1, 32, 128] and k [1, 8, 128] normed and rotated, k and v to bfloat16 pages")
 set(title_pass_16_tokens_bfloat16 "the same, 16 tokens")
 set(title_pass_1_token_int8 "the same, 1 token, k in int8")
-foreach(format bfloat16 int8 uint8 uint4 fp8 q8_0 q4_0)
-  string(REPLACE "_0" "0" name ${format})
+foreach(format bfloat16 int8 int8_groups int8_halves int8_given int8_channels uint8 uint8_groups uint8_codes int4 uint4 fp8
+        fp8_groups mxfp4 nvfp4 q8_0 q4_0 q4_1 q5_0 q5_1 iq4_nl ggml_mxfp4)
+  string(REPLACE "_" "" name ${format})
   list(APPEND works write_${name} read_${name} move_${name} change_${name})
   set(title_write_${name} "8 heads of 128 floats to pages of ${format}")
   set(title_read_${name} "and back")

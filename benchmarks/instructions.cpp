@@ -56,6 +56,9 @@ int main(int count, char** arguments) {
     std::vector<rope::bfloat16> key_pages(cached), value_pages(cached);
     std::vector<unsigned char> bytes(2 * cached);
     std::vector<float> scale_pages(cached / kHeadDim), zero_pages(cached / kHeadDim);
+    std::vector<float> group_scales(cached / 32), group_zeros(cached / 32), channel_scales(kHeadDim, 2.5f);
+    std::vector<rope::half> half_scales(cached / 64);
+    std::vector<unsigned char> byte_scales(cached / 16), zero_codes(cached / kHeadDim);
     std::vector<int> slot_list(static_cast<std::size_t>(seq));
     for (std::size_t i = 0; i < slot_list.size(); ++i) slot_list[i] = static_cast<int>(i + 5);
     const auto paged = [&](auto* data, Index width) {
@@ -71,7 +74,23 @@ int main(int count, char** arguments) {
         {"uint4", rope::uint4(paged(bytes.data(), kHeadDim / 2), scale_of, zero_of)},
         {"fp8", rope::fp8_e4m3(codes, scale_of)},
         {"q80", rope::q8_0(paged(bytes.data(), kHeadDim / 32 * 34))},
+        {"int4", rope::int4(paged(bytes.data(), kHeadDim / 2), scale_of)},
+        {"int8groups", rope::int8(signed_codes, paged(group_scales.data(), kHeadDim / 32))},
+        {"int8halves", rope::int8(signed_codes, paged(half_scales.data(), kHeadDim / 64))},
+        {"int8given", rope::int8(signed_codes, 2.5f)},
+        {"int8channels", rope::int8(signed_codes, rope::given(channel_scales))},
+        {"uint8groups",
+         rope::uint8(codes, paged(group_scales.data(), kHeadDim / 32), paged(group_zeros.data(), kHeadDim / 32))},
+        {"uint8codes", rope::uint8(codes, scale_of, paged(zero_codes.data(), 1))},
+        {"fp8groups", rope::fp8_e4m3(codes, paged(group_scales.data(), kHeadDim / 32))},
+        {"mxfp4", rope::mxfp4(paged(bytes.data(), kHeadDim / 2), paged(byte_scales.data(), kHeadDim / 32))},
+        {"nvfp4", rope::nvfp4(paged(bytes.data(), kHeadDim / 2), paged(byte_scales.data(), kHeadDim / 16), 0.1f)},
         {"q40", rope::q4_0(paged(bytes.data(), kHeadDim / 32 * 18))},
+        {"q41", rope::q4_1(paged(bytes.data(), kHeadDim / 32 * 20))},
+        {"q50", rope::q5_0(paged(bytes.data(), kHeadDim / 32 * 22))},
+        {"q51", rope::q5_1(paged(bytes.data(), kHeadDim / 32 * 24))},
+        {"iq4nl", rope::iq4_nl(paged(bytes.data(), kHeadDim / 32 * 18))},
+        {"ggmlmxfp4", rope::mxfp4(paged(bytes.data(), kHeadDim / 32 * 17))},
     };
     const std::string format = work.substr(work.rfind('_') + 1);
     const auto keys = formats.find(format);
