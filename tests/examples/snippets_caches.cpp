@@ -65,6 +65,20 @@ TEST_CASE("everything around the rotation") {
     rope::apply<rope::Layout::half_split>(rope::view(k_rotated, seq, 8, 128), cache, rope::start_at(n));
     std::vector<float> read(1024);
     const std::vector<int> slot = {4};
+    {
+        std::vector<float> group_scales(size(seq * 8 * 4)), all(k_rotated.size());
+        const std::vector<float> head_scales(8, 0.05f), channels(128, 0.05f);
+#include "formats_2.inc"
+        for (const rope::Destination& to : {of_heads, of_groups, of_tensor, of_kv_heads, of_channels}) {
+            run(rope::heads(rope::view(of_k, seq, 8, 128)).rotate().to(to));
+            rope::dequantise(to, rope::view(all, seq, 8, 128));
+            CHECK(distance(all, k_rotated) < 3e-2);
+        }
+        run(rope::heads(rope::view(of_k, seq, 8, 128))
+                .rotate()
+                .to(rope::int8(rope::paged(codes, pages, 16, 8, 128, slots),
+                               rope::paged(scales, pages, 16, 8, 1, slots))));
+    }
     rope::dequantise(
         rope::int8(rope::paged(codes, pages, 16, 8, 128, slot), rope::paged(scales, pages, 16, 8, 1, slot)),
         rope::view(read, 1, 8, 128));
@@ -96,6 +110,24 @@ TEST_CASE("pages") {
     CHECK(distance(of_sequence, k_want) < 4e-3);
     CHECK(support::to_double(values[size(9 * kv_heads * head_dim)]) ==
           Approx(double(of_v[size(kv_heads * head_dim)])).epsilon(4e-3));
+    const std::vector<float> k_before = of_k;
+    std::vector<rope::half> of_parts(keys.size()), turned(keys.size());
+    rope::half *const old_keys = of_parts.data(), *const old_values = turned.data();
+    {
+#include "pages_2.inc"
+    } std::vector<float>
+        k_rotated = k_before;
+    rope::apply<rope::Layout::half_split>(rope::view(k_rotated, seq, kv_heads, head_dim), cache,
+                                          rope::ids(positions, seq));
+    for (Index t = 0; t < 2; ++t)  // slots 8 and 9: places 0 and 1 of page 1
+        for (Index h = 0; h < kv_heads; ++h)
+            for (Index i = 0; i < head_dim; ++i) {
+                const Index in_keys = (((kv_heads + h) * head_dim / 8 + i / 8) * page_size + t) * 8 + i % 8;
+                const Index in_values = ((kv_heads + h) * head_dim + i) * page_size + t;
+                const std::size_t at = size((t * kv_heads + h) * head_dim + i);
+                CHECK(support::to_double(of_parts[size(in_keys)]) == Approx(double(k_rotated[at])).margin(2e-3));
+                CHECK(support::to_double(turned[size(in_values)]) == Approx(double(of_v[at])).margin(2e-3));
+            }
 }
 
 TEST_CASE("a latent in fp8 beside rotated features in bfloat16") {
@@ -111,7 +143,7 @@ TEST_CASE("a latent in fp8 beside rotated features in bfloat16") {
     float* const scales = of_scales.data();
     rope::bfloat16* const rotated = of_rotated.data();
     {
-#include "formats_2.inc"
+#include "formats_3.inc"
     }
     const std::vector<int> slot = {63};
     std::vector<float> read(512);
