@@ -144,7 +144,7 @@ ROPE_ABI inline QuantParameter zero_points(const QuantParameter& zeros) noexcept
 enum class ScaleUse : unsigned char { multiplies, divides };
 
 // Below, codes are a view or pages of bytes, with the tokens and heads of the numbers. A head of zeros is read as zeros. With
-// made scales, an infinity or a NaN makes its whole group be read as NaN. Codes are those of rounding to nearest, the mode in
+// made scales, a group that has an infinity or a NaN is read as NaNs. Codes are those of rounding to nearest, the mode in
 // which programs begin. While a program has set another mode (fesetround), a code may be one too large or too small; it is
 // never out of range. Codes of 4 bits are two in a byte, the first in its lower half: head_dim / 2 bytes, groups of an even
 // number of features. There is no format with a codebook made of data (TurboQuant), with 3 bits, with scales for several

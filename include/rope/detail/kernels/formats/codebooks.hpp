@@ -40,7 +40,8 @@ struct Iq4_nl : GgmlFormat<Iq4_nl, 18> {
     static constexpr const char* kName = "iq4_nl";
     static constexpr signed char kTable[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                                1,    13,   25,  38,  53,  69,  89,  113};
-    /// The numbers between those of the table, from -115.5 to 101, each less one bit, as ordered integers.
+    /// The middles of neighbours in the table, -115.5 to 101, as ordered integers. Each is one less, because a number in the
+    /// middle takes the upper neighbour and count_below counts smaller integers.
     static constexpr std::int32_t kBetween[15] = {~0x42e70001, ~0x42bb0001, ~0x42940001, ~0x42640001, ~0x42280001,
                                                   ~0x41e40001, ~0x41800001, ~0x40900001, 0x40dfffff,  0x4197ffff,
                                                   0x41fbffff,  0x4235ffff,  0x4273ffff,  0x429dffff,  0x42c9ffff};
@@ -89,7 +90,8 @@ struct Iq4_nl : GgmlFormat<Iq4_nl, 18> {
     }
 };
 
-/// The byte of an exponent, two less than that of the largest absolute value, and the nearest numbers, of two the smaller.
+/// The scale is a byte, its exponent, which is two less than the one of the largest absolute value. A code stands for the
+/// nearest number of the table; of two as near, it is the one closer to 0.
 struct GgmlMxfp4 : GgmlFormat<GgmlMxfp4, 17> {
     static constexpr const char* kName = "mxfp4";
     static constexpr signed char kTwice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
@@ -97,8 +99,8 @@ struct GgmlMxfp4 : GgmlFormat<GgmlMxfp4, 17> {
     static constexpr std::int32_t kMiddles[7] = {0x3e800000, 0x3f400000, 0x3fa00000, 0x3fe00000,
                                                  0x40200000, 0x40600000, 0x40a00000};
 
-    /// The exponent of a number above 0, as ggml takes it from a logarithm in float: that of the next power of two where the
-    /// number is so little below it that the logarithm is a whole number.
+    /// The exponent of a number above 0. ggml takes it from a logarithm in float, which rounds up to the next whole number
+    /// for the largest few floats below a power of two.
     ROPE_INLINE static std::int32_t exponent_of(std::uint32_t bits) noexcept {
         const std::int32_t exponent = static_cast<std::int32_t>(bits >> 23) - 127;
         const std::int32_t next = exponent + 1, distance = next < 0 ? -next : next;

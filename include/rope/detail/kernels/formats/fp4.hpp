@@ -13,7 +13,8 @@ struct E2m1 : SmallFloat<4, 1, 1, 8, 0x40c00000> {
     }
 };
 
-/// The scale is a power of two, as the byte of its exponent (E8M0): two less than that of the largest absolute value.
+/// The scale is a power of two, stored as the byte of its exponent (E8M0). The exponent is two less than the one of the
+/// largest absolute value.
 struct Mxfp4 : ByHead<Mxfp4> {
     static constexpr const char* kName = "mxfp4";
     static constexpr Index kFeatures = 32, kBytes = 16, kGroup = 32;
@@ -26,7 +27,7 @@ struct Mxfp4 : ByHead<Mxfp4> {
             const std::uint32_t most = largest_absolute(x + i, kFeatures), exponent = most >> 23;
             const std::uint32_t power = exponent < 2 ? 0 : exponent == 255 ? 255 : exponent - 2;
             *scale = static_cast<unsigned char>(power);
-            const FloatVector inverse = FloatVector::all(bit_cast<float>((254u - (power & 254u) - (power & 1u)) << 23));
+            const FloatVector inverse = FloatVector::all(bit_cast<float>((254u - power) << 23));
             if (power == 255)
                 std::memset(codes, 0, kBytes);
             else

@@ -26,7 +26,7 @@ ROPE_NOINLINE std::int32_t nearest_code(float x, float scale, float zero, ZeroUs
            : code >= static_cast<double>(most) ? most
                                                : static_cast<std::int32_t>(code);
 }
-/// What is subtracted from numbers before they are divided, and what is added to quotients.
+/// Sets `low`, which is subtracted from numbers before the division, and `rounder`, which is added to quotients.
 ROPE_INLINE void place_zero(ZeroUse use, float scale, float zero, float& low, float& rounder) noexcept {
     low = zero;
     rounder = kRounder;

@@ -20,7 +20,7 @@ ROPE_INLINE float load_number(const unsigned char* from, ElementType type) noexc
 ROPE_INLINE float number_at(const NumbersBeside& n, Index i) noexcept {
     return load_number(n.data + i * n.step, n.type);
 }
-/// Stores x, rounded to the type, and returns what was stored.
+/// Rounds x to the type, stores the result and returns it.
 ROPE_INLINE float put_number(unsigned char* to, ElementType type, float x) noexcept {
     if (type == ElementType::f32) {
         std::memcpy(to, &x, sizeof(x));
