@@ -67,7 +67,7 @@ ROPE_INLINE std::int32_t largest_of(Ints x) noexcept {
 /// The signs of numbers as bits, that of the first number the lowest.
 template <class I>
 ROPE_INLINE std::uint32_t signs_of(I x) noexcept {
-    constexpr std::size_t count = sizeof(I) / sizeof(std::int32_t);
+    constexpr std::size_t count = sizeof(I) / 4;
     std::uint32_t numbers[count], signs = 0;
     std::memcpy(numbers, &x, sizeof(x));
     for (std::size_t i = 0; i < count; ++i) signs |= numbers[i] >> 31 << i;
@@ -76,17 +76,17 @@ ROPE_INLINE std::uint32_t signs_of(I x) noexcept {
 /// The numbers of a table of 16 at some places.
 template <class I>
 ROPE_INLINE I looked_up(const signed char* table, I places) noexcept {
-    constexpr std::size_t count = sizeof(I) / sizeof(std::int32_t);
+    constexpr std::size_t count = sizeof(I) / 4;
     std::int32_t numbers[count];
     std::memcpy(numbers, &places, sizeof(places));
-    for (std::size_t i = 0; i < count; ++i) numbers[i] = table[numbers[i]];
+    for (std::size_t i = 0; i < count; ++i) numbers[i] = std::int32_t{table[numbers[i]]};
     std::memcpy(&places, numbers, sizeof(places));
     return places;
 }
 /// The numbers of a table of 8 at places of which the lowest 3 bits count.
 template <class I, class F = Floats>
 ROPE_INLINE F looked_up(const float* table, I places) noexcept {
-    constexpr std::size_t count = sizeof(I) / sizeof(std::int32_t);
+    constexpr std::size_t count = sizeof(I) / 4;
     std::int32_t at[count];
     float numbers[count];
     std::memcpy(at, &places, sizeof(places));

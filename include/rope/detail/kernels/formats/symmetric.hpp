@@ -57,7 +57,7 @@ struct Symmetric {
         }
     }
 
-    ROPE_INLINE static void write(GroupsOfHeads groups, ElementType type) noexcept {
+    ROPE_NOINLINE static void write(GroupsOfHeads groups, ElementType type) noexcept {
         const Index width = groups.width();
         Groups g;
         while (groups.next(g)) {

@@ -43,13 +43,13 @@ struct Integer : Format {
         return GroupsOfHeads(x, stride, heads, count, groups, bytes_of_features<bits>(width), of);
     }
     static void write_heads(const float* x, Index stride, Index heads, Index count, FormatHeads& to) noexcept {
-        using NearestCodes = Nearest<bits, kLeast, kMost>;
+        const Nearest<bits> nearest = {kLeast, kMost};
         if (!to.row.scales.is_given && to.row.zeros.type == kNoElements)
             Symmetric<bits>::write(groups_of(x, stride, heads, count, to), to.row.scales.type);
         else if (!to.row.scales.is_given || groups_of(to.row) != count)
-            NearestCodes::write(groups_of(x, stride, heads, count, to), to.row);
+            nearest.write(groups_of(x, stride, heads, count, to), to.row);
         else
-            for (; heads > 0; --heads, x += stride, to.step_on(1)) NearestCodes::write_by_feature(x, count, to.row);
+            for (; heads > 0; --heads, x += stride, to.step_on(1)) nearest.write_by_feature(x, count, to.row);
         to.step_on(heads);
     }
 

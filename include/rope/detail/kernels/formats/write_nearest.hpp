@@ -4,16 +4,19 @@
 ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
-template <Index bits, std::int32_t least, std::int32_t most>
+/// Codes least .. most, which are no parameters of the template, so that signed and other codes share its loops.
+template <Index bits>
 struct Nearest {
+    std::int32_t least, most;
+
     template <class Scales, class Zeros>
-    ROPE_INLINE static NearestCode<Scales, Zeros> code_of(Scales scale, Zeros low, Zeros rounder, Ints worst) noexcept {
+    ROPE_INLINE NearestCode<Scales, Zeros> code_of(Scales scale, Zeros low, Zeros rounder, Ints worst) const noexcept {
         return {scale, low, rounder, all_ints(kRounderBits + least), all_ints(kRounderBits + most), worst};
     }
     /// By one scale and one zero, or, with steps of 1, by one for each number.
-    ROPE_NOINLINE static void write_by_doubles(const float* x, Index count, const float* scales, Index scale_step,
-                                               const float* zeros, Index zero_step, ZeroUse use,
-                                               unsigned char* codes) noexcept {
+    ROPE_NOINLINE void write_by_doubles(const float* x, Index count, const float* scales, Index scale_step,
+                                        const float* zeros, Index zero_step, ZeroUse use,
+                                        unsigned char* codes) const noexcept {
         for (Index i = 0; i < count; ++i) {
             const std::int32_t code =
                 nearest_code(x[i], scales[i * scale_step], zeros[i * zero_step], use, least, most);
@@ -25,7 +28,7 @@ struct Nearest {
         }
     }
 
-    ROPE_INLINE static void write(GroupsOfHeads groups, const FormatRow& to) noexcept {
+    ROPE_NOINLINE void write(GroupsOfHeads groups, const FormatRow& to) const noexcept {
         const Index width = groups.width();
         const bool has_zeros = to.zeros.type != kNoElements;
         const ZeroUse use = has_zeros ? to.zeros.use : ZeroUse::minimum;
@@ -54,14 +57,14 @@ struct Nearest {
         }
     }
     template <class Zeros>
-    ROPE_INLINE static bool write_piece(const float* x, Index count, const float* scales, Zeros low, Zeros rounder,
-                                        unsigned char* codes) noexcept {
+    ROPE_INLINE bool write_piece(const float* x, Index count, const float* scales, Zeros low, Zeros rounder,
+                                 unsigned char* codes) const noexcept {
         NearestCode<Each, Zeros> code = code_of(Each{scales}, low, rounder, all_ints(0));
         write_codes<bits>(x, count, code, codes);
         return largest_of(code.worst) <= code.kLimit;
     }
     /// One head, by a scale for each feature.
-    ROPE_NOINLINE static void write_by_feature(const float* x, Index head_dim, const FormatRow& to) noexcept {
+    ROPE_NOINLINE void write_by_feature(const float* x, Index head_dim, const FormatRow& to) const noexcept {
         const bool has_zeros = to.zeros.type != kNoElements;
         const ZeroUse use = has_zeros ? to.zeros.use : ZeroUse::minimum;
         const Same no_zero = {FloatVector::all(0.0f)}, no_code = {FloatVector::all(kRounder)};

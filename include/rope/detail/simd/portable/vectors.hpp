@@ -66,7 +66,7 @@ struct Vector {
         *p = static_cast<P>(v);
     }
 };
-struct ByIntegers;
+struct ByIntegers {};
 template <class Rounding>
 struct EvenOdd;
 template <class T>
