@@ -4,10 +4,6 @@
 // rope: rotary position embedding on the CPU. Version, namespace and ABI macros.
 #pragma once
 
-#if defined(__GNUC__) && __cplusplus < 201703L
-#    error "rope needs C++17: -std=c++17"
-#endif
-
 #define ROPE_VERSION_MAJOR 0
 #define ROPE_VERSION_MINOR 1
 #define ROPE_VERSION_PATCH 0
@@ -30,8 +26,13 @@
 // ROPE_CROSSES_AGGREGATE does so for an aggregate. C++20 forbids aggregates to declare them: there, and for TensorView
 // anywhere, all translation units of a program share such a function, where a compiler does not inline it (all do when
 // they optimise, but for copies of classes with lists in them). They also share the functions of a std::vector of such
-// classes, as of a std::vector<float>. (With -flto g++ warns of classes whose members are tagged.)
+// classes, as of a std::vector<float>. (With -flto g++ warns of classes whose members are tagged.) With Microsoft's ABI names
+// have no tags: there, translation units share all that is not in namespace detail.
 // detail/base/abi.hpp defines these macros, and says what the others are for.
 #include "detail/base/abi.hpp"
+
+#if ROPE_CPLUSPLUS < 201703L
+#    error "rope needs C++17: -std=c++17 or /std:c++17"
+#endif
 
 #include "detail/base/restore_macros.hpp"

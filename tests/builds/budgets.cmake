@@ -4,8 +4,8 @@
 # fits. Who raises a figure says why in the commit. Lines are all lines of a file.
 cmake_minimum_required(VERSION 3.25)
 set(include ${ROOT}/include/rope)
-set(core_lines 9426)         # of the files that core.hpp reaches, each counted once
-set(core_without_sets 8336)  # of these, without the folders of instruction sets and the machine's tag
+set(core_lines 9764)         # of the files that core.hpp reaches, each counted once
+set(core_without_sets 8623)  # of these, without the folders of instruction sets and the machine's tag
 set(all_lines 28560)         # of include/rope, without the two tables of models
 set(prose_percent 45)        # of the lines of public headers that are not blank, at least
 set(file_lines 400)          # of any file

@@ -59,6 +59,9 @@ foreach(test IN LISTS tests)
 endforeach()
 # Static: qemu then needs none of the machine's libraries.
 execute_process(COMMAND ${COMPILER} -static ${objects} -o ${WORK}/tests COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${COMPILER} ${flags} -static ${SOURCE}/tests/builds/legs/sets.cpp ${WORK}/rope.o -o ${WORK}/sets
+                COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${QEMU} ${WORK}/sets OUTPUT_VARIABLE sets COMMAND_ERROR_IS_FATAL ANY)
 # Every NaN there is takes minutes here and seconds natively; other tests here have thousands of them.
 execute_process(COMMAND ${QEMU} ${WORK}/tests --durations yes "~no float NaN is lost*"
                 OUTPUT_VARIABLE out RESULT_VARIABLE failed)
@@ -74,3 +77,20 @@ if(MACHINE STREQUAL aarch64)
     message(FATAL_ERROR "on ${MACHINE} without FEAT_BF16: ${failed}")
   endif()
 endif()
+
+# A row of the table of machines. The hashes are those of the class, as bits_are_the_same_on_every_machine has passed.
+include(${CMAKE_CURRENT_LIST_DIR}/legs/row.cmake)
+file(STRINGS ${TESTS}/support/class_of_bits.hpp hashes REGEX "^inline constexpr const char[*] kBits")
+set(bits "")
+foreach(class fma:kBitsWithFma plain:kBitsWithout)
+  string(REPLACE ":" ";" class ${class})
+  list(GET class 1 name)
+  list(GET class 0 class)
+  if(sets MATCHES "${class} ")
+    string(REGEX MATCH "${name} = .(........)" hash "${hashes}")
+    list(APPEND bits "${class} ${CMAKE_MATCH_1}")
+  endif()
+endforeach()
+string(REGEX REPLACE "(fma|plain) ([a-z0-9]+)\n" "\\2;" sets "${sets}")
+list(REMOVE_ITEM sets "")
+write_row(${MACHINE} "${MACHINE} Linux" ${COMPILER} "${sets}" qemu "tests of kernels, bits, views, errors" "${bits}" no)

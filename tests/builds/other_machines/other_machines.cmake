@@ -30,7 +30,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/../../support/run.cmake)
 #      bits. The standard headers of such machines are not here, so empty files stand in for them. ----
 file(WRITE ${WORK}/sum.cpp "float f(float a, float b, float c) { return a * b + c; }\n"
                            "double g(double a, double b, double c) { return a * b + c; }\n")
-foreach(header detail/base/arithmetic types detail/base/bits version detail/base/machine)
+foreach(header detail/base/arithmetic detail/base/compiler types detail/base/bits version detail/base/machine)
   file(STRINGS ${INCLUDE}/rope/${header}.hpp lines REGEX "^# *include <")
   foreach(line IN LISTS lines)
     string(REGEX REPLACE ".*<(.*)>.*" "\\1" name "${line}")

@@ -2,9 +2,10 @@
 // The attributes of functions and classes. ../../version.hpp says why names are tagged.
 #pragma once
 
+#include "compiler.hpp"
 #include "machine.hpp"
 
-#if defined(__cpp_exceptions)
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
 #    define ROPE_EXCEPTIONS 1
 #    define ROPE_ABI_ERRORS ""
 #else
@@ -102,7 +103,7 @@
     ROPE_ABI Class& operator=(const Class&) = default;     \
     ROPE_ABI Class& operator=(Class&&) noexcept = default; \
     ROPE_ABI ~Class() = default;
-#if __cplusplus > 201703L
+#if ROPE_CPLUSPLUS > 201703L
 #    define ROPE_CROSSES_AGGREGATE(Class)
 #else
 #    define ROPE_CROSSES_AGGREGATE(Class) \
@@ -115,7 +116,7 @@
 // their speed depends on their place in a cache line, so the function begins with a line. So does its stack frame:
 // clang rounds the stack pointer only where it knows of that need before it shares out the registers, and registers
 // read across two lines cost interleaved doubles a good part of their time (benchmarks/tuning.md).
-#if defined(__GNUC__)
+#if ROPE_HAS_ATTRIBUTES
 #    define ROPE_TAG(name) [[gnu::abi_tag(ROPE_STRING(name))]]
 #    define ROPE_ABI [[gnu::abi_tag(ROPE_STRING(ROPE_MACHINE) ROPE_ABI_ERRORS)]]
 #    define ROPE_VISIBLE [[gnu::visibility("default")]]
@@ -123,7 +124,7 @@
 #    define ROPE_NOINLINE [[gnu::noinline]] inline
 #    define ROPE_IS_COLD [[gnu::cold]]
 #    define ROPE_COLD [[gnu::noinline]] [[gnu::cold]] inline
-#    if defined(__clang__) && __has_attribute(force_align_arg_pointer)
+#    if defined(__clang__) && __has_cpp_attribute(gnu::force_align_arg_pointer)
 #        define ROPE_KERNEL [[gnu::aligned(64)]] [[gnu::force_align_arg_pointer]]
 #    else
 #        define ROPE_KERNEL [[gnu::aligned(64)]]

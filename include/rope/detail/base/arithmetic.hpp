@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Load and store of one element with explicit rounding; feature macros and barriers for compilers.
+// Load and store of one element with explicit rounding; barriers for compilers.
 #pragma once
 
 #include <cmath>
@@ -10,34 +10,6 @@
 #include "../../types.hpp"
 #include "bits.hpp"
 #include "sixteen_bits.hpp"
-
-// ROPE_INDEPENDENT_ITERATIONS: no iteration of the next loop reads a result of another one, though pointers may be
-// equal. clang takes this for a demand: where it cannot vectorise the loop (on machines without vectors, with -Oz,
-// under sanitizers) it warns in every translation unit that calls a kernel, even of a system header. ROPE_LOOPS_BEGIN
-// silences that warning. It stands before the first declaration of a function with such a loop, which clang names where
-// it knows no line. The function is ROPE_NOINLINE, or clang would name the function that it is inlined into.
-#if defined(__clang__)
-#    define ROPE_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
-#    define ROPE_LOOPS_BEGIN _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
-#    define ROPE_LOOPS_END _Pragma("clang diagnostic pop")
-#elif defined(__GNUC__)
-#    define ROPE_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
-#    define ROPE_LOOPS_BEGIN
-#    define ROPE_LOOPS_END
-#else
-#    define ROPE_INDEPENDENT_ITERATIONS
-#    define ROPE_LOOPS_BEGIN
-#    define ROPE_LOOPS_END
-#endif
-
-// ROPE_FOR_DEVICE: the compiler reads this translation unit for a device (HIP, CUDA, OpenMP offload, SYCL). It then has
-// the host's macros without the host's instructions, and compiles no host code: the portable loops suffice.
-#if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__) || defined(__AMDGCN__) || defined(__NVPTX__) || \
-    defined(__SPIR__) || defined(__SPIRV__) || defined(__SYCL_DEVICE_ONLY__)
-#    define ROPE_FOR_DEVICE 1
-#else
-#    define ROPE_FOR_DEVICE 0
-#endif
 
 // ROPE_HAS_FMA: this translation unit is compiled for a machine with fused multiply-add. For the portable loops it
 // decides between the two classes of bits. g++ defines __FP_FAST_FMAF; clang does not, so the machine decides there (of
@@ -51,22 +23,11 @@
 #    define ROPE_HAS_FMA 0
 #endif
 
-// ROPE_WIDE_VECTORS_ON_STACK: the compiler aligns vectors of 32 and 64 bytes on the stack. g++ for Windows does not: it
-// stores them by instructions that fault at unaligned addresses, and the stack is aligned to 16 bytes (GCC's bug 54412,
-// https://gcc.gnu.org/bugzilla/show_bug.cgi?id=54412; some builds are patched, Debian's among them, but no header can
-// tell). The compiler chooses which vectors it spills, so instruction sets with such vectors are not offered there;
-// clang for Windows has them all.
-#if defined(__GNUC__) && !defined(__clang__) && (defined(_WIN64) || defined(__CYGWIN__))
-#    define ROPE_WIDE_VECTORS_ON_STACK 0
-#else
-#    define ROPE_WIDE_VECTORS_ON_STACK 1
-#endif
-
 ROPE_DETAIL_BEGIN
 
-#if defined(__GNUC__) && defined(__SSE2__)
+#if ROPE_HAS_ASM && defined(__SSE2__)
 #    define ROPE_SCALAR_IN_REGISTER "+x"
-#elif defined(__GNUC__) && defined(__aarch64__)
+#elif ROPE_HAS_ASM && defined(__aarch64__)
 #    define ROPE_SCALAR_IN_REGISTER "+w"
 #endif
 
@@ -123,7 +84,7 @@ inline T fused(T a, T b, T c) noexcept {
 /// Returns x in a register of its own. A caller has just stored the fields of its view one by one, and g++ would load
 /// two of them at once, which waits until both have left the store buffer: half of the time of a small call.
 ROPE_INLINE Index hide_from_optimizer(Index x) noexcept {
-#if defined(__GNUC__)
+#if ROPE_HAS_ASM
     __asm__("" : "+r"(x));
 #endif
     return x;
@@ -131,7 +92,7 @@ ROPE_INLINE Index hide_from_optimizer(Index x) noexcept {
 
 /// Keeps the compiler from moving loads and stores across this point.
 ROPE_INLINE void compiler_fence() noexcept {
-#if defined(__GNUC__)
+#if ROPE_HAS_ASM
     __asm__ volatile("" ::: "memory");
 #endif
 }

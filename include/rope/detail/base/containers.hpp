@@ -13,7 +13,7 @@
 // Marks an argument (behind a member function: the object) to which the result refers; clang warns where the result
 // outlives it.
 #define ROPE_LIFETIMEBOUND
-#if defined(__clang__) && defined(__has_cpp_attribute)
+#if defined(__has_cpp_attribute)
 #    if __has_cpp_attribute(clang::lifetimebound)
 #        undef ROPE_LIFETIMEBOUND
 #        define ROPE_LIFETIMEBOUND [[clang::lifetimebound]]

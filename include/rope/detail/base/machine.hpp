@@ -3,6 +3,8 @@
 // Translation units with different ones must not share a function. The test machine_flags asks compilers for all flags.
 #pragma once
 
+#include "compiler.hpp"
+
 // The widest vectors of x86, and the number of a generation, or of bits in a vector. g++ changes its macros in regions
 // for other instruction sets, so all that a region may change is fixed here.
 #if defined(__AVX512F__)
@@ -68,6 +70,10 @@
 #    define ROPE_M_RCPC3 1
 #endif
 
+#if !ROPE_HAS_ASM
+// Microsoft's compiler: its flags for x86-64 change no more than this, and its older preprocessor does not expand what follows.
+#    define ROPE_MACHINE ROPE_M_VECTORS
+#else
 // Every other feature, four for each hexadecimal digit: IF has those that flags add, NO those that plain flags have.
 // The words in ROPE_N are parts of names, so that a program's own macros do not change them.
 // clang-format off
@@ -167,53 +173,54 @@
 
 // ROPE_HAS(x) is 1 if x is defined as 1, or as another number that compilers give to a feature, such as the version of
 // an extension of RISC-V; else 0. ROPE_LACKS(x) is the opposite.
-#define ROPE_VALUE_1 0, 1, 0
-#define ROPE_VALUE_3 0, 1, 0
-#define ROPE_VALUE_1000 0, 1, 0
-#define ROPE_VALUE_12000 0, 1, 0
-#define ROPE_VALUE_1000000 0, 1, 0
-#define ROPE_VALUE_2000000 0, 1, 0
-#define ROPE_VALUE_2001000 0, 1, 0
-#define ROPE_VALUE_2002000 0, 1, 0
-#define ROPE_SECOND(a, b, ...) b
-#define ROPE_THIRD(a, b, c, ...) c
-#define ROPE_CALL(macro, ...) macro(__VA_ARGS__)
-#define ROPE_HAS_(x) ROPE_CALL(ROPE_SECOND, ROPE_VALUE_##x, 0, 0)
-#define ROPE_HAS(x) ROPE_HAS_(x)
-#define ROPE_LACKS_(x) ROPE_CALL(ROPE_THIRD, ROPE_VALUE_##x, 0, 1, 0)
-#define ROPE_LACKS(x) ROPE_LACKS_(x)
+#    define ROPE_VALUE_1 0, 1, 0
+#    define ROPE_VALUE_3 0, 1, 0
+#    define ROPE_VALUE_1000 0, 1, 0
+#    define ROPE_VALUE_12000 0, 1, 0
+#    define ROPE_VALUE_1000000 0, 1, 0
+#    define ROPE_VALUE_2000000 0, 1, 0
+#    define ROPE_VALUE_2001000 0, 1, 0
+#    define ROPE_VALUE_2002000 0, 1, 0
+#    define ROPE_SECOND(a, b, ...) b
+#    define ROPE_THIRD(a, b, c, ...) c
+#    define ROPE_CALL(macro, ...) macro(__VA_ARGS__)
+#    define ROPE_HAS_(x) ROPE_CALL(ROPE_SECOND, ROPE_VALUE_##x, 0, 0)
+#    define ROPE_HAS(x) ROPE_HAS_(x)
+#    define ROPE_LACKS_(x) ROPE_CALL(ROPE_THIRD, ROPE_VALUE_##x, 0, 1, 0)
+#    define ROPE_LACKS(x) ROPE_LACKS_(x)
 
 // Compilers copy these names thousands of times, so digits that are all 0, as with plain -O2, are left out.
-#define ROPE_COUNT_IF(a, b, c, d) +ROPE_HAS(a) + ROPE_HAS(b) + ROPE_HAS(c) + ROPE_HAS(d)
-#define ROPE_COUNT_NO(a, b, c, d) +ROPE_LACKS(a) + ROPE_LACKS(b) + ROPE_LACKS(c) + ROPE_LACKS(d)
-#define ROPE_JOIN_(v, g, a, b, c, d, e, f, h, i, j, k, l, m, n, o, p, q, r, s, t, u, w, x, y, z, A, B, C, D, E, F, G, \
-                   H, I, J, K, L, M, N, O, P, Q, ...)                                                                 \
-    v##g##a##b##c##d##e##f##h##i##j##k##l##m##n##o##p##q##r##s##t##u##w##x##y##z##A##B##C##D##E##F##G##H##I##J##K##L##M##N##O##P##Q
-#if ROPE_FEATURES(ROPE_COUNT_IF, ROPE_COUNT_NO)
-#    define ROPE_HEX_0000 0
-#    define ROPE_HEX_0001 1
-#    define ROPE_HEX_0010 2
-#    define ROPE_HEX_0011 3
-#    define ROPE_HEX_0100 4
-#    define ROPE_HEX_0101 5
-#    define ROPE_HEX_0110 6
-#    define ROPE_HEX_0111 7
-#    define ROPE_HEX_1000 8
-#    define ROPE_HEX_1001 9
-#    define ROPE_HEX_1010 a
-#    define ROPE_HEX_1011 b
-#    define ROPE_HEX_1100 c
-#    define ROPE_HEX_1101 d
-#    define ROPE_HEX_1110 e
-#    define ROPE_HEX_1111 f
-#    define ROPE_DIGIT(a, b, c, d) ROPE_HEX_##a##b##c##d
-#    define ROPE_DIGIT_IF(a, b, c, d) , ROPE_CALL(ROPE_DIGIT, ROPE_HAS(a), ROPE_HAS(b), ROPE_HAS(c), ROPE_HAS(d))
-#    define ROPE_DIGIT_NO(a, b, c, d) \
-        , ROPE_CALL(ROPE_DIGIT, ROPE_LACKS(a), ROPE_LACKS(b), ROPE_LACKS(c), ROPE_LACKS(d))
-#    define ROPE_MACHINE                                                                                               \
-        ROPE_CALL(ROPE_JOIN_, ROPE_M_VECTORS, ROPE_M_NUMBER ROPE_FEATURES(ROPE_DIGIT_IF, ROPE_DIGIT_NO), , , , , , , , \
-                  , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , )
-#else
-#    define ROPE_PLAIN_(v, g) v##g
-#    define ROPE_MACHINE ROPE_CALL(ROPE_PLAIN_, ROPE_M_VECTORS, ROPE_M_NUMBER)
+#    define ROPE_COUNT_IF(a, b, c, d) +ROPE_HAS(a) + ROPE_HAS(b) + ROPE_HAS(c) + ROPE_HAS(d)
+#    define ROPE_COUNT_NO(a, b, c, d) +ROPE_LACKS(a) + ROPE_LACKS(b) + ROPE_LACKS(c) + ROPE_LACKS(d)
+#    define ROPE_JOIN_(v, g, a, b, c, d, e, f, h, i, j, k, l, m, n, o, p, q, r, s, t, u, w, x, y, z, A, B, C, D, E, F, \
+                       G, H, I, J, K, L, M, N, O, P, Q, ...)                                                           \
+        v##g##a##b##c##d##e##f##h##i##j##k##l##m##n##o##p##q##r##s##t##u##w##x##y##z##A##B##C##D##E##F##G##H##I##J##K##L##M##N##O##P##Q
+#    if ROPE_FEATURES(ROPE_COUNT_IF, ROPE_COUNT_NO)
+#        define ROPE_HEX_0000 0
+#        define ROPE_HEX_0001 1
+#        define ROPE_HEX_0010 2
+#        define ROPE_HEX_0011 3
+#        define ROPE_HEX_0100 4
+#        define ROPE_HEX_0101 5
+#        define ROPE_HEX_0110 6
+#        define ROPE_HEX_0111 7
+#        define ROPE_HEX_1000 8
+#        define ROPE_HEX_1001 9
+#        define ROPE_HEX_1010 a
+#        define ROPE_HEX_1011 b
+#        define ROPE_HEX_1100 c
+#        define ROPE_HEX_1101 d
+#        define ROPE_HEX_1110 e
+#        define ROPE_HEX_1111 f
+#        define ROPE_DIGIT(a, b, c, d) ROPE_HEX_##a##b##c##d
+#        define ROPE_DIGIT_IF(a, b, c, d) , ROPE_CALL(ROPE_DIGIT, ROPE_HAS(a), ROPE_HAS(b), ROPE_HAS(c), ROPE_HAS(d))
+#        define ROPE_DIGIT_NO(a, b, c, d) \
+            , ROPE_CALL(ROPE_DIGIT, ROPE_LACKS(a), ROPE_LACKS(b), ROPE_LACKS(c), ROPE_LACKS(d))
+#        define ROPE_MACHINE                                                                                           \
+            ROPE_CALL(ROPE_JOIN_, ROPE_M_VECTORS, ROPE_M_NUMBER ROPE_FEATURES(ROPE_DIGIT_IF, ROPE_DIGIT_NO), , , , , , \
+                      , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , )
+#    else
+#        define ROPE_PLAIN_(v, g) v##g
+#        define ROPE_MACHINE ROPE_CALL(ROPE_PLAIN_, ROPE_M_VECTORS, ROPE_M_NUMBER)
+#    endif
 #endif

@@ -9,19 +9,6 @@
 #include "../views/any_view.hpp"
 #include "rotate.hpp"
 
-// ROPE_UNROLL: the next loop has a small constant number of iterations, and becomes as many statements. ROPE_UNROLL_4:
-// four iterations of the next loop become one.
-#if defined(__clang__)
-#    define ROPE_UNROLL _Pragma("clang loop unroll(full)")
-#    define ROPE_UNROLL_4 _Pragma("clang loop unroll_count(4)")
-#elif defined(__GNUC__)
-#    define ROPE_UNROLL _Pragma("GCC unroll 16")
-#    define ROPE_UNROLL_4 _Pragma("GCC unroll 4")
-#else
-#    define ROPE_UNROLL
-#    define ROPE_UNROLL_4
-#endif
-
 ROPE_LOOPS_BEGIN
 
 ROPE_DETAIL_BEGIN

@@ -4,23 +4,21 @@
 #pragma once
 
 #include "../base/arithmetic.hpp"
+#include "system.hpp"
 
-#if defined(__aarch64__) && defined(__GNUC__) && !ROPE_FOR_DEVICE
-#    if defined(__linux__)
-#        include <sys/auxv.h>
-#    endif
+#if defined(__aarch64__) && !ROPE_FOR_DEVICE
 
 ROPE_DETAIL_BEGIN
 
-/// Whether it has FEAT_BF16, the conversion to bfloat16. Where nobody can be asked, the flags of the translation unit say.
+/// Whether it has FEAT_BF16, the conversion to bfloat16: the system is asked, unless the flags of the translation unit say.
 inline bool machine_has_neon_bf16() noexcept {
 #    if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
     return true;
-#    elif defined(__linux__)
-    static const bool has = (getauxval(AT_HWCAP2) & 1ul << 14) != 0;
-    return has;
 #    else
-    return false;
+    static const bool has = (hardware_capabilities(26) & 1ul << 14) != 0 ||  // HWCAP2_BF16
+                            system_has("hw.optional.arm.FEAT_BF16") ||
+                            windows_has(68);  // PF_ARM_V86_BF16_INSTRUCTIONS_AVAILABLE
+    return has;
 #    endif
 }
 

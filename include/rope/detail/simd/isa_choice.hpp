@@ -6,6 +6,7 @@
 // it includes must have been included before.
 #include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -56,7 +57,7 @@ ROPE_COLD Status check_isa(const char* source, const char* name) noexcept {
     for (const char* available : names)
         if (std::strcmp(name, available) == 0) return Status();
     char cut[33] = {};  // so that the list has room beside any name
-    std::strncpy(cut, name, sizeof(cut) - 1);
+    for (std::size_t i = 0; i + 1 < sizeof(cut) && name[i] != '\0'; ++i) cut[i] = name[i];
     const char* const rest = std::strlen(name) < sizeof(cut) ? "" : "...";
     Message sentence("{} is \"{}{}\"; it must be one of the instruction sets available here: ", {source, cut, rest});
     for (Index i = 0; i < names.size(); ++i) {
@@ -67,9 +68,13 @@ ROPE_COLD Status check_isa(const char* source, const char* name) noexcept {
     return Status(StatusCode::invalid_argument, sentence);
 }
 
+ROPE_DEPRECATED_BEGIN
+ROPE_COLD const char* environment_variable(const char* name) noexcept { return std::getenv(name); }
+ROPE_DEPRECATED_END
+
 /// The choice of ROPE_ISA and the machine; `isa` is set where the Status is ok.
 ROPE_COLD Status find_choice(IsaId& isa) noexcept {
-    const char* const name = std::getenv("ROPE_ISA");
+    const char* const name = environment_variable("ROPE_ISA");
     if (name == nullptr || name[0] == '\0') {
         isa = isa_id(find_available_isas()[0]);
         return Status();

@@ -15,7 +15,7 @@
 //     #include "isa_list.hpp"               returns the thing of the set whose IsaId is `isa`
 //
 // The macros are undefined at the end. Each isa.hpp leaves its set out where this translation unit cannot be compiled for
-// it (the macros of ../base/arithmetic.hpp say where), and a set without fma where the flags allow fma: the compiler would
+// it (the macros of ../base/compiler.hpp say where), and a set without fma where the flags allow fma: the compiler would
 // use fma, and change the class of bits.
 
 // The folders use these headers, which are included before any region begins: a function that is first seen inside a

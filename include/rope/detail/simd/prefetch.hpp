@@ -11,7 +11,7 @@
 #    if __has_builtin(__builtin_prefetch)
 #        define ROPE_HAS_PREFETCH 1
 #    endif
-#elif defined(__GNUC__)
+#elif ROPE_HAS_ATTRIBUTES
 #    define ROPE_HAS_PREFETCH 1  // g++ 9 and older
 #endif
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // AVX-512 with F, BW, DQ and VL: x86-64 machines since 2017 (Skylake-SP) and 2022 (Zen 4). See ../isa_list.hpp.
-#if defined(__x86_64__) && defined(__GNUC__) && ROPE_WIDE_VECTORS_ON_STACK && !ROPE_FOR_DEVICE
+#if ROPE_IS_X86_64 && ROPE_HAS_VECTORS && ROPE_WIDE_VECTORS_ON_STACK
 #    if defined(ROPE_ISA_ENTRY)
 ROPE_ISA_ENTRY(avx512, true, machine_has_avx512())
 #    else
-#        include <immintrin.h>
+#        include "../immintrin.hpp"
 #        define ROPE_ISA avx512
 #        define ROPE_FALLBACK_ISA avx2
 #        if defined(__clang__) || __GNUC__ >= 10  // whose assemblers know the instruction

@@ -2,7 +2,7 @@
 // AVX-512's vectors in plain C++, slow on every machine, so that machines without AVX-512 test their logic. Exists only
 // where ROPE_EMULATED is defined, in all translation units of a program, as the quoted path of the registers' file. See
 // ../isa_list.hpp.
-#if defined(ROPE_EMULATED) && defined(__x86_64__) && defined(__GNUC__) && ROPE_WIDE_VECTORS_ON_STACK
+#if defined(ROPE_EMULATED) && ROPE_IS_X86_64 && ROPE_HAS_VECTORS && ROPE_WIDE_VECTORS_ON_STACK
 #    if defined(ROPE_ISA_ENTRY)
 ROPE_ISA_ENTRY(emulated, true, machine_has_avx2())
 #    else

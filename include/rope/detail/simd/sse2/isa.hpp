@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SSE2: every x86-64 machine. Left out where the flags of the translation unit allow fma, which would change the class
 // of bits. See ../isa_list.hpp.
-#if defined(__x86_64__) && defined(__GNUC__) && !ROPE_HAS_FMA && !ROPE_FOR_DEVICE
+#if ROPE_IS_X86_64 && ROPE_HAS_VECTORS && !ROPE_HAS_FMA
 #    if defined(ROPE_ISA_ENTRY)
 ROPE_ISA_ENTRY(sse2, false, true)
 #    else

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+# write_row(leg ...): a line of the table of machines, in WORK/row.txt. machines.cmake makes the table.
+# compiler: the command, of which the version is asked. sets: names. bits: "class hash" of each class.
+function(write_row leg machine compiler sets run_by passed bits timed)
+  execute_process(COMMAND ${compiler} --version OUTPUT_VARIABLE version ERROR_QUIET)
+  string(REGEX MATCH " [0-9]+[0-9.]*" number "${version}")
+  if(version MATCHES "[Ee]mscripten")
+    set(name Emscripten)
+  elseif(version MATCHES "clang")
+    set(name clang)
+  else()
+    set(name g++)
+  endif()
+  if(compiler MATCHES "zig;c\\+\\+")
+    set(name "zig c++, clang")
+  endif()
+  string(REPLACE ";" ", " sets "${sets}")
+  string(REPLACE ";" ", " bits "${bits}")
+  file(WRITE ${WORK}/row.txt "${leg} | ${machine} | ${name}${number} | ${sets} | ${run_by} | ${passed} | ${bits} | ${timed}\n")
+endfunction()
