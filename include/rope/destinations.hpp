@@ -103,8 +103,8 @@ class Destination {
 /// adjacent features with one each: 1, or another divisor of the head's. Given ones may also have an extent of 1 along batch,
 /// seq or heads, where one serves all, and the head_dim of the heads: one for each channel. Scales are float, half or bfloat16.
 /// Made ones are rounded to nearest, and codes belong to the rounded ones. A single number that is given is finite, and, as a
-/// scale, above 0. Given scales in memory are not checked: where one is 0, infinite or a NaN, whole numbers become the code
-/// of 0.
+/// scale, above 0; a whole zero is a code. Given ones in memory are not checked: where a scale is 0, infinite or a NaN, whole
+/// numbers become the code of 0.
 class QuantParameter {
  public:
     template <class T>
@@ -135,6 +135,9 @@ template <class T>
 ROPE_ABI inline QuantParameter given(const TensorView<T>& v) noexcept;
 template <class C, detail::IfParameterList<C> = 0>
 ROPE_ABI inline QuantParameter given(const C& list ROPE_LIFETIMEBOUND) noexcept;
+/// Refuses a container that would be gone.
+template <class C, detail::IfParameterList<C> = 0, detail::IfOwner<C> = 0>
+ROPE_ABI inline QuantParameter given(const C&& list) noexcept;
 
 /// Zeros of float, half or bfloat16 as the codes that stand for 0, which need not be whole numbers (OpenVINO has such). By
 /// themselves they are minima.
@@ -156,22 +159,23 @@ enum class ScaleUse : unsigned char { multiplies, divides };
 /// error as large as itself. By given scales: codes -128 .. 127, the nearest to x / scale computed in double, ties to even.
 /// Codes are signed char.
 ROPE_API Destination int8(const Destination& codes, const QuantParameter& scales) noexcept;
-/// The same with zeros, as uint8 has them, from code -128 on; whole ones are signed char.
+/// The same with zeros, as uint8 has them, with -128 in place of code 0 and 127 in place of 255; whole zeros are signed char.
 ROPE_API Destination int8(const Destination& codes, const QuantParameter& scales, const QuantParameter& zeros) noexcept;
 /// Codes 0 .. 255 of x = code * scale + zero or of x = (code - zero) * scale, by what zeros are:
-///   float, half, bfloat16   the smallest number. Code: the nearest to (x - zero) / scale computed in double, ties to even.
-///                           Made: zero = min x, scale = (max x - min x) / 255 (lmdeploy)
+///   float, half, bfloat16   minima: the numbers of code 0. Code: the nearest to (x - zero) / scale computed in double, ties
+///                           to even. Made: zero = min x, scale = (max x - min x) / 255 (lmdeploy)
 ///   unsigned char, or int   the code that stands for 0. Code: zero more than the nearest to x / scale computed in double,
 ///                           ties to even. Made: of the range of x and 0; scale = range / 255, zero the nearest to
 ///                           -min / scale (ONNX, ExecuTorch)
 ///   zero_points(...)        the same, and not whole. Code: the nearest to x / scale + zero computed in double, ties to even.
-///                           Made: scale = (max x - min x) / 255, or 1e-4 for 0; zero = -min x / scale (OpenVINO)
+///                           Made: scale = (max x - min x) / 255, or 1e-4 where that, in its type, is 0;
+///                           zero = -min x / scale and, of signed codes, the least code (OpenVINO)
 /// Codes are held within 0 .. 255; by given scales, a NaN becomes the code of 0, or of the minimum. Codes are unsigned char.
 ROPE_API Destination uint8(const Destination& codes, const QuantParameter& scales,
                            const QuantParameter& zeros) noexcept;
 /// As int8, with codes -7 .. 7 by made scales (max |x| / 7) and -8 .. 7 by given ones. Bytes are unsigned char.
 ROPE_API Destination int4(const Destination& codes, const QuantParameter& scales) noexcept;
-/// As uint8, with codes -8 .. 7 and 15 in place of 255; whole zeros are signed char.
+/// As int8 with zeros, with codes -8 .. 7 and 15 in place of 255. Bytes are unsigned char, whole zeros signed char.
 ROPE_API Destination int4(const Destination& codes, const QuantParameter& scales, const QuantParameter& zeros) noexcept;
 /// As uint8, with codes 0 .. 15 and 15 in place of 255.
 ROPE_API Destination uint4(const Destination& codes, const QuantParameter& scales,
@@ -186,7 +190,8 @@ ROPE_API Destination fp8_e5m2(const Destination& codes, float scale = 1.0f,
                               ScaleUse use = ScaleUse::multiplies) noexcept;
 /// E4M3 of x / scale, with scales beside the codes. Made ones are max |x| / 448 in float, half or bfloat16; or, if they are
 /// unsigned char, the smallest power of two that is not below that nor below 1e-4, as the byte of its exponent (OCP's E8M0;
-/// 255 where a group has no finite scale). A number above 240 * 2^120 may be read as an infinity then. Powers cannot be given.
+/// 255, its NaN, for a group with an infinity or a NaN). Numbers above 3.1e38 may be read as infinities then. Powers cannot be
+/// given.
 ///
 /// Some caches pack codes, scales and further features of a token into one row of bytes (FlashMLA: 512 codes, 4 floats,
 /// 64 bfloat16). Each of these parts is a view, or a Paged whose strides are filled in by hand, that begins at its first

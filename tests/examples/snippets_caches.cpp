@@ -68,7 +68,19 @@ TEST_CASE("everything around the rotation") {
     {
         std::vector<float> group_scales(size(seq * 8 * 4)), all(k_rotated.size());
         const std::vector<float> head_scales(8, 0.05f), channels(128, 0.05f);
+        std::vector<std::uint8_t> of_nibbles(size(seq * 8 * 64)), of_powers(size(seq * 8 * 4)),
+            of_small(size(seq * 8 * 8));
+        std::vector<float> of_zeros(size(seq * 8));
+        std::uint8_t *const nibbles = of_nibbles.data(), *const powers = of_powers.data();
+        std::uint8_t* const small_floats = of_small.data();
+        float* const zeros = of_zeros.data();
+        const float largest = 6.0f;
 #include "formats_2.inc"
+        for (const rope::Destination& to : {of_mxfp4, of_nvfp4, with_minima}) {
+            run(rope::heads(rope::view(of_k, seq, 8, 128)).rotate().to(to));
+            rope::dequantise(to, rope::view(all, seq, 8, 128));
+            CHECK(distance(all, k_rotated) < 1.0);
+        }
         for (const rope::Destination& to : {of_heads, of_groups, of_tensor, of_kv_heads, of_channels}) {
             run(rope::heads(rope::view(of_k, seq, 8, 128)).rotate().to(to));
             rope::dequantise(to, rope::view(all, seq, 8, 128));

@@ -45,16 +45,16 @@ struct Memory {
 TEST_CASE("groups divide a head") {
     Memory m;
     m.refuses(rope::int8(m.i8(), m.scale(3)),
-              "has scales of 3 for a head of 64 features; they must be of groups of as many features.");
+              "has 3 scales for a head of 64 features; each must be for as many of them as the others.");
     m.refuses(rope::int8(m.i8(), m.scale(0)),
-              "has scales of 0 for a head of 64 features; they must be of groups of as many features.");
-    m.refuses(rope::int4(m.u8(kDim / 2), m.scale(64)),
-              "has scales of 64 for a head of 64 features; they must be of groups of as many features, an even number "
-              "of them.");
+              "has 0 scales for a head of 64 features; each must be for as many of them as the others.");
+    m.refuses(
+        rope::int4(m.u8(kDim / 2), m.scale(64)),
+        "has 64 scales for a head of 64 features; each must be for as many of them as the others, an even number.");
     m.refuses(rope::mxfp4(m.u8(kDim / 2), m.u8(4)),
-              "has scales of 4 for a head of 64 features; mxfp4 has one for 32 features.");
+              "has 4 scales for a head of 64 features; mxfp4 has one for 32 features.");
     m.refuses(rope::nvfp4(m.u8(kDim / 2), m.u8(2)),
-              "has scales of 2 for a head of 64 features; nvfp4 has one for 16 features.");
+              "has 2 scales for a head of 64 features; nvfp4 has one for 16 features.");
     m.refuses(rope::uint8(m.u8(kDim), m.scale(4), m.zero(2)),
               "has 4 scales and 2 zeros for a head; they must be as many.");
     m.refuses(rope::uint8(m.u8(kDim), m.scale(4), m.zero(1)),
@@ -67,7 +67,8 @@ TEST_CASE("types of scales and zeros") {
               "has scales that are not float, half or bfloat16; they must be one of these.");
     m.refuses(rope::int8(m.i8(), rope::view(m.doubles.data(), kSeq, kHeads, 1)),
               "has scales that are not float, half or bfloat16; they must be one of these.");
-    m.refuses(rope::mxfp4(m.u8(kDim / 2), m.scale(2)), "has scales that are not unsigned char; they must be.");
+    m.refuses(rope::mxfp4(m.u8(kDim / 2), m.scale(2)),
+              "has scales that are not unsigned char, the only type that the format has.");
     m.refuses(rope::mxfp4(m.u8(kDim / 2), rope::given(m.u8(2))),
               "has given scales; those of mxfp4 that are bytes must be made.");
     m.refuses(rope::uint8(m.u8(kDim), m.scale(1), Memory::view(m.codes, 1)),
@@ -93,8 +94,17 @@ TEST_CASE("what is given") {
     m.refuses(rope::uint8(m.u8(kDim), m.scale(1), 7),
               "has made scales and given zeros; both must be made, or both given.");
     const std::vector<float> few(3, 1.0f), heads(3, 1.0f);
-    m.refuses(rope::int8(m.i8(), rope::given(few)),
-              "has scales of 3 for a head of 64 features; they must be of groups of as many features.");
+    const std::vector<float> of_heads(4, 1.0f);  // a divisor of the features
+    m.refuses(
+        rope::int8(m.i8(), rope::given(few)),
+        "has given scales in a container of 3; it must have one for each feature (64). For a head or a group, give a "
+        "view.");
+    m.refuses(
+        rope::int8(m.i8(), rope::given(of_heads)),
+        "has given scales in a container of 4; it must have one for each feature (64). For a head or a group, give a "
+        "view.");
+    m.refuses(rope::int8(m.i8(), rope::zero_points(m.scale(1))),
+              "has rope::zero_points where its scales stand; these are for zeros.");
     m.refuses(rope::int8(m.i8(), rope::given(rope::view(heads.data(), 1, 3, 1))),
               "has given scales with an extent of 3 along heads; it must be 1 or that of the heads (2).");
     const auto of_nothing = rope::given(rope::view(static_cast<const float*>(nullptr), 1, kHeads, 1));

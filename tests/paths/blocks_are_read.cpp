@@ -120,3 +120,63 @@ TEST_CASE("codes of half a byte are read with the scales beside them") {
             return static_cast<float>(n < 8 ? n : n - 16) * scales[size(head(i) * 4 + i / 8)];
         });
 }
+
+TEST_CASE("numbers far from 0 are read back within half a step, whatever zeros are and codes have signs") {
+    using Byte = unsigned char;
+    constexpr Index dim = 64, groups = 2;
+    std::vector<float> x = support::normal<float>(kHeads * dim, 6);
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] += i / size(dim) % 3 == 0 ? 40.0f : i / size(dim) % 3 == 1 ? -7.0f : 0.0f;
+    support::for_each_isa([&](const char* isa) {
+        std::vector<Byte> codes(x.size()), plain(x.size());
+        std::vector<signed char> signed_codes(x.size());
+        std::vector<float> scales(size(kHeads * groups)), zeros(scales), back(x.size());
+        const auto heads_of = [](auto& memory) {
+            return rope::view(memory.data(), 1, kHeads, static_cast<Index>(memory.size()) / kHeads);
+        };
+        const auto nibbles = rope::view(codes.data(), 1, kHeads, dim / 2);
+        const auto check_steps = [&](const char* what, const rope::Destination& to) {
+            CAPTURE(isa, what);
+            rope::pass(rope::heads(heads_of(x)).to(to));
+            rope::dequantise(to, heads_of(back));
+            Index wrong = 0;
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                const float step = scales[i / size(dim / groups)];
+                wrong += !(std::fabs(back[i] - x[i]) <= 0.501f * step + 1e-5f * std::fabs(x[i]));
+            }
+            CHECK(wrong == 0);
+        };
+        check_steps("uint8", rope::uint8(heads_of(plain), heads_of(scales), heads_of(zeros)));
+        const std::vector<float> minima = zeros;
+        check_steps("int8", rope::int8(heads_of(signed_codes), heads_of(scales), heads_of(zeros)));
+        CHECK(zeros == minima);
+        Index other = 0;  // the codes of uint8, less 128
+        for (std::size_t i = 0; i < x.size(); ++i) other += plain[i] - 128 != signed_codes[i];
+        CHECK(other == 0);
+        check_steps("int8, zero points",
+                    rope::int8(heads_of(signed_codes), heads_of(scales), rope::zero_points(heads_of(zeros))));
+        check_steps("uint8, zero points",
+                    rope::uint8(heads_of(codes), heads_of(scales), rope::zero_points(heads_of(zeros))));
+        check_steps("int4", rope::int4(nibbles, heads_of(scales), heads_of(zeros)));
+        check_steps("int4, zero points", rope::int4(nibbles, heads_of(scales), rope::zero_points(heads_of(zeros))));
+        check_steps("uint4", rope::uint4(nibbles, heads_of(scales), heads_of(zeros)));
+    });
+}
+
+TEST_CASE("codes of 8 bits are read with scales and zeros of any fraction") {
+    std::vector<signed char> codes(256);
+    for (int i = 0; i < 256; ++i) codes[size(i)] = static_cast<signed char>(i - 128);
+    std::vector<float> back(256);
+    const auto of = [](auto& memory) { return rope::view(memory.data(), 1, 1, 256); };
+    for (const float zero : {1e-7f, -13.8306456f, 0.3f, 77.25f, -5000.5f})
+        support::for_each_isa([&](const char* isa) {
+            CAPTURE(isa, zero);
+            const float scale = 1.28144026f;
+            rope::dequantise(rope::int8(of(codes), scale, rope::zero_points(zero)), of(back));
+            Index wrong = 0;
+            for (int i = 0; i < 256; ++i)
+                wrong += back[size(i)] !=
+                         support::rounded_product(support::rounded_sum(static_cast<float>(i - 128), -zero), scale);
+            CHECK(wrong == 0);
+        });
+}

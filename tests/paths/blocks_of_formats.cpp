@@ -34,7 +34,7 @@ std::vector<float> drawn_blocks(Index blocks, unsigned seed) {
     std::normal_distribution<float> normal;
     std::vector<float> x(size(blocks * 32));
     for (Index b = 0; b < blocks; ++b) {
-        const auto kind = static_cast<unsigned>(engine() % 10);
+        const auto kind = static_cast<unsigned>(engine() % 11);
         const float unit = std::ldexp(1.0f, static_cast<int>(engine() % 60) - 40);
         for (Index i = 0; i < 32; ++i) {
             float& value = x[size(b * 32 + i)];
@@ -45,6 +45,7 @@ std::vector<float> drawn_blocks(Index blocks, unsigned seed) {
             if (kind == 7) value = i == static_cast<Index>(engine() % 32) ? unit * 127.0f : 0.0f;
             if (kind == 8) value = static_cast<float>(static_cast<int>(engine() % 49) - 24) * 0.125f * unit;
             if (kind == 9) value = normal(engine);
+            if (kind == 10) value = (normal(engine) + (b % 2 == 0 ? 30.0f : -5000.0f)) * unit;  // far from 0
         }
     }
     return x;
@@ -157,6 +158,23 @@ TEST_CASE("whole numbers with scales of groups are those of their definitions") 
                                                         Memory::view<float>(m.scales, heads),
                                                         rope::zero_points(Memory::view<float>(m.zeros, heads)));
                                  });
+    check_blocks<formats::Uint8>("uint8, zero points in half", {64, 4, 4}, ElementType::f16, ElementType::f16,
+                                 ZeroUse::code, 1.0f, [](Memory& m, Index heads) {
+                                     return rope::uint8(Memory::view<Byte>(m.codes, heads),
+                                                        Memory::view<rope::half>(m.scales, heads),
+                                                        rope::zero_points(Memory::view<rope::half>(m.zeros, heads)));
+                                 });
+    check_blocks<formats::Int8>(
+        "int8 with minima", {64, 8, 8}, ElementType::f32, ElementType::f32, plain, 1.0f, [](Memory& m, Index heads) {
+            return rope::int8(Memory::view<Signed>(m.codes, heads), Memory::view<float>(m.scales, heads),
+                              Memory::view<float>(m.zeros, heads));
+        });
+    check_blocks<formats::Int4>("int4, zero points", {32, 8, 8}, ElementType::f32, ElementType::f32, ZeroUse::code,
+                                1.0f, [](Memory& m, Index heads) {
+                                    return rope::int4(Memory::view<Byte>(m.codes, heads),
+                                                      Memory::view<float>(m.scales, heads),
+                                                      rope::zero_points(Memory::view<float>(m.zeros, heads)));
+                                });
     check_blocks<formats::Int4>(
         "int4", {32, 8, 0}, ElementType::bf16, ElementType::f32, plain, 1.0f, [](Memory& m, Index heads) {
             return rope::int4(Memory::view<Byte>(m.codes, heads), Memory::view<rope::bfloat16>(m.scales, heads));

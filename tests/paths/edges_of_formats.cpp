@@ -188,6 +188,74 @@ TEST_CASE("given scales of 0, infinities and NaNs make codes of 0") {
     });
 }
 
+TEST_CASE("groups keep their error in the range of their scales, and not far beyond") {
+    struct Range {
+        const char* name;
+        Make make;
+        float from, to;  // to 0: any
+    };
+    using M = Memory;
+    std::vector<rope::half> halves(4), more_halves(4);
+    std::vector<rope::bfloat16> shorts(4);
+    const auto half_scales = [&](Index n) { return M::view(halves, n); };
+    const auto half_zeros = [&](Index n) { return M::view(more_halves, n); };
+    const std::vector<Range> ranges = {
+        {"int8", [](M& m) { return rope::int8(m.of_signed(), m.view(m.scales, 2)); }, 1e-42f, 0.0f},
+        {"uint8", [](M& m) { return rope::uint8(m.of_bytes(kDim), m.view(m.scales, 2), m.view(m.zeros, 2)); }, 1e-42f,
+         0.0f},
+        {"uint4", [](M& m) { return rope::uint4(m.of_bytes(32), m.view(m.scales, 2), m.view(m.zeros, 2)); }, 1e-42f,
+         0.0f},
+        {"fp8", [](M& m) { return rope::fp8_e4m3(m.of_bytes(kDim), m.view(m.scales, 2)); }, 1e-42f, 0.0f},
+        {"int8, bfloat16", [&](M& m) { return rope::int8(m.of_signed(), M::view(shorts, 2)); }, 2e-38f, 0.0f},
+        {"int8, half", [&](M& m) { return rope::int8(m.of_signed(), half_scales(2)); }, 2e-5f, 8e6f},
+        {"int4, half", [&](M& m) { return rope::int4(m.of_bytes(32), half_scales(2)); }, 1e-6f, 4e5f},
+        {"fp8, half", [&](M& m) { return rope::fp8_e4m3(m.of_bytes(kDim), half_scales(2)); }, 5e-5f, 2.9e7f},
+        {"uint8, half", [&](M& m) { return rope::uint8(m.of_bytes(kDim), half_scales(2), half_zeros(2)); }, 4e-5f,
+         65000.0f},
+        {"uint4, half", [&](M& m) { return rope::uint4(m.of_bytes(32), half_scales(2), half_zeros(2)); }, 3e-6f,
+         65000.0f},
+        {"uint8, zero points in half",
+         [&](M& m) { return rope::uint8(m.of_bytes(kDim), half_scales(2), rope::zero_points(half_zeros(2))); }, 4e-5f,
+         8e6f},
+        {"fp8 by powers", [](M& m) { return rope::fp8_e4m3(m.of_bytes(kDim), m.view(m.powers, 2)); }, 1e-6f, 3e38f},
+        {"mxfp4", [](M& m) { return rope::mxfp4(m.of_bytes(32), m.view(m.powers, 2)); }, 1e-37f, 3e38f},
+        {"nvfp4", [](M& m) { return rope::nvfp4(m.of_bytes(32), m.view(m.powers, 4)); }, 0.02f, 2688.0f},
+        {"q8_0", [](M& m) { return rope::q8_0(m.of_bytes(68)); }, 3e-5f, 8e6f},
+        {"iq4_nl", [](M& m) { return rope::iq4_nl(m.of_bytes(36)); }, 3e-5f, 8e6f},
+        {"q4_0", [](M& m) { return rope::q4_0(m.of_bytes(36)); }, 3e-6f, 5e5f},
+        {"q5_0", [](M& m) { return rope::q5_0(m.of_bytes(44)); }, 3e-6f, 5e5f},
+        {"q4_1", [](M& m) { return rope::q4_1(m.of_bytes(40)); }, 5e-6f, 65000.0f},
+        {"q5_1", [](M& m) { return rope::q5_1(m.of_bytes(48)); }, 5e-6f, 65000.0f},
+        {"ggml's mxfp4", [](M& m) { return rope::mxfp4(m.of_bytes(34)); }, 1e-37f, 3e38f},
+        {"fp8 by a factor", [](M& m) { return rope::fp8_e4m3(m.of_bytes(kDim), 1.0f); }, 0.006f, 448.0f},
+        {"fp8_e5m2 by a factor", [](M& m) { return rope::fp8_e5m2(m.of_bytes(kDim), 1.0f); }, 4e-5f, 57344.0f},
+    };
+    support::for_each_isa([&](const char* isa) {
+        for (const Range& r : ranges) {
+            /// Whether numbers up to `largest` are read back within 0.3 of it.
+            const auto is_kept = [&](float largest) {
+                Memory memory;
+                std::vector<float> x(kDim);
+                for (std::size_t i = 0; i < kDim; ++i)
+                    x[i] = (static_cast<float>(i * 37 % kDim) / 31.5f - 1.0f) * largest;
+                const std::vector<float> back = memory.read(x, r.make(memory));
+                bool is_near = true;
+                for (std::size_t i = 0; i < kDim; ++i) is_near = is_near && std::fabs(back[i] - x[i]) <= 0.3f * largest;
+                return is_near;
+            };
+            const float to = r.to > 0.0f ? r.to : 3.4e38f;
+            for (float largest = r.from; largest < to; largest *= 1.7f) {
+                CAPTURE(isa, r.name, largest);
+                if (!is_kept(largest)) CHECK(false);
+            }
+            CAPTURE(isa, r.name);
+            CHECK(is_kept(to));
+            if (r.from > 1e-30f) CHECK(!is_kept(r.from / 50.0f));
+            if (r.to > 0.0f && r.to < 1e30f) CHECK(!is_kept(r.to * 2.5f));
+        }
+    });
+}
+
 TEST_CASE("a scale beyond half makes NaNs of its group") {
     Memory memory;
     std::vector<rope::half> scales(2);

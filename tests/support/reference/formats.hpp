@@ -126,11 +126,11 @@ inline int nearest_of(double x, double scale, double zero, rope::detail::ZeroUse
     using rope::detail::ZeroUse;
     double code = rounded_quotient(use == ZeroUse::minimum ? rounded_sum(x, -zero) : x, scale);
     if (std::isnan(code) || !std::isfinite(scale) || scale == 0.0) code = 0.0;
-    code = held(code, -1e6, 1e6);
+    if (use == ZeroUse::minimum) code = nearest(code) + least;
     if (use == ZeroUse::whole_code) code = nearest(code) + zero;
     if (use == ZeroUse::code) code = nearest(rounded_sum(code, zero));
     if (std::isnan(code)) code = 0.0;
-    return static_cast<int>(held(nearest(code), least, most));
+    return static_cast<int>(held(code, least, most));
 }
 /// Scales and zeros of the range of each group.
 inline void make_ranges(const Head& x, const CodesInMemory& to, double least, double most) {
@@ -152,11 +152,13 @@ inline void make_ranges(const Head& x, const CodesInMemory& to, double least, do
         }
         const double range = rounded_sum(static_cast<double>(high), -static_cast<double>(low));
         float scale = is_finite ? static_cast<float>(rounded_quotient(range, most - least)) : kNotANumber;
-        if (to.zeros.use == ZeroUse::code && scale == 0.0f) scale = 1e-4f;
         to.scales.put(g, scale);
+        if (to.zeros.use == ZeroUse::code && to.scales.get(g) == 0.0f) to.scales.put(g, 1e-4f);
         scale = to.scales.get(g);
         float zero = low;
-        if (to.zeros.use == ZeroUse::code) zero = rounded_quotient(-low, scale);
+        if (to.zeros.use == ZeroUse::code)
+            zero = static_cast<float>(
+                rounded_sum(rounded_quotient(-static_cast<double>(low), static_cast<double>(scale)), least));
         if (!is_finite) zero = kNotANumber;
         if (to.zeros.use == ZeroUse::whole_code)
             zero = static_cast<float>(nearest_of(is_finite ? -static_cast<double>(low) : 0.0,
@@ -173,7 +175,8 @@ inline void write_whole_numbers(const Head& x, const CodesInMemory& to, int bits
     for (std::size_t i = 0; i < x.size(); ++i) {
         const double scale = static_cast<double>(to.scales.get(to.scales.group(i, x.size())));
         const double zero = has_zeros ? static_cast<double>(to.zeros.get(to.zeros.group(i, x.size()))) : 0.0;
-        to.put_code(i, nearest_of(static_cast<double>(x[i]), scale, zero, to.zeros.use, least, most), bits);
+        const auto use = has_zeros ? to.zeros.use : rope::detail::ZeroUse::whole_code;
+        to.put_code(i, nearest_of(static_cast<double>(x[i]), scale, zero, use, least, most), bits);
     }
 }
 template <>

@@ -21,7 +21,7 @@ ROPE_DETAIL_BEGIN
 /// Numbers beside the codes of a head, its scales or its zeros: `count` of them, each for as many features of the head.
 struct NumbersBeside {
     unsigned char* data;
-    Index count, step;  // in bytes from one to the next
+    Index count, step;  // in bytes from one to the next; set where there are none, too
     ElementType type;   // kNoElements: there are none
     bool is_given;      // by the caller; else they are made of the numbers of the head, and written
     ZeroUse use;        // of zeros

@@ -127,12 +127,18 @@ ROPE_COLD Status check_parameter(const char* name, const char* kind, const Param
     const Index count = m.extents[3], width = count < 1 ? 0 : head_dim / count;
     const bool divides = count > 0 && head_dim % count == 0, is_by_channel = p.is_given && width == 1;
     if (p.is_number) return Status();
+    if (p.is_list && count != head_dim)
+        return invalid(
+            "{} has given {} in a container of {}; it must have one for each feature ({}). For a head or a group, give "
+            "a "
+            "view.",
+            {name, kind, count, head_dim});
     if (format.group > 0 && (!divides || width != format.group))
-        return invalid("{} has {} of {} for a head of {} features; {} has one for {} features.",
-                       {name, kind, count, head_dim, format.name, format.group});
+        return invalid("{} has {} {} for a head of {} features; {} has one for {} features.",
+                       {name, count, kind, head_dim, format.name, format.group});
     if (head_dim != 0 && (!divides || (width % format.features != 0 && !is_by_channel)))
-        return invalid("{} has {} of {} for a head of {} features; they must be of groups of as many features{}.",
-                       {name, kind, count, head_dim, format.features > 1 ? ", an even number of them" : ""});
+        return invalid("{} has {} {} for a head of {} features; each must be for as many of them as the others{}.",
+                       {name, count, kind, head_dim, format.features > 1 ? ", an even number" : ""});
     if (!p.is_given)
         return check_part(name, kind == kScalesAre ? " in its scales" : " in its zeros", m, batch, seq, heads, count);
     const Index needed[] = {batch, seq, heads};
@@ -152,8 +158,10 @@ ROPE_COLD Status check_parameter_types(const char* name, const StoredHeads& d) n
     if (format.scales == ScalesBeside::bytes ? of_scales != ElementType::u8 : !is_number_beside(of_scales))
         return invalid(
             "{} has scales that are not {}.",
-            {name, format.scales == ScalesBeside::bytes ? "unsigned char; they must be"
+            {name, format.scales == ScalesBeside::bytes ? "unsigned char, the only type that the format has"
                                                         : "float, half or bfloat16; they must be one of these"});
+    if (scales.use == ZeroUse::code)
+        return invalid("{} has rope::zero_points where its scales stand; these are for zeros.", {name});
     if (scales.is_number && !is_positive(static_cast<double>(scales.number)))
         return invalid("{} has scale {}; it must be finite and above 0.", {name, static_cast<double>(scales.number)});
     if (!is_somewhere(zeros)) return Status();
@@ -255,8 +263,7 @@ inline FormatHeads format_token(const StoredHeads& d, const HeadsInMemory& codes
     token.row.factor = d.factor;
     token.row.divides = d.use == ScaleUse::divides;
     token.row.codes = place_of(codes, b, s, seq, h, token.codes);
-    token.row.scales.data = token.row.zeros.data = nullptr;
-    token.row.zeros.type = kNoElements;
+    token.row.scales = token.row.zeros = {nullptr, 1, 0, kNoElements, false, ZeroUse::minimum};
     token.scales = token.zeros = 0;
     if (format_of(d).scales == ScalesBeside::none) return token;
     token.row.scales = numbers_beside(d.scales, b, s, seq, h, token.scales);

@@ -71,6 +71,7 @@ struct ParameterData {
     HeadsInMemory numbers;  // of kNoElements: none
     bool is_given = false;  // read alone; an extent of 1 serves all tokens or heads
     bool is_number = false;
+    bool is_list = false;     // a container, of one number for each feature
     bool has_format = false;  // which a check refuses
     ZeroUse use = ZeroUse::minimum;
     float number = 0.0f;

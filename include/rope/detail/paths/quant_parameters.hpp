@@ -42,7 +42,16 @@ ROPE_ABI inline QuantParameter given(const C& list ROPE_LIFETIMEBOUND) noexcept 
     using T = detail::ContainerValue<C>;
     const TensorView<const T> v = {
         list.data(), 1, 1, 1, static_cast<Index>(list.size()), 0, 0, 0, detail::inner_stride(list)};
-    return rope::given(v);
+    const QuantParameter of_view = rope::given(v);
+    detail::ParameterData data = detail::PathAccess::data(of_view);
+    data.is_list = true;
+    return detail::PathAccess::make<QuantParameter>(data);
+}
+
+template <class C, detail::IfParameterList<C>, detail::IfOwner<C>>
+ROPE_ABI inline QuantParameter given(const C&&) noexcept {
+    static_assert(detail::never<C>, "rope::given: this container is a temporary and would be gone. Give it a name.");
+    return 1.0f;
 }
 
 ROPE_ABI inline QuantParameter zero_points(const QuantParameter& zeros) noexcept {

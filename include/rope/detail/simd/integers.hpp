@@ -40,6 +40,7 @@ ROPE_INLINE I shifted_right(I x) noexcept {
 }
 template <int bits, class I>
 ROPE_INLINE I shifted_left(I x) noexcept {
+    if constexpr (sizeof(I) == sizeof(std::uint32_t)) return static_cast<I>(static_cast<std::uint32_t>(x) << bits);
     return x << bits;
 }
 template <class I>
@@ -96,6 +97,11 @@ ROPE_INLINE F looked_up(const float* table, I places) noexcept {
     return result;
 }
 
+/// Bytes as signed numbers.
+template <class I = Ints>
+ROPE_INLINE I load_signed_codes(const unsigned char* p) noexcept {
+    return (load_codes(p) ^ all_ints(0x80)) - all_ints(0x80);
+}
 /// Codes of four vectors.
 template <class I>
 ROPE_INLINE void store_codes(unsigned char* p, I a, I b, I c, I d) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The whole numbers nearest to (x - low) / scale or to x / scale + zero, as codes: by floats, and where these cannot tell,
+// The whole numbers nearest to (x - minimum) / scale or to x / scale + zero, as codes: by floats, and where these cannot tell,
 // by doubles.
 
 ROPE_DETAIL_BEGIN
@@ -13,25 +13,29 @@ inline double nearest_whole(double x) noexcept { return hide_from_optimizer(x + 
 ROPE_NOINLINE std::int32_t nearest_code(float x, float scale, float zero, ZeroUse use, std::int32_t least,
                                         std::int32_t most) noexcept {
     const double low = use == ZeroUse::minimum ? static_cast<double>(zero) : 0.0;
-    const double code_of_0 = use == ZeroUse::minimum ? 0.0 : static_cast<double>(zero);
+    const double added = static_cast<double>(use == ZeroUse::minimum ? static_cast<float>(least) : zero);
     double code = quotient(hide_from_optimizer(static_cast<double>(x) - low), static_cast<double>(scale));
     constexpr std::uint64_t magnitude = ~std::uint64_t(0) >> 1, infinity = std::uint64_t(0x7ff) << 52;
     const std::uint32_t bits = bit_cast<std::uint32_t>(scale) & 0x7fffffffu;
     if ((bit_cast<std::uint64_t>(code) & magnitude) > infinity || bits == 0 || bits >= 0x7f800000u) code = 0.0;
-    code = code < -4096.0 ? -4096.0 : code > 4096.0 ? 4096.0 : code;
-    code = use == ZeroUse::whole_code ? nearest_whole(code) + code_of_0
-                                      : nearest_whole(hide_from_optimizer(code + code_of_0));
+    constexpr double most_whole = 1125899906842624.0;  // 2^50
+    code = use == ZeroUse::code ? hide_from_optimizer(code + added) : code;
+    code = nearest_whole(code < -most_whole ? -most_whole : code > most_whole ? most_whole : code);
+    if (use != ZeroUse::code) code += added;
     if ((bit_cast<std::uint64_t>(code) & magnitude) > infinity) code = 0.0;  // by a zero that is a NaN
     return code <= static_cast<double>(least)  ? least
            : code >= static_cast<double>(most) ? most
                                                : static_cast<std::int32_t>(code);
 }
-/// Sets `low`, which is subtracted from numbers before the division, and `rounder`, which is added to quotients.
-ROPE_INLINE void place_zero(ZeroUse use, float scale, float zero, float& low, float& rounder) noexcept {
+/// Sets `low`, which is subtracted from numbers before the division, and `rounder`, which is added to quotients: a minimum
+/// has the least code.
+ROPE_INLINE void place_zero(ZeroUse use, float scale, float zero, std::int32_t least, float& low,
+                            float& rounder) noexcept {
     low = zero;
-    rounder = kRounder;
+    rounder = kRounder + static_cast<float>(least);
     if (use == ZeroUse::minimum) return;
     low = 0.0f;
+    rounder = kRounder;
     if (use == ZeroUse::whole_code)
         rounder = kRounder + zero;
     else  // a large zero is left to doubles

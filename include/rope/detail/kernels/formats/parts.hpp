@@ -53,22 +53,30 @@ ROPE_INLINE void write_bytes(const float* x, Index count, Code&& code, unsigned 
     store_codes(last, code.of(load_last(x + i, count - i), i));
     std::memcpy(to + i, last, static_cast<std::size_t>(count - i));
 }
+/// Bytes, as numbers from 0 to 255 or from -128 to 127.
+template <bool are_signed>
+ROPE_INLINE Ints loaded(const unsigned char* p) noexcept {
+    if constexpr (are_signed)
+        return load_signed_codes(p);
+    else
+        return load_codes(p);
+}
 /// Reads codes of a byte each.
-template <class Code>
+template <bool are_signed = false, class Code>
 ROPE_INLINE void read_bytes(const unsigned char* from, Index count, const Code& code, float* x) noexcept {
     Index i = 0;
     for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
-        code.of(load_codes(from + i), i).store(x + i);
-        code.of(load_codes(from + i + kLanes), i + kLanes).store(x + i + kLanes);
-        code.of(load_codes(from + i + 2 * kLanes), i + 2 * kLanes).store(x + i + 2 * kLanes);
-        code.of(load_codes(from + i + 3 * kLanes), i + 3 * kLanes).store(x + i + 3 * kLanes);
+        code.of(loaded<are_signed>(from + i), i).store(x + i);
+        code.of(loaded<are_signed>(from + i + kLanes), i + kLanes).store(x + i + kLanes);
+        code.of(loaded<are_signed>(from + i + 2 * kLanes), i + 2 * kLanes).store(x + i + 2 * kLanes);
+        code.of(loaded<are_signed>(from + i + 3 * kLanes), i + 3 * kLanes).store(x + i + 3 * kLanes);
     }
-    for (; i + kLanes <= count; i += kLanes) code.of(load_codes(from + i), i).store(x + i);
+    for (; i + kLanes <= count; i += kLanes) code.of(loaded<are_signed>(from + i), i).store(x + i);
     if (i >= count) return;
     unsigned char last[kLanes] = {};
     float numbers[kLanes];
     std::memcpy(last, from + i, static_cast<std::size_t>(count - i));
-    code.of(load_codes(last), i).store(numbers);
+    code.of(loaded<are_signed>(last), i).store(numbers);
     std::memcpy(x + i, numbers, static_cast<std::size_t>(count - i) * sizeof(float));
 }
 
@@ -138,9 +146,9 @@ ROPE_INLINE void write_codes(const float* x, Index count, Code&& code, unsigned 
         write_nibbles(x, count, code, to);
 }
 /// Where codes have half a byte, places are counted within pieces of kPiece.
-template <Index bits, class Code>
+template <Index bits, bool are_signed_bytes = false, class Code>
 ROPE_INLINE void read_codes(const unsigned char* from, Index count, const Code& code, float* x) noexcept {
-    if constexpr (bits == 8) return read_bytes(from, count, code, x);
+    if constexpr (bits == 8) return read_bytes<are_signed_bytes>(from, count, code, x);
     unsigned char piece[kPiece];
     for (Index i = 0, here; i < count; i += here) {
         here = count - i < kPiece ? count - i : kPiece;

@@ -32,8 +32,8 @@ struct Q8_0 : GgmlFormat<Q8_0, 34> {
             write_bytes(x, 32, Product<true>{FloatVector::all(inverse)}, codes);
     }
     ROPE_INLINE static void read_block(const unsigned char* block, float* x) noexcept {
-        const Same scale = {FloatVector::all(get_half(block))}, zero = {FloatVector::all(128.0f)};
-        read_bytes(block + 2, 32, WholeNumber<128, Same>{scale, zero}, x);
+        const Same scale = {FloatVector::all(get_half(block))}, zero = {FloatVector::all(0.0f)};
+        read_bytes<true>(block + 2, 32, WholeNumber<0, Same>{scale, zero}, x);
     }
 };
 

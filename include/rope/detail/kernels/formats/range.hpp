@@ -49,6 +49,11 @@ ROPE_INLINE void scale_ranges(const Batch& lows, const Batch& highs, Index count
     for (Index i = 0; i < count; i += V::kWidth)
         (V::load(highs + i) - V::load(lows + i)).in_register().divided_by(V::all(levels)).store(scales + i);
 }
+/// The code of 0 where that of `low` is `least`: low / -scale and the least code, rounded once.
+inline float zero_of(float low, float scale, std::int32_t least) noexcept {
+    return static_cast<float>(hide_from_optimizer(quotient(-static_cast<double>(low), static_cast<double>(scale)) +
+                                                  static_cast<double>(least)));
+}
 /// Makes scales and zeros of groups, for codes least .. most, and stores them.
 ROPE_INLINE void make_ranges(const Groups& g, Index width, const FormatRow& to, std::int32_t least, std::int32_t most,
                              Batch& scales, Batch& zeros) noexcept {
@@ -65,10 +70,16 @@ ROPE_INLINE void make_ranges(const Groups& g, Index width, const FormatRow& to, 
         }
     }
     scale_ranges(zeros, highs, g.count, static_cast<double>(most - least), scales);
-    for (Index i = 0; use == ZeroUse::code && i < g.count; ++i)
-        if (scales[i] == 0.0f) scales[i] = 1e-4f;
     store_numbers(to.scales.type, g.scales, g.count, scales);
-    for (Index i = 0; use == ZeroUse::code && i < g.count; ++i) zeros[i] = nearest_quotient(-zeros[i], scales[i]);
+    if (use == ZeroUse::code) {
+        bool is_zero = false;  // as it was stored
+        for (Index i = 0; i < g.count; ++i) {
+            is_zero = is_zero || scales[i] == 0.0f;
+            scales[i] = scales[i] == 0.0f ? 1e-4f : scales[i];
+        }
+        if (is_zero) store_numbers(to.scales.type, g.scales, g.count, scales);
+        for (Index i = 0; i < g.count; ++i) zeros[i] = zero_of(zeros[i], scales[i], least);
+    }
     for (Index i = 0; use == ZeroUse::whole_code && i < g.count; ++i)
         zeros[i] = static_cast<float>(nearest_code(-zeros[i], scales[i], static_cast<float>(least), use, least, most));
     store_numbers(to.zeros.type, g.zeros, g.count, zeros);

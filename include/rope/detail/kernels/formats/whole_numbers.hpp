@@ -4,22 +4,21 @@
 ROPE_DETAIL_BEGIN
 namespace ROPE_ISA {
 
-/// Numbers of codes: (code - zero) * scale.
+/// Numbers of codes: (code - zero) * scale. `sign` is the sign's bit of codes that were read without it, or 0.
 template <std::int32_t sign, class Numbers>
 struct WholeNumber {
-    Numbers scale, zero;  // zero: more by `sign`, which an exclusive or has added to the codes
+    Numbers scale, zero;
     ROPE_INLINE FloatVector of(Ints code, Index i) const noexcept {
-        return (FloatVector{as_floats(sign == 0 ? code : code ^ all_ints(sign))} - zero.at(i)).in_register() *
-               scale.at(i);
+        const Ints whole = sign == 0 ? code : (code ^ all_ints(sign)) - all_ints(sign);
+        return (FloatVector{as_floats(whole)} - zero.at(i)).in_register() * scale.at(i);
     }
 };
-/// Numbers of codes: code * scale + minimum, rounded once.
+/// Numbers of codes: (code - the least code) * scale + minimum, rounded once.
 template <std::int32_t sign, class Numbers>
 struct NumberAbove {
     Numbers scale, minimum;
     ROPE_INLINE FloatVector of(Ints code, Index i) const noexcept {
-        const Ints whole = sign == 0 ? code : (code ^ all_ints(sign)) - all_ints(sign);
-        return {fma(as_floats(whole), scale.at(i).v, minimum.at(i).v)};
+        return {fma(as_floats(sign == 0 ? code : code ^ all_ints(sign)), scale.at(i).v, minimum.at(i).v)};
     }
 };
 
@@ -30,6 +29,7 @@ struct Integer : Format {
     static constexpr ScalesBeside kScales = ScalesBeside::numbers;
     static constexpr std::int32_t kSign = is_signed ? 1 << (bits - 1) : 0;
     static constexpr ElementType kZeroCode = is_signed ? ElementType::i8 : ElementType::u8;
+    static constexpr std::int32_t kSignToAdd = bits == 8 ? 0 : kSign;  // bytes are read with theirs
     static constexpr std::int32_t kLeast = -kSign, kMost = (1 << bits) - 1 - kSign;
 
     /// Groups that have a scale and a zero each.
@@ -59,19 +59,18 @@ struct Integer : Format {
         if (are_minima)
             read_codes<bits>(codes, count, NumberAbove<kSign, Numbers>{scale, zero}, x);
         else
-            read_codes<bits>(codes, count, WholeNumber<kSign, Numbers>{scale, zero}, x);
+            read_codes<bits, is_signed>(codes, count, WholeNumber<kSignToAdd, Numbers>{scale, zero}, x);
     }
     static void read_heads(FormatHeads& from, float* x, Index stride, Index heads, Index count) noexcept {
         const NumbersBeside &scales = from.row.scales, &zeros = from.row.zeros;
         const bool has_zeros = zeros.type != kNoElements, are_minima = has_zeros && zeros.use == ZeroUse::minimum;
-        const float more = are_minima ? 0.0f : static_cast<float>(kSign);
         const bool is_by_feature = scales.is_given && groups_of(from.row) == count && count > 1;
         if (is_by_feature || (are_minima && !kHasFma)) {
             for (; heads > 0; --heads, x += stride, from.step_on(1))
                 if (are_minima && !kHasFma)
                     read_one_by_one(from.row, x, count);
                 else
-                    read_by_feature(from.row, x, count, more, are_minima);
+                    read_by_feature(from.row, x, count, are_minima);
             return;
         }
         GroupsOfHeads groups = groups_of(x, stride, heads, count, from);
@@ -83,23 +82,18 @@ struct Integer : Format {
             fill(zero, g.count, 0.0f);
             if (has_zeros) load_numbers(zeros.type, g.zeros, g.count, zero);
             for (Index i = 0; i < g.count; ++i)
-                read_run<Same>(g.codes[i], width, are_minima, {FloatVector::all(scale[i])},
-                               {FloatVector::all(zero[i] + more)}, const_cast<float*>(g.x[i]));
+                read_run<Same>(g.codes[i], width, are_minima, {FloatVector::all(scale[i])}, {FloatVector::all(zero[i])},
+                               const_cast<float*>(g.x[i]));
         }
         from.step_on(heads);
     }
     /// One head, by a scale for each feature.
-    ROPE_NOINLINE static void read_by_feature(const FormatRow& from, float* x, Index count, float more,
-                                              bool are_minima) noexcept {
-        float room[kPiece], zeros[kPiece];
-        for (Index i = 0; i < kPiece; i += kLanes) FloatVector::all(more).store(zeros + i);
+    ROPE_NOINLINE static void read_by_feature(const FormatRow& from, float* x, Index count, bool are_minima) noexcept {
+        float room[kPiece], more_room[kPiece] = {};
         for (Index first = 0; first < count; first += kPiece) {
             const Index here = count - first < kPiece ? count - first : kPiece;
-            if (from.zeros.type != kNoElements) {
-                const float* const stored = spread(from.zeros, count, first, here, room);
-                for (Index i = 0; i < here; i += kLanes)
-                    (FloatVector::load(stored + i) + FloatVector::all(more)).store(zeros + i);
-            }
+            const float* const zeros =
+                from.zeros.type == kNoElements ? more_room : spread(from.zeros, count, first, here, more_room);
             const float* const scales = spread(from.scales, count, first, here, room);
             read_run<Each>(from.codes + bytes_of_features<bits>(first), here, are_minima, {scales}, {zeros}, x + first);
         }
@@ -109,7 +103,7 @@ struct Integer : Format {
         for (Index i = 0; i < count; ++i) {
             const int byte = from.codes[bytes_of_features<bits>(i)];
             const int code = (bits == 8 ? byte : byte >> i % 2 * 4 & 15) ^ kSign;
-            x[i] = fused(static_cast<float>(code - kSign), number_at(from.scales, i / (count / from.scales.count)),
+            x[i] = fused(static_cast<float>(code), number_at(from.scales, i / (count / from.scales.count)),
                          number_at(from.zeros, i / (count / from.zeros.count)));
         }
     }

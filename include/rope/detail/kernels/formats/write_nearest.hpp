@@ -31,7 +31,7 @@ struct Nearest {
     ROPE_NOINLINE void write(GroupsOfHeads groups, const FormatRow& to) const noexcept {
         const Index width = groups.width();
         const bool has_zeros = to.zeros.type != kNoElements;
-        const ZeroUse use = has_zeros ? to.zeros.use : ZeroUse::minimum;
+        const ZeroUse use = has_zeros ? to.zeros.use : ZeroUse::whole_code;
         Groups g;
         while (groups.next(g)) {
             Batch scales, zeros;
@@ -45,7 +45,7 @@ struct Nearest {
             Ints worst = all_ints(0);
             for (Index i = 0; i < g.count; ++i) {
                 float low, rounder;
-                place_zero(use, scales[i], zeros[i], low, rounder);
+                place_zero(use, scales[i], zeros[i], least, low, rounder);
                 NearestCode<Same> code = code_of(Same{FloatVector::all(scales[i])}, Same{FloatVector::all(low)},
                                                  Same{FloatVector::all(rounder)}, worst);
                 write_codes<bits>(g.x[i], width, code, g.codes[i]);
@@ -66,7 +66,7 @@ struct Nearest {
     /// One head, by a scale for each feature.
     ROPE_NOINLINE void write_by_feature(const float* x, Index head_dim, const FormatRow& to) const noexcept {
         const bool has_zeros = to.zeros.type != kNoElements;
-        const ZeroUse use = has_zeros ? to.zeros.use : ZeroUse::minimum;
+        const ZeroUse use = has_zeros ? to.zeros.use : ZeroUse::whole_code;
         const Same no_zero = {FloatVector::all(0.0f)}, no_code = {FloatVector::all(kRounder)};
         float room[kPiece], more_room[kPiece], lows[kPiece], rounders[kPiece];
         for (Index first = 0; first < head_dim; first += kPiece, x += kPiece) {
@@ -81,7 +81,7 @@ struct Nearest {
             }
             const float* const zeros = spread(to.zeros, head_dim, first, here, more_room);
             for (Index i = 0; i < kPiece; ++i)
-                place_zero(use, i < here ? scales[i] : 1.0f, i < here ? zeros[i] : 0.0f, lows[i], rounders[i]);
+                place_zero(use, i < here ? scales[i] : 1.0f, i < here ? zeros[i] : 0.0f, least, lows[i], rounders[i]);
             if (!write_piece(x, here, scales, Each{lows}, Each{rounders}, codes))
                 write_by_doubles(x, here, scales, 1, zeros, 1, use, codes);
         }

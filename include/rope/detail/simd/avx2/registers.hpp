@@ -125,6 +125,10 @@ ROPE_INLINE Ints smaller(Ints a, Ints b) noexcept {
 ROPE_INLINE Ints load_codes(const void* p) noexcept {
     return reinterpret_cast<Ints>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p))));
 }
+ROPE_INLINE Ints load_signed_codes(const unsigned char* p) noexcept {
+    return reinterpret_cast<Ints>(
+        _mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(static_cast<const void*>(p)))));
+}
 ROPE_INLINE void store_codes(void* p, Ints x) noexcept {
     const __m256i order = _mm256_broadcastsi128_si256(_mm_setr_epi32(0x0c080400, -1, -1, -1));
     const __m256i bytes = _mm256_shuffle_epi8(reinterpret_cast<__m256i>(x), order);

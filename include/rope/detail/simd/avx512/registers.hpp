@@ -151,6 +151,10 @@ ROPE_INLINE Words permute_16(Words x, Words order) noexcept {
 ROPE_INLINE Ints load_codes(const void* p) noexcept {
     return reinterpret_cast<Ints>(_mm512_maskz_cvtepu8_epi32(kAll16, _mm_loadu_si128(static_cast<const __m128i*>(p))));
 }
+ROPE_INLINE Ints load_signed_codes(const unsigned char* p) noexcept {
+    return reinterpret_cast<Ints>(
+        _mm512_maskz_cvtepi8_epi32(kAll16, _mm_loadu_si128(static_cast<const __m128i*>(static_cast<const void*>(p)))));
+}
 ROPE_INLINE void store_codes(void* p, Ints x) noexcept {
     _mm_storeu_si128(static_cast<__m128i*>(p), _mm512_maskz_cvtepi32_epi8(kAll16, reinterpret_cast<Words>(x)));
 }

@@ -108,6 +108,11 @@ ROPE_INLINE Ints load_codes(const unsigned char* p) noexcept {
     const uint16x8_t wide = vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(bytes)));
     return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(wide)));
 }
+ROPE_INLINE Ints load_signed_codes(const unsigned char* p) noexcept {
+    std::uint32_t bytes;
+    std::memcpy(&bytes, p, sizeof(bytes));
+    return vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(bytes)))));
+}
 ROPE_INLINE void store_codes(unsigned char* p, Ints x) noexcept {
     const uint16x4_t lower = vmovn_u32(vreinterpretq_u32_s32(x));
     const std::uint32_t bytes = vget_lane_u32(vreinterpret_u32_u8(vmovn_u16(vcombine_u16(lower, lower))), 0);
