@@ -146,10 +146,9 @@ ROPE_ABI inline QuantParameter zero_points(const QuantParameter& zeros) noexcept
 /// How a scale is applied before a number is rounded to an 8-bit float: FlashInfer multiplies by it, vLLM divides.
 enum class ScaleUse : unsigned char { multiplies, divides };
 
-// Below, codes are a view or pages of bytes, with the tokens and heads of the numbers. A head of zeros is read as zeros. With
-// made scales, a group that has an infinity or a NaN is read as NaNs. Codes are those of rounding to nearest, the mode in
-// which programs begin. While a program has set another mode (fesetround), a code may be one too large or too small; it is
-// never out of range. Codes of 4 bits are two in a byte, the first in its lower half: head_dim / 2 bytes, groups of an even
+// Below, codes are a view or pages of bytes, with the tokens and heads of the numbers. A head of zeros is read as zeros. Where
+// scales are made, a group with an infinity or a NaN is read as NaNs. Numbers are rounded to the nearest code in the default
+// rounding mode. In another mode (fesetround) a code may be one too large or too small; it is never out of range. Codes of 4 bits are two in a byte, the first in its lower half: head_dim / 2 bytes, groups of an even
 // number of features. There is no format with a codebook made of data (TurboQuant), with 3 bits, with scales for several
 // tokens, or with the first of two codes in the upper half (OpenVINO's u4).
 

@@ -161,6 +161,12 @@ TEST_CASE("leaves that a processor does not have are not read") {
     CHECK(p.mistakes == "");
 }
 
+TEST_CASE("versions of a system are compared number by number") {
+    using rope::detail::is_at_least;
+    for (const char* text : {"21.3.0", "21.3", "21.10.1", "22.0.0", "100"}) CHECK(is_at_least(text, 21, 3));
+    for (const char* text : {"21.2.9", "21", "9.8.0", "2.13", "", "unknown"}) CHECK(!is_at_least(text, 21, 3));
+}
+
 #if defined(__x86_64__) && defined(__linux__)
 TEST_CASE("this machine has the sets that Linux says") {
     std::ifstream file("/proc/cpuinfo");

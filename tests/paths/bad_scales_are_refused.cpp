@@ -35,6 +35,12 @@ struct Memory {
         const std::string name = "destination of path 1 ";
         const auto pass = [&] { rope::pass(rope::heads(view(x, kDim)).to(to)); };
         CHECK(support::refusal(pass).message == name + sentence);
+        // Paths that rotate are accepted by fewer questions, and must not be.
+        static const rope::CosSinCache<float> cache(rope::Config{kDim}, 8);
+        const auto rotate = [&] {
+            rope::pass<rope::Layout::half_split>(cache, rope::start_at(0), rope::heads(view(x, kDim)).rotate().to(to));
+        };
+        CHECK(support::refusal(rotate).message == name + sentence);
         CHECK(codes == std::vector<signed char>(codes.size(), 90));
         CHECK(bytes == std::vector<unsigned char>(bytes.size(), 90));
     }
@@ -95,14 +101,12 @@ TEST_CASE("what is given") {
               "has made scales and given zeros; both must be made, or both given.");
     const std::vector<float> few(3, 1.0f), heads(3, 1.0f);
     const std::vector<float> of_heads(4, 1.0f);  // a divisor of the features
-    m.refuses(
-        rope::int8(m.i8(), rope::given(few)),
-        "has given scales in a container of 3; it must have one for each feature (64). For a head or a group, give a "
-        "view.");
-    m.refuses(
-        rope::int8(m.i8(), rope::given(of_heads)),
-        "has given scales in a container of 4; it must have one for each feature (64). For a head or a group, give a "
-        "view.");
+    m.refuses(rope::int8(m.i8(), rope::given(few)),
+              "has given scales in a container of 3; it must have one for each feature (64). For heads or groups "
+              "give a view.");
+    m.refuses(rope::int8(m.i8(), rope::given(of_heads)),
+              "has given scales in a container of 4; it must have one for each feature (64). For heads or groups "
+              "give a view.");
     m.refuses(rope::int8(m.i8(), rope::zero_points(m.scale(1))),
               "has rope::zero_points where its scales stand; these are for zeros.");
     m.refuses(rope::int8(m.i8(), rope::given(rope::view(heads.data(), 1, 3, 1))),

@@ -11,6 +11,7 @@
 
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "support/drawn_blocks.hpp"
 #include "support/isas.hpp"
 #include "support/reference/formats.hpp"
 
@@ -27,29 +28,6 @@ using rope::detail::ZeroUse;
 namespace formats = support::formats;
 
 constexpr Index kHeadDim = 64;
-
-/// Numbers of every magnitude, and in some blocks ties, zeros and numbers that are equal but for their sign.
-std::vector<float> drawn_blocks(Index blocks, unsigned seed) {
-    std::mt19937 engine(seed);
-    std::normal_distribution<float> normal;
-    std::vector<float> x(size(blocks * 32));
-    for (Index b = 0; b < blocks; ++b) {
-        const auto kind = static_cast<unsigned>(engine() % 11);
-        const float unit = std::ldexp(1.0f, static_cast<int>(engine() % 60) - 40);
-        for (Index i = 0; i < 32; ++i) {
-            float& value = x[size(b * 32 + i)];
-            if (kind < 4) value = normal(engine) * unit;
-            if (kind == 4) value = static_cast<float>(static_cast<int>(engine() % 509) - 254) * 0.5f * unit;  // ties
-            if (kind == 5) value = (engine() % 2 == 0 ? unit : -unit) * static_cast<float>(engine() % 3);
-            if (kind == 6) value = engine() % 4 == 0 ? -127.0f * unit : 0.5f * unit;
-            if (kind == 7) value = i == static_cast<Index>(engine() % 32) ? unit * 127.0f : 0.0f;
-            if (kind == 8) value = static_cast<float>(static_cast<int>(engine() % 49) - 24) * 0.125f * unit;
-            if (kind == 9) value = normal(engine);
-            if (kind == 10) value = (normal(engine) + (b % 2 == 0 ? 30.0f : -5000.0f)) * unit;  // far from 0
-        }
-    }
-    return x;
-}
 
 /// Memory of heads in a format, and its definition: the bytes of a head and the numbers beside it.
 struct Memory {
@@ -87,7 +65,7 @@ void check_blocks(const char* what, const Index (&bytes)[3], ElementType scale, 
         for (unsigned part = 0; part < (is_quick ? 1u : 12u); ++part) {
             CAPTURE(what, name, part);
             constexpr Index heads = 42000;
-            const std::vector<float> x = drawn_blocks(heads * 2, part);
+            const std::vector<float> x = support::drawn_blocks(heads * 2, part);
             Memory ours(heads, bytes[0], bytes[1], bytes[2]), expected = ours;
             rope::pass(rope::heads(rope::view(x.data(), 1, heads, kHeadDim)).to(destination(ours, heads)));
             for (Index h = 0; h < heads; ++h)

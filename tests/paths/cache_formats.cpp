@@ -17,6 +17,7 @@
 #include "paths/float8.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "support/drawn_blocks.hpp"
 #include "support/isas.hpp"
 
 using rope::Index;
@@ -42,26 +43,6 @@ const rope::CosSinCache<float>& table() {
 void write(const std::vector<float>& x, const rope::Destination& to) {
     const Index heads = static_cast<Index>(x.size()) / 64;
     rope::pass<kLayout>(table(), rope::start_at(0), rope::heads(rope::view(x.data(), 1, heads, 64)).to(to));
-}
-
-/// Numbers of every magnitude, and in some blocks ties, zeros and numbers that are equal but for their sign.
-std::vector<float> drawn_blocks(Index blocks, unsigned seed) {
-    std::mt19937 engine(seed);
-    std::normal_distribution<float> normal;
-    std::vector<float> x(size(blocks * 32));
-    for (Index b = 0; b < blocks; ++b) {
-        const unsigned kind = engine() % 8;
-        const float unit = std::ldexp(1.0f, static_cast<int>(engine() % 60) - 40);
-        for (Index i = 0; i < 32; ++i) {
-            float& value = x[size(b * 32 + i)];
-            if (kind < 4) value = normal(engine) * unit;
-            if (kind == 4) value = static_cast<float>(static_cast<int>(engine() % 509) - 254) * 0.5f * unit;  // ties
-            if (kind == 5) value = (engine() % 2 == 0 ? unit : -unit) * static_cast<float>(engine() % 3);
-            if (kind == 6) value = engine() % 4 == 0 ? -127.0f * unit : 0.5f * unit;
-            if (kind == 7) value = i == static_cast<Index>(engine() % 32) ? unit * 127.0f : 0.0f;
-        }
-    }
-    return x;
 }
 
 /// The nearest number that a code stands for, ties to the even code; beyond the largest, that.
@@ -163,7 +144,7 @@ TEST_CASE("a range beyond the largest float is read back") {
 
 TEST_CASE("int8, uint8 and uint4 are the nearest codes of their definition, and are read back") {
     const Index heads = 3000;
-    std::vector<float> x = drawn_blocks(heads * 2, 77);
+    std::vector<float> x = support::drawn_blocks(heads * 2, 77);
     std::fill(x.begin(), x.begin() + 64, 0.0f);         // a head of zeros
     std::fill(x.begin() + 64, x.begin() + 128, -2.5f);  // of one number
     const auto v = [&](auto* p, Index width) { return rope::view(p, 1, heads, width); };
@@ -210,7 +191,7 @@ TEST_CASE("int8, uint8 and uint4 are the nearest codes of their definition, and 
 
 TEST_CASE("8-bit floats by a scale for each head, a float or a power of two") {
     const Index heads = 2000;
-    std::vector<float> x = drawn_blocks(heads * 2, 5);
+    std::vector<float> x = support::drawn_blocks(heads * 2, 5);
     std::fill(x.begin(), x.begin() + 64, 0.0f);
     std::fill(x.begin() + 64, x.begin() + 128, 1e-44f);  // over 448 it is 0
     x[128 + 7] = kInfinity;

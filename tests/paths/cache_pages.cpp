@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -133,4 +134,41 @@ TEST_CASE("a pass rounds to bfloat16 as to_bfloat16 does, with one NaN, infinity
                 for (std::size_t i = 0; i < 64; ++i) REQUIRE(y[i].bits == rope::to_bfloat16(x[i]).bits);
             }
     });
+}
+
+TEST_CASE("codes in pages and scales by token, and the other way round; given numbers follow tokens; in place") {
+    constexpr Index seq = 3, heads = 2, dim = 64;
+    const std::vector<float> x = support::normal<float>(seq * heads * dim, 8);
+    const std::vector<int> slots = {4, 0, 5};
+    std::vector<signed char> codes(size(6 * heads * dim)), plain_codes(size(seq * heads * dim));
+    std::vector<float> scales(size(6 * heads)), plain_scales(size(seq * heads)), of_tokens = {0.02f, 0.04f, 0.08f};
+    std::vector<float> back(x.size()), expected(x.size());
+    const auto of = [&](auto& memory, Index width) { return rope::view(memory.data(), seq, heads, width); };
+    const auto in_pages = [&](auto& memory, Index width) {
+        return rope::paged(memory.data(), 2, 3, heads, width, slots);
+    };
+    const auto write_and_read = [&](const rope::Destination& to, std::vector<float>& result) {
+        rope::pass<kLayout>(table(), rope::start_at(2), rope::heads(of(x, dim)).rotate().to(to));
+        rope::dequantise(to, of(result, dim));
+    };
+    write_and_read(rope::int8(of(plain_codes, dim), of(plain_scales, 1)), expected);
+    write_and_read(rope::int8(in_pages(codes, dim), of(plain_scales, 1)), back);
+    CHECK(back == expected);
+    write_and_read(rope::int8(of(plain_codes, dim), in_pages(scales, 1)), back);
+    CHECK(back == expected);
+
+    const auto by_token = rope::given(rope::view(of_tokens.data(), seq, 1, 1));
+    write_and_read(rope::int8(of(plain_codes, dim), by_token), expected);
+    write_and_read(rope::int8(in_pages(codes, dim), by_token), back);
+    CHECK(back == expected);
+
+    // In place is the same codes with the same scales.
+    const auto path = [&](const rope::Destination& to) {
+        rope::pass(rope::heads(rope::int8(of(plain_codes, dim), by_token)).to(to));
+    };
+    CHECK_NOTHROW(path(rope::int8(of(plain_codes, dim), by_token)));
+    CHECK_THROWS_AS(path(rope::int8(of(plain_codes, dim), of(plain_scales, 1))), std::invalid_argument);
+    auto* const bytes = reinterpret_cast<unsigned char*>(plain_codes.data());
+    CHECK_THROWS_AS(path(rope::uint8(rope::view(bytes, seq, heads, dim), of(plain_scales, 1), of(scales, 1))),
+                    std::invalid_argument);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # write_row(leg ...): a line of the table of machines, in WORK/row.txt. machines.cmake makes the table.
-# compiler: the command, of which the version is asked. sets: names. bits: "class hash" of each class.
+# compiler: the command, of which the version is asked. sets: names. bits: "class hash" of each class, which must be the
+# bits of the leg's line in machines.txt, if it has one.
 function(write_row leg machine compiler sets run_by passed bits timed)
   execute_process(COMMAND ${compiler} --version OUTPUT_VARIABLE version ERROR_QUIET)
   string(REGEX MATCH " [0-9]+[0-9.]*" number "${version}")
@@ -16,5 +17,10 @@ function(write_row leg machine compiler sets run_by passed bits timed)
   endif()
   string(REPLACE ";" ", " sets "${sets}")
   string(REPLACE ";" ", " bits "${bits}")
+  file(STRINGS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/machines.txt line REGEX "^${leg} ")
+  string(FIND "${line}" "| ${bits} |" found)
+  if(line AND found EQUAL -1)
+    message(FATAL_ERROR "machines.txt has other bits than '${bits}':\n${line}")
+  endif()
   file(WRITE ${WORK}/row.txt "${leg} | ${machine} | ${name}${number} | ${sets} | ${run_by} | ${passed} | ${bits} | ${timed}\n")
 endfunction()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the compiler has beyond C++17. Other files ask these macros and not for a compiler, so that one of which nobody here
-// has heard gets all that it has. Names of compilers stand where one cannot be asked (the syntax of assembly and of pragmas)
-// and, with the version, where one has a fault.
+// Macros for the features of a compiler beyond C++17. Other files test these macros, not the name of the compiler, so an unknown
+// compiler with the same features gets the same kernels. A name is tested where no macro exists (assembly, pragmas) and, with
+// the version, where a compiler has a bug.
 #pragma once
 
 /// The version of C++. MSVC has it in __cplusplus only with /Zc:__cplusplus.

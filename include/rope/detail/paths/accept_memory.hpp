@@ -118,22 +118,27 @@ inline const CacheFormat& format_of(const StoredHeads& d) noexcept {
 constexpr bool is_number_beside(ElementType type) noexcept {
     return type == ElementType::f32 || type == ElementType::f16 || type == ElementType::bf16;
 }
+/// Whether a head of so many features can have that many scales or zeros.
+ROPE_INLINE bool has_right_count(const ParameterData& p, const CacheFormat& format, Index head_dim) noexcept {
+    const Index count = p.numbers.extents[3];
+    if (p.is_number) return true;
+    if (p.is_list) return count == head_dim;
+    if (count == 1 && format.features == 1 && format.group == 0) return true;
+    if (count < 1 || head_dim % count != 0) return false;
+    const Index width = head_dim / count;
+    if (format.group > 0) return width == format.group;
+    return width % format.features == 0 || (p.is_given && width == 1);
+}
 /// Scales or zeros of head_dim numbers: made ones with the slots of the codes.
 ROPE_INLINE bool accept_parameter(const ParameterData& p, const CacheFormat& format, const HeadsInMemory& codes,
                                   const HeadsInMemory& x, Index head_dim, bool is_written,
                                   PassMemory& memory) noexcept {
     const HeadsInMemory& m = p.numbers;
-    const Index count = m.extents[3];
+    if (!has_right_count(p, format, head_dim)) return false;
     if (p.is_number) return true;
-    if (count != 1 || format.features > 1 || format.group > 0) {
-        if (count < 1 || head_dim % count != 0) return false;
-        const Index width = head_dim / count;
-        if (format.group > 0 ? width != format.group : width % format.features != 0 && !(p.is_given && width == 1))
-            return false;
-    }
     if (!p.is_given)
         return m.is_paged == codes.is_paged && m.slot_list.is_same(codes.slot_list) &&
-               accept_part(m, x, count, is_written, memory);
+               accept_part(m, x, m.extents[3], is_written, memory);
     for (int axis = 0; axis < 3; ++axis)
         if (m.extents[axis] != 1 && m.extents[axis] != x.extents[axis]) return false;
     return accept_view(m, false, memory);
@@ -144,6 +149,7 @@ ROPE_INLINE bool accept_parameters(const StoredHeads& d, const CacheFormat& form
     const bool are_bytes = format.scales == ScalesBeside::bytes;
     if (are_bytes ? scales.numbers.type != ElementType::u8 || scales.is_given : !is_number_beside(scales.numbers.type))
         return false;
+    if (scales.use == ZeroUse::code) return false;
     if (scales.is_number && !is_positive(static_cast<double>(scales.number))) return false;
     if (!accept_parameter(scales, format, d.codes, x, head_dim, is_written, memory)) return false;
     if (!is_somewhere(zeros)) return true;

@@ -124,21 +124,20 @@ ROPE_COLD Status check_parameter(const char* name, const char* kind, const Param
                                  Index batch, Index seq, Index heads, Index head_dim) noexcept {
     const CacheFormat& format = format_of(d);
     const HeadsInMemory& m = p.numbers;
-    const Index count = m.extents[3], width = count < 1 ? 0 : head_dim / count;
-    const bool divides = count > 0 && head_dim % count == 0, is_by_channel = p.is_given && width == 1;
-    if (p.is_number) return Status();
-    if (p.is_list && count != head_dim)
-        return invalid(
-            "{} has given {} in a container of {}; it must have one for each feature ({}). For a head or a group, give "
-            "a "
-            "view.",
-            {name, kind, count, head_dim});
-    if (format.group > 0 && (!divides || width != format.group))
-        return invalid("{} has {} {} for a head of {} features; {} has one for {} features.",
-                       {name, count, kind, head_dim, format.name, format.group});
-    if (head_dim != 0 && (!divides || (width % format.features != 0 && !is_by_channel)))
+    const Index count = m.extents[3];
+    if (!has_right_count(p, format, head_dim)) {
+        if (p.is_list)
+            return invalid(
+                "{} has given {} in a container of {}; it must have one for each feature ({}). For heads or groups "
+                "give a view.",
+                {name, kind, count, head_dim});
+        if (format.group > 0)
+            return invalid("{} has {} {} for a head of {} features; {} has one for {} features.",
+                           {name, count, kind, head_dim, format.name, format.group});
         return invalid("{} has {} {} for a head of {} features; each must be for as many of them as the others{}.",
                        {name, count, kind, head_dim, format.features > 1 ? ", an even number" : ""});
+    }
+    if (p.is_number) return Status();
     if (!p.is_given)
         return check_part(name, kind == kScalesAre ? " in its scales" : " in its zeros", m, batch, seq, heads, count);
     const Index needed[] = {batch, seq, heads};
@@ -246,7 +245,7 @@ ROPE_INLINE unsigned char* place_of(const HeadsInMemory& m, Index b, Index s, In
     bytes = m.strides[2] * m.element_size;
     return static_cast<unsigned char*>(m.at(offset_in(m, b, s, seq, h)));
 }
-/// The scales or zeros of a head, and the bytes to those of the next.
+/// The scales or zeros of head h of a token. Sets `bytes` to the distance from those of one head to those of the next.
 ROPE_INLINE NumbersBeside numbers_beside(const ParameterData& p, Index b, Index s, Index seq, Index h,
                                          Index& bytes) noexcept {
     const HeadsInMemory& m = p.numbers;

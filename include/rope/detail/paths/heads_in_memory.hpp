@@ -63,8 +63,12 @@ using IfParameterList =
 
 struct CacheFormat;
 
-/// What a zero of a format is: the number that code 0 stands for, or the code that stands for 0, a whole number or not.
-enum class ZeroUse : unsigned char { minimum, code, whole_code };
+/// The meaning of the zeros of a format.
+enum class ZeroUse : unsigned char {
+    minimum,    ///< the number of the least code
+    code,       ///< the code of the number 0, in float
+    whole_code  ///< the same as an integer
+};
 
 /// Scales or zeros as a user gave them: a number, or numbers in memory.
 struct ParameterData {

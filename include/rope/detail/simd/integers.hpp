@@ -65,7 +65,7 @@ ROPE_INLINE std::int32_t largest_of(Ints x) noexcept {
     }
 }
 
-/// The signs of numbers as bits, that of the first number the lowest.
+/// Bit i is the sign of number i.
 template <class I>
 ROPE_INLINE std::uint32_t signs_of(I x) noexcept {
     constexpr std::size_t count = sizeof(I) / 4;

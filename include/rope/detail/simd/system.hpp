@@ -39,24 +39,23 @@ ROPE_COLD bool system_has(const char* name) noexcept {
 #endif
 }
 
-/// macOS: whether the kernel has this version or a later one. Elsewhere false.
-ROPE_COLD bool darwin_is_at_least(int version, int subversion) noexcept {
-#if defined(__APPLE__)
-    char text[32] = {};
-    std::size_t size = sizeof(text) - 1;
-    if (::sysctlbyname("kern.osrelease", text, &size, nullptr, 0) != 0) return false;
+/// Whether the version `text`, such as "21.3.0", is this one or a later one.
+constexpr bool is_at_least(const char* text, int version, int subversion) noexcept {
     int has[2] = {};
-    const char* p = text;
     for (int& number : has) {
-        for (; *p >= '0' && *p <= '9'; ++p) number = number * 10 + (*p - '0');
-        if (*p == '.') ++p;
+        for (; *text >= '0' && *text <= '9'; ++text) number = number * 10 + (*text - '0');
+        if (*text == '.') ++text;
     }
     return has[0] != version ? has[0] > version : has[1] >= subversion;
-#else
-    static_cast<void>(version);
-    static_cast<void>(subversion);
-    return false;
+}
+/// macOS: whether the kernel has this version or a later one. Elsewhere false.
+ROPE_COLD bool darwin_is_at_least(int version, int subversion) noexcept {
+    char text[32] = {};
+#if defined(__APPLE__)
+    std::size_t size = sizeof(text) - 1;
+    if (::sysctlbyname("kern.osrelease", text, &size, nullptr, 0) != 0) return false;
 #endif
+    return is_at_least(text, version, subversion);  // nothing is version 0
 }
 
 /// Linux and FreeBSD, but for x86: the bits of AT_HWCAP (16) or AT_HWCAP2 (26), whose meaning depends on the architecture.

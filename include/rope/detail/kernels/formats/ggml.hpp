@@ -35,8 +35,8 @@ ROPE_INLINE float get_half(const unsigned char* from) noexcept {
     return float_from(h);
 }
 
-/// Writes 32 codes of 4 or 5 bits. Byte i has the lower 4 bits of code i in its lower half and those of code 16 + i in its
-/// upper half. Fifth bits stand in 4 bytes before these, the bit of code i at place i.
+/// Writes 32 codes of 4 or 5 bits. The lower half of byte i holds 4 bits of code i, the upper half 4 bits of code 16 + i.
+/// Codes of 5 bits have 4 bytes before these: bit i of the 4 bytes is the fifth bit of code i.
 template <Index bits, class Code>
 ROPE_INLINE void write_halves(const float* x, const Code& code, unsigned char* to) noexcept {
     std::uint32_t high = 0;

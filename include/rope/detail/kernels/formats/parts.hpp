@@ -18,8 +18,8 @@ ROPE_INLINE FloatVector load_last(const float* x, Index count) noexcept {
     return FloatVector::load(all);
 }
 
-/// The functions of a format F that writes and reads head after head. One call for all of them, as what does not depend on
-/// the head is computed once.
+/// write_heads and read_heads for a format F whose functions write and read take one head. F is inlined into the loop, so the
+/// compiler computes once whatever is the same for all heads.
 template <class F>
 struct ByHead : Format {
     static void write_heads(const float* x, Index stride, Index heads, Index count, FormatHeads& to) noexcept {

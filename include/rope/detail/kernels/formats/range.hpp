@@ -49,7 +49,7 @@ ROPE_INLINE void scale_ranges(const Batch& lows, const Batch& highs, Index count
     for (Index i = 0; i < count; i += V::kWidth)
         (V::load(highs + i) - V::load(lows + i)).in_register().divided_by(V::all(levels)).store(scales + i);
 }
-/// The code of 0 where that of `low` is `least`: low / -scale and the least code, rounded once.
+/// The zero point for which the number `low` has the code `least`: least - low / scale, rounded once.
 inline float zero_of(float low, float scale, std::int32_t least) noexcept {
     return static_cast<float>(hide_from_optimizer(quotient(-static_cast<double>(low), static_cast<double>(scale)) +
                                                   static_cast<double>(least)));
