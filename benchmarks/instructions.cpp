@@ -108,6 +108,7 @@ int main(int count, char** arguments) {
     const auto run = [&]() -> std::function<void()> {
         if (work == "read") return [&] { k[0] = static_cast<float>(rope::read_hf_config(text).layers()); };
         if (work == "one_id") return [&] { rope::apply<kLayout>(q_view, k_view, cache, ids); };
+        if (work == "one_tensor") return [&] { rope::apply<kLayout>(q_view, cache, rope::start_at(7)); };
         if (work == "pass_rotating")
             return [&] {
                 rope::pass<kLayout>(cache, rope::start_at(7), rope::heads(q_view).rotate(),

@@ -21,6 +21,7 @@
 #    define ROPE_SOURCE
 
 #    include "engine.hpp"
+#    include "ggml.hpp"
 #    include "gguf_config.hpp"
 #    include "gradients.hpp"
 #    if __has_include(<nlohmann/json.hpp>)

@@ -6,7 +6,7 @@ cmake_minimum_required(VERSION 3.25)
 set(include ${ROOT}/include/rope)
 set(core_lines 9764)         # of the files that core.hpp reaches, each counted once
 set(core_without_sets 8623)  # of these, without the folders of instruction sets and the machine's tag
-set(all_lines 28560)         # of include/rope, without the two tables of models
+set(all_lines 32250)         # of include/rope, without the two tables of models
 set(prose_percent 45)        # of the lines of public headers that are not blank, at least
 set(file_lines 400)          # of any file
 
@@ -51,7 +51,7 @@ endforeach()
 # All files.
 set(mistakes "")
 set(all 0)
-file(GLOB_RECURSE files ${include}/*.hpp)
+file(GLOB_RECURSE files ${include}/*.hpp ${include}/*.h)
 foreach(file IN LISTS files)
   count_lines(${file} lines)
   if(NOT file MATCHES "/(models|architectures)\\.hpp$")

@@ -21,13 +21,14 @@ sets_for() { case $1:$2 in detail/simd/avx512/* | *:wide_*) echo emulated ;; *) 
 # build_and_run INCLUDE TEST PROGRAM SETS: 0 when the test passes, 1 when it fails, 2 when it does not compile.
 build_and_run() {
     local level=-O1
-    if [ "$2" = bits_are_as_stored ]; then level=-O0; fi  # it runs for a moment, so compiling is what takes time
+    case $2 in bits_are_as_stored | c_*) level=-O0 ;; esac  # they run for a moment, so compiling is what takes time
     local emulated=-UROPE_EMULATED
     if [ "$4" = emulated ]; then emulated='-DROPE_EMULATED="support/emulated_registers.hpp"'; fi
     # Each test is in one of the rooms. A header of tests/support may have a source beside it.
     local source more
     source=$(ls tests/*/"$2.cpp")
-    more=$(grep -oE 'support/[a-z_0-9/]+\.hpp' "$source" | sed 's|hpp$|cpp|; s|^|tests/|' | xargs ls 2>/dev/null) || true
+    more=$(grep -oE 'support/[a-z_0-9/]+\.hpp' "$source" | sed 's|hpp$|cpp|; s|^|tests/|' | xargs -r ls 2>/dev/null) || true
+    case $2 in c_*) more="$more cmake/rope_c.cpp" ;; esac  # they call the C library
     $CXX $flags "$emulated" $level -include "$work/headers.hpp" -I"$1" "$source" $more "$work/main.o" -lrapidcheck -lmpfr -lgmp -pthread -o "$3" >"$3.log" 2>&1 || return 2
     timeout 60 "$3" >"$3.log" 2>&1 && return 0 || return 1  # a test that hangs has noticed, too
 }

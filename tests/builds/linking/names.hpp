@@ -5,6 +5,7 @@
 
 #include <rope/fwd.hpp>
 #ifdef ROPE_TEST_WHOLE
+#    include <rope/ggml.hpp>
 #    include <rope/gguf_config.hpp>
 #    include <rope/rope.hpp>
 #    include <rope/testing.hpp>
@@ -101,7 +102,9 @@
     X(rope::testing::Options)                  \
     X(rope::testing::Place)                    \
     X(rope::testing::Measurement)              \
-    X(rope::testing::Report)
+    X(rope::testing::Report)                   \
+    X(rope::ggml::RopeParams)                  \
+    X(rope::ggml::Tensor)
 
 #define ROPE_TEST_TAKE(Class) const void* take(const Class& x);
 #define ROPE_TEST_TAKES(unit)           \

@@ -29,8 +29,9 @@ using RotatedTensors = std::initializer_list<RotatedTensor>;
 /// Rotates one tensor or two, or says why not.
 ROPE_API Status rotate_tensors(Direction direction, Layout layout, const Positions& positions,
                                const AnyExecutor& executor, RotatedTensors tensors);
-/// Whether a call with a layout, or with any (null), would be accepted.
-ROPE_API Status check_rotation(const Layout* layout, const Positions& positions, RotatedTensors tensors) noexcept;
+/// Whether a call in a direction with a layout, or with any (null), would be accepted.
+ROPE_API Status check_rotation(Direction direction, const Layout* layout, const Positions& positions,
+                               RotatedTensors tensors) noexcept;
 
 ROPE_SOURCE_END
 
@@ -63,7 +64,8 @@ template <Layout... layout, class... A>
 Status check_tensors(const Positions& positions, const A&... a) noexcept {
     constexpr Layout layouts[] = {layout..., Layout::half_split};
     if constexpr ((!is_refused<A> && ...))
-        return check_rotation(sizeof...(layout) > 0 ? layouts : nullptr, positions, {rotated_tensor(a)...});
+        return check_rotation(Direction::forward, sizeof...(layout) > 0 ? layouts : nullptr, positions,
+                              {rotated_tensor(a)...});
     else
         return Status();
 }

@@ -85,9 +85,11 @@ ROPE_API Status rotate_tensors(Direction direction, Layout layout, const Positio
                           : rotate_typed<Layout::half_split, double>(direction, positions, executor, tensors);
 }
 
-ROPE_API Status check_rotation(const Layout* layout, const Positions& positions, RotatedTensors tensors) noexcept {
-    Capabilities uses = 0;
-    if (layout != nullptr) uses = *layout == Layout::interleaved ? kInterleaved : kHalfSplit;
+ROPE_API Status check_rotation(Direction direction, const Layout* layout, const Positions& positions,
+                               RotatedTensors tensors) noexcept {
+    Capabilities uses = direction == Direction::inverse ? kInverse : 0;
+    if (layout != nullptr)
+        uses = static_cast<Capabilities>(uses | (*layout == Layout::interleaved ? kInterleaved : kHalfSplit));
     const auto checked = [](const RotatedTensor& t) {
         return CheckedTensor{t.is_out_of_place ? t.in : t.out, t.out,
                              t.rows != nullptr ? shape_of(*t.rows) : shape_of(*t.double_rows)};

@@ -24,7 +24,7 @@ ROPE_DETAIL_BEGIN
 /// Requires a magnitude that stays a number.
 inline Status check_growth_in_table(const Frequencies& f, Index count, Index first_position) noexcept {
     const double first = static_cast<double>(first_position) - f.centre;
-    const double last = first + static_cast<double>(count - 1);
+    const double last = first + (static_cast<double>(count) - 1.0);  // any count
     const double farthest = std::max(std::fabs(first), std::fabs(last));
     for (std::size_t i = 0; i < f.log_growth.size(); ++i)
         if (std::fabs(f.log_growth[i]) * farthest > 64.0)
