@@ -62,6 +62,14 @@ rope::TensorView<T> view_of(const Tensor<T>& x, const Axes& a) {
                                : rope::view(x.data, a.batch, a.seq, a.heads, a.head_size);
 }
 
+/// The executor of a call on the calling thread.
+struct OneThread {
+    template <class F>
+    void operator()(Index pieces, const F& f) const {
+        f(0, pieces);
+    }
+};
+
 /// Caches that are floats are read where they are, others copied.
 inline rope::CosSinView<float> as_floats(const rope::CosSinView<float>& caches, std::vector<float>&) { return caches; }
 template <class Cache>
@@ -75,18 +83,20 @@ rope::CosSinView<float> as_floats(const rope::CosSinView<Cache>& caches, std::ve
 ///
 /// X             [batch, seq, num_heads * head_size] or [batch, heads, seq, head_size], of float, rope::half or
 ///               rope::bfloat16
-/// caches        with position_ids [positions, P], without [batch, seq, P], where P is half of what turns of a head; of
-///               X's type or of float. 16-bit ones are widened in every call: an engine whose caches are constants
+/// caches        with position_ids [positions, P], without [batch, seq, P], where P is half of the rotated features of a
+///               head; of X's type or of float. 16-bit ones are widened in every call: an engine whose caches are constants
 ///               does that once, with rope::copy_cos_sin, and passes floats
 /// position_ids  [batch, seq] rows of the caches, or null
 /// Y             of X's type and shape, in the same memory or apart from it
+/// executor      runs f(begin, end) over pieces of 0 .. count, on threads of the engine; it is asked for calls that
+///               write at least 1 MiB
 ///
 /// Throws std::invalid_argument for shapes that do not fit one another, and std::out_of_range for a position that the
 /// caches do not have. Nothing is written then.
-template <class T, class Cache>
+template <class T, class Cache, class Executor = OneThread>
 void rotary_embedding(const Tensor<const T>& x, const Tensor<const Cache>& cos_cache,
                       const Tensor<const Cache>& sin_cache, const Tensor<const std::int64_t>* position_ids,
-                      const Tensor<T>& y, const Attributes& attributes) {
+                      const Tensor<T>& y, const Attributes& attributes, const Executor& executor = {}) {
     const Axes a = axes_of(x.shape, attributes);
     const Index given_dim = static_cast<Index>(attributes.rotary_embedding_dim);
     const Index dim = given_dim != 0 ? given_dim : a.head_size, pairs = dim / 2;
@@ -115,7 +125,7 @@ void rotary_embedding(const Tensor<const T>& x, const Tensor<const Cache>& cos_c
     const rope::WrappedRows<float> wrapped(as_floats(caches, memory), {a.head_size, 0});
     const rope::Positions positions = has_ids ? rope::ids(position_ids->data, a.batch * a.seq) : rope::Positions();
     const rope::Layout layout = attributes.interleaved != 0 ? rope::Layout::interleaved : rope::Layout::half_split;
-    rope::apply_copy(layout, view_of(x, a), view_of(y, a), wrapped, positions);
+    rope::apply_copy(layout, view_of(x, a), view_of(y, a), wrapped, positions, executor);
 }
 
 }  // namespace onnx_example
