@@ -4,8 +4,8 @@
 //     #include <rope/c_src.hpp>
 //
 // and nothing before it. It needs exceptions, none of which leaves a function of rope.h, nlohmann-json, and no instruction
-// set in its flags. (CMake has that file as the target rope::c; in Windows' DLLs it is compiled with ROPE_C_EXPORTS.) With
-// ROPE_SEPARATE_COMPILATION its functions call those of <rope/src.hpp>, which another source file of the program has.
+// set in its flags. (CMake has that file as the target rope::c; in Windows' DLLs it is compiled with ROPE_C_EXPORTS.) A
+// program that is compiled with ROPE_SEPARATE_COMPILATION needs a second source file, which includes <rope/src.hpp>.
 #pragma once
 
 #if !defined(__cpp_exceptions) && !defined(_CPPUNWIND)

@@ -16,7 +16,7 @@
 //            checked before the first write: a refused call leaves tensors as they were, and *result NULL. Valid ranges and
 //            largest errors are those of the C++ header that stands beside each function.
 // Memory     Data are arguments of their own, so that languages with a garbage collector may give a pointer for the
-//            duration of a call. rope_apply and its kind, and rope_pass with up to eight paths, allocate nothing.
+//            duration of a call. rope_apply and its kind, and rope_pass, allocate nothing.
 // Threads    Rows, models and embeddings may be used by any number of threads, and rows and steps that are built while
 //            nobody builds. No function starts a thread.
 #ifndef ROPE_H
@@ -155,8 +155,8 @@ typedef struct rope_config {
     double factor, mixed_b, beta_fast, beta_slow, extrapolation_factor, mscale, mscale_all_dim, attn_factor;
     double schedule_attention_factor;  // YaRN's and LongRoPE's own; 0: by their formula
     double low_freq_factor, high_freq_factor, partial_rotary_factor, scale_base, centre;
-    int64_t original_max_position_embeddings,
-        max_position_embeddings;  // lengths that the schedule was made for, and to
+    int64_t original_max_position_embeddings;  // the length of the model's training
+    int64_t max_position_embeddings;           // the length to which the schedule extends it
     int64_t axes;
     int32_t keeps_fractions;  // YaRN: not 0: the bounds of its ramp are no whole pairs ("truncate": false)
     int32_t magnitude;        // YaRN: ROPE_YARN_STANDARD, ...
@@ -208,8 +208,8 @@ ROPE_C_API int32_t rope_table_new(const rope_config* config, const rope_table_op
 ROPE_C_API int32_t rope_token_rows_new(const rope_config* config, const rope_axes* axes,
                                        const rope_table_options* options, rope_rows** result, char* message,
                                        size_t room);
-// Makes the rows of batch * seq tokens, at positions from -2^52 to 2^52. Of the call positions and the executor count; with
-// parts one thread makes all rows. A rope_apply over them reads row s for token s, unless its positions say other rows.
+// Makes the rows of batch * seq tokens, at positions from -2^52 to 2^52. Of the call positions and the executor count;
+// parts are refused. A rope_apply over them reads row s for token s, unless its positions say other rows.
 ROPE_C_API int32_t rope_rows_build(rope_rows* rows, const rope_call* call, const void* ids, int64_t seq, int64_t batch,
                                    char* message, size_t room);
 

@@ -154,7 +154,8 @@ ROPE_C_API int32_t rope_embedding_apply(const rope_embedding* embedding, int64_t
                                         const rope_tensor* k_shape, char* message, size_t room);
 ROPE_C_API void rope_embedding_free(rope_embedding* embedding);
 
-// Rows for the tokens of one step, on all axes of the model, for all layers. The embedding may be freed behind it.
+// Rows for the tokens of one step, on all axes of the model, for all layers. The embedding may be freed behind it. A call
+// counts as for rope_rows_build.
 ROPE_C_API int32_t rope_step_new(const rope_embedding* embedding, rope_step** result, char* message, size_t room);
 ROPE_C_API int32_t rope_step_build(rope_step* step, const rope_call* call, const void* ids, int64_t seq, int64_t batch,
                                    char* message, size_t room);

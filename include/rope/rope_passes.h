@@ -116,7 +116,8 @@ typedef struct rope_path {
 } rope_path;
 
 // Carries out all steps of all paths, from 1 to 8, whose sources have one batch and seq: reads every source once and writes
-// every destination once. rows NULL, and then positions are not read: nothing rotates. The direction of the call is not used.
+// every destination once. rows NULL, and then positions are not read: nothing rotates. Steps have
+// directions; that of the call must be 0.
 ROPE_C_API int32_t rope_pass(const rope_rows* rows, const rope_call* call, const void* ids, const rope_path* paths,
                              int64_t path_count, char* message, size_t room);
 // Writes the sum of squares of each token, of all heads of a path without rotation, to `sums`, double [batch, seq, 1, 1].

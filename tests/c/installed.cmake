@@ -3,26 +3,20 @@
 # Installs the C library, moves the installation, and links the page's program against it in every way that the page
 # names: as rope::c, as rope::c_static, by pkg-config. Each runs.
 cmake_minimum_required(VERSION 3.25)
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE out)
-  if(NOT result EQUAL 0)
-    message(FATAL_ERROR "${ARGN} failed (${result}):\n${out}")
-  endif()
-  set(output "${out}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/../support/run.cmake)
 
 file(REMOVE_RECURSE ${WORK})
-run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE} -B ${WORK}/rope -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug
+run(output ${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE} -B ${WORK}/rope -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug
     -DROPE_INSTALL_C=ON -DROPE_BUILD_TESTS=OFF -DROPE_BUILD_BENCHMARKS=OFF -DROPE_BUILD_EXAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib)
-run(${CMAKE_COMMAND} --build ${WORK}/rope)
-run(${CMAKE_COMMAND} --install ${WORK}/rope --prefix ${WORK}/installed)
+run(output ${CMAKE_COMMAND} --build ${WORK}/rope)
+run(output ${CMAKE_COMMAND} --install ${WORK}/rope --prefix ${WORK}/installed)
 file(RENAME ${WORK}/installed ${WORK}/prefix)
 
-run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${CMAKE_CURRENT_LIST_DIR}/installed -B ${WORK}/user -DROPE=${WORK}/prefix
+run(output ${CMAKE_COMMAND} -G ${GENERATOR} -S ${CMAKE_CURRENT_LIST_DIR}/installed -B ${WORK}/user -DROPE=${WORK}/prefix
     -DPROGRAM=${PROGRAM} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_C_COMPILER=${C_COMPILER})
-run(${CMAKE_COMMAND} --build ${WORK}/user)
-run(${WORK}/user/user_c)
-run(${WORK}/user/user_c_static)
+run(output ${CMAKE_COMMAND} --build ${WORK}/user)
+run(output ${WORK}/user/user_c)
+run(output ${WORK}/user/user_c_static)
 
 find_program(pkg_config NAMES pkg-config pkgconf)
 if(NOT pkg_config)
@@ -30,12 +24,12 @@ if(NOT pkg_config)
   return()
 endif()
 set(ENV{PKG_CONFIG_PATH} ${WORK}/prefix/lib/pkgconfig)  # of the library alone
-run(${pkg_config} --modversion rope-c)
+run(output ${pkg_config} --modversion rope-c)
 if(NOT output STREQUAL "${VERSION}\n")
   message(FATAL_ERROR "pkg-config says that rope-c has version ${output}")
 endif()
-run(${pkg_config} --cflags --libs rope-c)
+run(output ${pkg_config} --cflags --libs rope-c)
 separate_arguments(flags UNIX_COMMAND "${output}")
-run(${C_COMPILER} -std=c99 ${PROGRAM} ${flags} -o ${WORK}/user_pkg_config)
+run(output ${C_COMPILER} -std=c99 ${PROGRAM} ${flags} -o ${WORK}/user_pkg_config)
 set(ENV{LD_LIBRARY_PATH} ${WORK}/prefix/lib)
-run(${WORK}/user_pkg_config)
+run(output ${WORK}/user_pkg_config)

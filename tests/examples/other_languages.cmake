@@ -23,6 +23,8 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
+cmake_policy(SET CMP0054 NEW)  # "node" is a word here, not the list of this name
+
 # The programs that the commands call, and the Debian packages that have them.
 set(c cc:gcc)
 set(rust rustc:rustc)

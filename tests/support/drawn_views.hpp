@@ -18,18 +18,12 @@ using rope::Index;
 using rope::Positions;
 using rope::detail::AnyView;
 using rope::detail::Capabilities;
+using rope::detail::typed;
 
 inline constexpr Index kMost = std::numeric_limits<Index>::max();
 
 /// Nothing is read or written there.
 inline void* address(std::uintptr_t at) { return rope::detail::bit_cast<void*>(at); }
-
-/// An erased view of elements of type X.
-template <class X>
-rope::TensorView<X> typed(const AnyView& v) {
-    return {v.elements<X>(), v.extents[0], v.extents[1], v.extents[2], v.extents[3],
-            v.strides[0],    v.strides[1], v.strides[2], v.strides[3]};
-}
 
 class Draw {
  public:

@@ -167,7 +167,7 @@ if(source STREQUAL "every_header")
   set(lines "")
   file(GLOB headers RELATIVE ${INCLUDE} ${INCLUDE}/rope/*.hpp)
   foreach(header IN LISTS headers)
-    if(NOT header MATCHES "/(rope|eigen|reference|testing|hf_config|src)\\.hpp$")  # which need other libraries
+    if(NOT header MATCHES "/(rope|eigen|reference|testing|hf_config|src|c_src)\\.hpp$")  # which need other libraries
       string(APPEND lines "#include <${header}>\n")
     endif()
   endforeach()

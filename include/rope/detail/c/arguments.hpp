@@ -75,18 +75,6 @@ inline Status read_doubles(const char* name, const char* shape_name, const rope_
     if (view.type == ElementType::f64) return Status();
     return invalid("{}.type is {}; it must be ROPE_FLOAT64 (1).", {shape_name, static_cast<int>(view.type)});
 }
-template <class T>
-TensorView<T> typed_view(const AnyView& v) noexcept {
-    return {static_cast<T*>(v.data),
-            v.extents[0],
-            v.extents[1],
-            v.extents[2],
-            v.extents[3],
-            v.strides[0],
-            v.strides[1],
-            v.strides[2],
-            v.strides[3]};
-}
 
 // ---- Positions ----
 
@@ -245,23 +233,27 @@ struct Call {
         return read_positions(name, *given, ids, positions);
     }
     /// For functions whose answer is in what they make: none can be asked only whether it would.
-    Status refuse_only_checks() const noexcept {
+    Status refuse_only_checks(const char* name = "call") const noexcept {
         if (!only_checks) return Status();
-        return invalid("call.only_checks is {}; this function has no answer but its result, so it must be 0.",
-                       {given->only_checks});
+        return invalid("{}.only_checks is {}; this function has no answer but its result, so it must be 0.",
+                       {name, given->only_checks});
     }
     /// Reads it for functions whose result all threads then share.
     Status read_for_building(const rope_call* call, const char* name) {
         if (const Status s = read(call, name); !s.ok()) return s;
-        if (const Status s = refuse_only_checks(); !s.ok()) return s;
+        if (const Status s = refuse_only_checks(name); !s.ok()) return s;
         if (!is_given || given->parts == 0) return Status();
         return invalid("{}.parts is {}; one thread makes these numbers for all, alone or by an executor.",
                        {name, given->parts});
     }
-    /// For functions that do not rotate, or in one direction alone, from no position of the call's.
+    /// For functions that do not rotate, or whose steps say in which direction.
+    Status refuse_direction() const noexcept {
+        if (direction == Direction::forward) return Status();
+        return invalid("call.direction is {}; this function has one direction (0).", {given->direction});
+    }
+    /// For those of them that read no positions of the call, either.
     Status refuse_rotation() const noexcept {
-        if (direction != Direction::forward)
-            return invalid("call.direction is {}; this function has one direction (0).", {given->direction});
+        if (const Status s = refuse_direction(); !s.ok()) return s;
         if (is_given && (given->positions != ROPE_START || given->start != 0 || given->ids_count != 0))
             return invalid("call.positions is {}, and start {}; this function reads no positions, so they must be 0.",
                            {given->positions, given->start});
@@ -269,7 +261,7 @@ struct Call {
     }
     const rope_call* pointer() const noexcept { return is_given ? &*given : nullptr; }
 
-    /// The layout of the call: the given one, or that of the rows.
+    /// Finds the layout of the call. Without one in the struct it is the layout that the rows are made for.
     Status find_layout(const rope_rows& rows, Layout& layout) const noexcept {
         const std::int32_t named = is_given ? given->layout : 0;
         const std::int32_t number = named == 0 ? rows.layout : named;

@@ -148,7 +148,7 @@ ROPE_NOINLINE std::int32_t apply_usual(const rope_rows* rows, const rope_rows* k
                                     InPlace<const TensorView<X>&, float>{of_k, "k", *rows->floats});
     return s.ok() ? ROPE_OK : reply({message, room}, s);
 }
-/// The function for a layout (0: that of the rows) and a type of elements; null for others. Arguments as above.
+/// Chooses apply_usual for a layout, or for that of the rows where it is 0, and for a type of elements. Others have null.
 template <class... Arguments>
 ROPE_INLINE auto usual_function(std::int32_t layout, std::int32_t type, const rope_rows& rows) noexcept {
     using Function = std::int32_t (*)(Arguments...) noexcept;

@@ -216,7 +216,8 @@ inline Status read_axes(const rope_axes* given, AxisMap& map) {
     return Status();
 }
 
-/// What rows are made of. With mixed axes there are more frequencies than a Config has, so they stand for themselves.
+/// A config and a map of axes, from which rows are made. Mixed axes have several frequencies for each pair, which no Config
+/// holds, so those are a member of their own.
 struct RowsOrigin {
     Config config;
     AxisMap map;

@@ -22,18 +22,13 @@
 
 ROPE_DETAIL_BEGIN
 
-/// A view whose strides loops may multiply, as in_memory makes it.
-inline AnyView with_plain_strides(AnyView v) noexcept {
-    for (int axis = 0; axis < 4; ++axis) v.strides[axis] = stride_of(v, axis);
-    return v;
-}
 /// Doubles that may be left out.
 inline Status read_output(const char* name, const char* shape_name, const rope_tensor* shape, double* data,
                           AnyView& view) noexcept {
     view = erased(name, TensorView<double>());
     if (data == nullptr && shape == nullptr) return Status();
     if (const Status s = read_doubles(name, shape_name, shape, data, view); !s.ok()) return s;
-    view = with_plain_strides(view);
+    set_effective_strides(view);
     return Status();
 }
 
@@ -51,8 +46,8 @@ ROPE_C_API int32_t rope_add_angle_gradients(const rope_rows* rows, const rope_ca
         AngleCall a;
         if (const Status s = read_rotated("y", "y_shape", y_shape, y, *rows, a.y); !s.ok()) return s;
         if (const Status s = read_rotated("g", "g_shape", g_shape, g, *rows, a.g); !s.ok()) return s;
-        a.y = with_plain_strides(a.y);
-        a.g = with_plain_strides(a.g);
+        set_effective_strides(a.y);
+        set_effective_strides(a.g);
         if (const Status s = read_output("angles", "angles_shape", angles_shape, angles, a.angles); !s.ok()) return s;
         if (const Status s = read_output("magnitudes", "magnitudes_shape", magnitudes_shape, magnitudes, a.magnitudes);
             !s.ok())
@@ -77,8 +72,8 @@ ROPE_C_API int32_t rope_add_frequency_gradients(const double* angles, const rope
         if (const Status s = c.read(call); !s.ok()) return s;
         if (const Status s = check_axes_beside(axes, c); !s.ok()) return s;
         return with_any_positions("call", c.pointer(), ids, [&](const auto& positions) {
-            const TensorView<const double> given = typed_view<const double>(from);
-            const TensorView<double> made = typed_view<double>(to);
+            const TensorView<const double> given = typed<const double>(from);
+            const TensorView<double> made = typed<double>(to);
             if (!c.only_checks) return run_frequencies(c.threads.any(), given, positions, map, made);
             if constexpr (std::is_same_v<std::decay_t<decltype(positions)>, Positions>)
                 return check_frequency_gradients(given, positions, made);
@@ -102,8 +97,8 @@ ROPE_C_API int32_t rope_add_position_gradients(const double* angles, const rope_
         if (const Status s = c.read(call); !s.ok()) return s;
         if (const Status s = c.refuse_rotation(); !s.ok()) return s;
         const Frequencies f = origin.frequencies ? *origin.frequencies : frequencies(origin.config, seq_len);
-        const TensorView<const double> given = typed_view<const double>(from);
-        const TensorView<double> made = typed_view<double>(to);
+        const TensorView<const double> given = typed<const double>(from);
+        const TensorView<double> made = typed<double>(to);
         return c.only_checks ? check_position_gradients(given, f, origin.map, made)
                              : run_positions(c.threads.any(), given, f, origin.map, made);
     });
@@ -117,13 +112,14 @@ ROPE_C_API int32_t rope_pass_backward(const rope_rows* rows, const rope_call* ca
         if (const Status s = check_handle("rows", rows); !s.ok()) return s;
         Call c;
         if (const Status s = c.read(call, ids); !s.ok()) return s;
+        if (const Status s = c.refuse_direction(); !s.ok()) return s;
         Paths one;
         if (const Status s = one.read(path, 1); !s.ok()) return s;
         BackwardCall b;
         if (const Status s = read_rotated("g", "g_shape", g_shape, g, *rows, b.g); !s.ok()) return s;
         if (const Status s = read_rotated("dx", "dx_shape", dx_shape, dx, *rows, b.dx); !s.ok()) return s;
-        b.g = with_plain_strides(b.g);
-        b.dx = with_plain_strides(b.dx);
+        set_effective_strides(b.g);
+        set_effective_strides(b.dx);
         if (const Status s = read_output("dw", "dw_shape", dw_shape, dw, b.dw); !s.ok()) return s;
         return with_rows_and_layout(c, *rows, [&](auto layout, const auto& r) {
             constexpr Layout kLayout = decltype(layout)::value;
@@ -144,8 +140,8 @@ ROPE_C_API int32_t rope_add_row_sums(const double* rows, const rope_tensor* rows
         Call c;
         if (const Status s = c.read(call); !s.ok()) return s;
         if (const Status s = c.refuse_rotation(); !s.ok()) return s;
-        return c.only_checks ? check_row_sums(typed_view<const double>(from), typed_view<double>(to))
-                             : run_row_sums(c.threads.any(), typed_view<const double>(from), typed_view<double>(to));
+        return c.only_checks ? check_row_sums(typed<const double>(from), typed<double>(to))
+                             : run_row_sums(c.threads.any(), typed<const double>(from), typed<double>(to));
     });
 }
 

@@ -29,9 +29,9 @@ enum class HandleKind : std::uint32_t {
 /// Rows that can be built are known by what they are built of.
 enum class RowsKind : unsigned char { as_they_are, tokens, moves };
 
-/// rotary embeddings of a model in one of two types.
+/// A RotaryEmbedding of float or of double.
 using AnyEmbedding = std::variant<RotaryEmbedding<float>, RotaryEmbedding<double>>;
-/// RotaryStep, which is neither copied nor moved, of the same types.
+/// A RotaryStep of the same types, behind a pointer: it can be neither copied nor moved.
 using AnyStep = std::variant<std::shared_ptr<RotaryStep<float>>, std::shared_ptr<RotaryStep<double>>>;
 
 ROPE_DETAIL_END
@@ -59,41 +59,24 @@ struct rope_step {
 
 ROPE_DETAIL_BEGIN
 
-template <class H>
-struct HandleTraits;
-template <>
-struct HandleTraits<rope_rows> {
-    static constexpr HandleKind kKind = HandleKind::rows;
-    static constexpr const char* kName = "rope_rows";
-};
-template <>
-struct HandleTraits<rope_model> {
-    static constexpr HandleKind kKind = HandleKind::model;
-    static constexpr const char* kName = "rope_model";
-};
-template <>
-struct HandleTraits<rope_embedding> {
-    static constexpr HandleKind kKind = HandleKind::embedding;
-    static constexpr const char* kName = "rope_embedding";
-};
-template <>
-struct HandleTraits<rope_step> {
-    static constexpr HandleKind kKind = HandleKind::step;
-    static constexpr const char* kName = "rope_step";
-};
+constexpr HandleKind kind_of(const rope_rows*) noexcept { return HandleKind::rows; }
+constexpr HandleKind kind_of(const rope_model*) noexcept { return HandleKind::model; }
+constexpr HandleKind kind_of(const rope_embedding*) noexcept { return HandleKind::embedding; }
+constexpr HandleKind kind_of(const rope_step*) noexcept { return HandleKind::step; }
 
+/// The type of a handle in C, or null if the word is that of none.
 inline const char* name_of(HandleKind kind) noexcept {
     switch (kind) {
-        case HandleKind::rows: return HandleTraits<rope_rows>::kName;
-        case HandleKind::model: return HandleTraits<rope_model>::kName;
-        case HandleKind::embedding: return HandleTraits<rope_embedding>::kName;
-        case HandleKind::step: return HandleTraits<rope_step>::kName;
+        case HandleKind::rows: return "rope_rows";
+        case HandleKind::model: return "rope_model";
+        case HandleKind::embedding: return "rope_embedding";
+        case HandleKind::step: return "rope_step";
     }
     return nullptr;
 }
 template <class H>
 ROPE_COLD Status wrong_handle(const char* name, const H* handle) noexcept {
-    const char* const type = HandleTraits<H>::kName;
+    const char* const type = name_of(kind_of(handle));
     if (handle == nullptr) return missing(name, type);
     const char* const other = name_of(handle->handle);
     if (other != nullptr) return invalid("{} is a {}; it must be a {}.", {name, other, type});
@@ -101,14 +84,14 @@ ROPE_COLD Status wrong_handle(const char* name, const H* handle) noexcept {
 }
 template <class H>
 ROPE_INLINE Status check_handle(const char* name, const H* handle) noexcept {
-    if (handle != nullptr && handle->handle == HandleTraits<H>::kKind) return Status();
+    if (handle != nullptr && handle->handle == kind_of(handle)) return Status();
     return wrong_handle(name, handle);
 }
 
 template <class H>
 void free_handle(H* handle) noexcept {
     if (!check_handle("", handle).ok()) return;
-    // A compiler may leave out what is written to an object that ends.
+    // The store is volatile, because compilers drop plain stores to an object that is deleted next.
     *const_cast<volatile HandleKind*>(&handle->handle) = HandleKind(0);
     delete handle;
 }

@@ -127,7 +127,7 @@ inline rope_model_info describe(const ModelConfig& m) {
     return a;
 }
 
-/// The steps of one side of a layer, whose numbers are those of ROPE_QUERIES and so on.
+/// Finds the steps for the queries, keys, values or output of a layer, or for its indexer: `heads` is ROPE_QUERIES, ...
 inline Status find_steps(const ModelConfig& m, Index layer, std::int32_t heads, const HeadStepList*& list) {
     if (const Status s = check_named("heads", heads, ROPE_INDEXER_KEYS + 1); !s.ok()) return s;
     if (const Status s = check_recipe(m, layer); !s.ok()) return s;
@@ -240,7 +240,7 @@ ROPE_C_API int32_t rope_fill_temperatures(const rope_model* model, const rope_ca
         AnyView v;
         if (const Status s = read_tensor("to", "to_shape", to_shape, to, false, v); !s.ok()) return s;
         const auto fill_with = [&](auto number) {
-            fill_temperatures(model->model, c.positions, typed_view<decltype(number)>(v));
+            fill_temperatures(model->model, c.positions, typed<decltype(number)>(v));
             return Status();
         };
         switch (v.type) {

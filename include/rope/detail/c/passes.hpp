@@ -4,7 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <new>
+#include <type_traits>
 
 #include "../../errors.hpp"
 #include "../../heads.hpp"
@@ -22,7 +23,7 @@
 
 ROPE_DETAIL_BEGIN
 
-/// The paths of a call: the first eight on the stack.
+/// The paths of a call, from 1 to 8, in memory of this object: nothing is allocated.
 class Paths {
  public:
     Paths() noexcept = default;
@@ -87,6 +88,7 @@ ROPE_C_API int32_t rope_pass(const rope_rows* rows, const rope_call* call, const
             if (const Status s = check_handle("rows", rows); !s.ok()) return s;
         Call c;
         if (const Status s = c.read(call, ids); !s.ok()) return s;
+        if (const Status s = c.refuse_direction(); !s.ok()) return s;
         Paths all;
         if (const Status s = all.read(paths, path_count); !s.ok()) return s;
         return run(c, rows, all.pointers(), all.count());
@@ -104,7 +106,7 @@ ROPE_C_API int32_t rope_sum_squares(const rope_path* path, const rope_call* call
         if (const Status s = one.read(path, 1); !s.ok()) return s;
         AnyView v;
         if (const Status s = read_doubles("sums", "sums_shape", sums_shape, sums, v); !s.ok()) return s;
-        return run_sums(c.threads.any(), one.first(), typed_view<double>(v));
+        return run_sums(c.threads.any(), one.first(), typed<double>(v));
     });
 }
 

@@ -26,7 +26,7 @@ inline Status read_buffer(Name name, Name shape_name, const rope_buffer* given, 
     Struct<rope_buffer> b;
     if (const Status s = b.read(name, "rope_buffer", given); !s.ok()) return s;
     if (const Status s = read_tensor("", shape_name, b->shape, b->data, may_be_codes, m); !s.ok()) return s;
-    for (int axis = 0; axis < 4; ++axis) m.strides[axis] = stride_of(m, axis);
+    set_effective_strides(m);
     m.is_const = is_const;
     m.is_paged = b->is_paged != 0 || b->slot_list != nullptr;
     if (!m.is_paged) return Status();
@@ -67,7 +67,7 @@ inline Status read_squares(const rope_buffer* given, TensorView<const double>& s
     if (const Status s = read_buffer("squares", "squares.shape", given, true, false, m); !s.ok()) return s;
     if (m.type != ElementType::f64 || m.is_paged)
         return invalid("squares must be a view of ROPE_FLOAT64 (1), [batch, seq, 1, 1].");
-    squares = typed_view<const double>(m);
+    squares = typed<const double>(m);
     return Status();
 }
 

@@ -11,19 +11,6 @@
 
 ROPE_DETAIL_BEGIN
 
-/// A tensor of a call with the types that it had.
-template <class X>
-TensorView<X> typed(const AnyView& v) noexcept {
-    return {static_cast<X*>(v.data),
-            v.extents[0],
-            v.extents[1],
-            v.extents[2],
-            v.extents[3],
-            v.strides[0],
-            v.strides[1],
-            v.strides[2],
-            v.strides[3]};
-}
 inline const CosSinRows<float>& rows_of(const RotatedTensor& t, float) noexcept { return *t.rows; }
 inline const CosSinRows<double>& rows_of(const RotatedTensor& t, double) noexcept { return *t.double_rows; }
 

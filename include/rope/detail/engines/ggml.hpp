@@ -9,7 +9,7 @@
 #include "../base/executor.hpp"
 #include "../base/raise.hpp"
 #if ROPE_HAS_DEFINITIONS
-#    include <cstdlib>
+#    include <algorithm>
 #    include <new>
 
 #    include "../../axis_positions.hpp"
@@ -80,7 +80,7 @@ struct GgmlCall {
         needs_rows = axes > 1;
         Index last = 0;
         for (Index i = 0; i < count; ++i) {
-            last = std::max(last, std::abs(Index(positions[i])));
+            last = std::max(last, away_from_zero(i));
             needs_rows = needs_rows || positions[i] < 0;
         }
         const Index most = kGgmlTableBytes / (2 * pairs_of(p) * Index(sizeof(float)));
@@ -91,6 +91,7 @@ struct GgmlCall {
             table.emplace(shared_table(rotation->frequencies, wanted, HeadSlice{head_dim, p.n_offs}));
         return Status();
     }
+    Index away_from_zero(Index i) const noexcept { return std::max(Index(positions[i]), -Index(positions[i])); }
     const CosSinRows<float>& rows() const noexcept {
         if (far_table) return *far_table;
         return *table;
@@ -101,7 +102,7 @@ struct GgmlCall {
         const Index pairs = rows().pairs();
         for (Index t = begin; t < end; ++t, to += 2 * pairs) {
             Index at[4];
-            for (Index axis = 0; axis < axes; ++axis) at[axis] = std::abs(Index(positions[axis * tokens + t]));
+            for (Index axis = 0; axis < axes; ++axis) at[axis] = away_from_zero(axis * tokens + t);
             rope::write_rows(rows(), AxisPositions(at, axes, 1), map, 1, 1, to);
             for (Index i = 0; i < pairs; ++i) {
                 const Index axis = axes > 1 ? map.axis_of[static_cast<std::size_t>(i)] : 0;

@@ -34,7 +34,7 @@ struct HeadsInMemory : AnyView {
 template <class T>
 inline HeadsInMemory in_memory(const TensorView<T>& v) noexcept {
     HeadsInMemory m = {erased("", v), std::is_const_v<T>};
-    for (int axis = 0; axis < 4; ++axis) m.strides[axis] = stride_of(m, axis);
+    set_effective_strides(m);
     return m;
 }
 

@@ -72,8 +72,26 @@ ROPE_INLINE AnyView erased(const char* name, const TensorView<T>& v) noexcept {
              hide_from_optimizer(v.feature_stride)}};
 }
 
+/// A view with the type that it had.
+template <class X>
+TensorView<X> typed(const AnyView& v) noexcept {
+    return {static_cast<X*>(v.data),
+            v.extents[0],
+            v.extents[1],
+            v.extents[2],
+            v.extents[3],
+            v.strides[0],
+            v.strides[1],
+            v.strides[2],
+            v.strides[3]};
+}
+
 /// The effective stride: 0 along an axis of one element, whose own stride may be anything.
 ROPE_INLINE Index stride_of(const AnyView& v, int axis) noexcept { return v.extents[axis] < 2 ? 0 : v.strides[axis]; }
+/// Replaces every stride by the effective one, which loops may multiply.
+ROPE_INLINE void set_effective_strides(AnyView& v) noexcept {
+    for (int axis = 0; axis < 4; ++axis) v.strides[axis] = stride_of(v, axis);
+}
 
 ROPE_INLINE bool is_empty(const AnyView& v) noexcept {
     return v.extents[0] == 0 || v.extents[1] == 0 || v.extents[2] == 0 || v.extents[3] == 0;
