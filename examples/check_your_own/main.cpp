@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // <rope/testing.hpp> applied to somebody else's rotation: a plain loop, as engines have one, first right and
-// then with one classic mistake at a time. The report must pass the first and name each of the others.
+// then with one classic mistake at a time, and the program of an early post, with two. The report must pass the first
+// and name each of the others.
 // Exit status 0 when it does.
 #include <rope/testing.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 #include "../arguments.hpp"
 
@@ -23,7 +26,8 @@ enum class Mistake {
     overwritten,
     magnitude,
     position,
-    whole_head
+    whole_head,
+    early_post
 };
 
 // The model: 64 features per head, of which the first 48 turn, in half-split pairs.
@@ -61,6 +65,27 @@ void rotate_loop(float* x, Index seq, Index heads, const Index* positions, Mista
     }
 }
 
+// The program of an early post on rotary embedding, from a description of it, with two mistakes: results go into a new
+// array of zeros, for one head alone, and pairs turn backwards.
+void rotate_like_early_post(float* x, Index seq, Index heads, const Index* positions) {
+    std::vector<float> result(static_cast<std::size_t>(seq * heads * kHeadDim), 0.0f);
+    constexpr Index pairs = kRotaryDim / 2;
+    for (Index token = 0; token < seq; ++token) {
+        const float* const in = x + token * heads * kHeadDim;
+        float* const out = result.data() + token * heads * kHeadDim;
+        std::copy(in, in + kHeadDim, out);
+        for (Index i = 0; i < pairs; ++i) {
+            const double power = static_cast<double>(2 * i) / static_cast<double>(kRotaryDim);
+            const double angle = static_cast<double>(positions[token]) * std::pow(kBase, -power) / kFactor;
+            const float c = kMagnitude * static_cast<float>(std::cos(angle));
+            const float s = kMagnitude * static_cast<float>(std::sin(angle));
+            out[i] = in[i] * c + in[i + pairs] * s;
+            out[i + pairs] = in[i + pairs] * c - in[i] * s;
+        }
+    }
+    std::copy(result.begin(), result.end(), x);
+}
+
 struct Case {
     Mistake mistake;
     const char* name;  // what the report must call it; empty: nothing to name
@@ -76,6 +101,7 @@ constexpr Case kCases[] = {
     {Mistake::magnitude, "attention factor missing"},
     {Mistake::position, "position one too large"},
     {Mistake::whole_head, "slice ignored"},
+    {Mistake::early_post, "a part of the heads became zero; sign of sin"},
 };
 
 constexpr const char* kHelp =
@@ -98,7 +124,10 @@ int main(int argc, char** argv) {
     bool as_promised = true;
     for (const Case& c : kCases) {
         const auto rotate = [&](float* x, Index seq, Index heads, const Index* positions) {
-            rotate_loop(x, seq, heads, positions, c.mistake);
+            if (c.mistake == Mistake::early_post)
+                rotate_like_early_post(x, seq, heads, positions);
+            else
+                rotate_loop(x, seq, heads, positions, c.mistake);
         };
         const rope::testing::Report report = rope::testing::measure(rotate, rope::Layout::half_split, config);
         const bool expected = c.mistake == Mistake::none ? report.ok() : !report.ok();

@@ -63,6 +63,7 @@ void generate(const Options& options) {
     for (std::size_t i = 1; i < prompt.size(); ++i) print(tokenizer.decode(prompt[i - 1], prompt[i]));
     const Eigen::VectorXf* logits = nullptr;
     prefill.time([&] { logits = &transformer->forward(prompt); });
+    const double rope_of_prefill = transformer->rope_seconds();
     for (int previous = prompt.back();;) {
         const int token = sampler.choose(*logits);
         if (token == kBeginOfText || token == kEndOfText) break;
@@ -75,8 +76,11 @@ void generate(const Options& options) {
 
     print_rate("prefill", prompt_size, prefill.seconds());
     print_rate("decode", transformer->position() - prompt_size, decode.seconds());
-    std::fprintf(stderr, "rope     %.2f %% of that time\n",
-                 100.0 * transformer->rope_seconds() / (prefill.seconds() + decode.seconds()));
+    std::fprintf(stderr, "rope     %.2f %% of the prefill", 100.0 * rope_of_prefill / prefill.seconds());
+    if (decode.seconds() > 0.0)
+        std::fprintf(stderr, ", %.2f %% of a decode step",
+                     100.0 * (transformer->rope_seconds() - rope_of_prefill) / decode.seconds());
+    std::fputs("\n", stderr);
 }
 
 }  // namespace

@@ -20,6 +20,9 @@ void for_blocks_of_queries(Index seq, const F& f) {
     }
 }
 
+/// The first key that a query sees in a window of so many keys, itself included; 0: all before it.
+inline Index first_key(Index query, Index window) { return window > 0 ? std::max<Index>(0, query - window + 1) : 0; }
+
 /// One head of one sequence of [batch * seq, heads * width].
 template <class M>
 auto head_of(M& x, Index batch, Index heads, Index b, Index h) {
@@ -29,10 +32,10 @@ auto head_of(M& x, Index batch, Index heads, Index b, Index h) {
 
 template <class T>
 struct SoftmaxAttention {
-    Index batch, heads;
+    Index batch, heads, window = 0;
 
-    /// `weights`, [batch * heads * seq, seq], is kept for the gradient. A row is written up to the end of its block; the
-    /// entries after that mean nothing.
+    /// `weights`, [batch * heads * seq, seq], is kept for the gradient. A row is written from the first key of its block's
+    /// first query to the end of its block; the other entries mean nothing.
     void forward(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, const Matrix<T>& bias, Matrix<T>& weights,
                  Matrix<T>& out) const {
         const Index seq = q.rows() / batch;
@@ -45,17 +48,19 @@ struct SoftmaxAttention {
                        hv = head_of(v, batch, heads, bh / heads, h);
             auto hout = head_of(out, batch, heads, bh / heads, h);
             for_blocks_of_queries(seq, [&](Index first, Index count, Index seen) {
-                auto s = weights.block(bh * seq + first, 0, count, seen);
-                s.noalias() = scale * (hq.middleRows(first, count) * hk.topRows(seen).transpose());
+                const Index begin = first_key(first, window), keys = seen - begin;
+                auto s = weights.block(bh * seq + first, begin, count, keys);
+                s.noalias() = scale * (hq.middleRows(first, count) * hk.middleRows(begin, keys).transpose());
                 for (Index i = 0; i < count; ++i) {
-                    const Index visible = first + i + 1;
-                    auto row = s.row(i).head(visible);
+                    const Index hidden = first_key(first + i, window) - begin, visible = first + i + 1 - begin - hidden;
+                    auto row = s.row(i).segment(hidden, visible);
                     if (bias.cols() > 0) row += bias.row(h).tail(visible);
                     row.array() = (row.array() - row.maxCoeff()).exp();
                     row /= row.sum();
-                    s.row(i).tail(seen - visible).setZero();  // keys that come later
+                    s.row(i).head(hidden).setZero();                   // keys before the window
+                    s.row(i).tail(keys - hidden - visible).setZero();  // keys that come later
                 }
-                hout.middleRows(first, count).noalias() = s * hv.topRows(seen);
+                hout.middleRows(first, count).noalias() = s * hv.middleRows(begin, keys);
             });
         }
     }
@@ -78,16 +83,18 @@ struct SoftmaxAttention {
             auto hdq = head_of(dq, batch, heads, b, h), hdk = head_of(dk, batch, heads, b, h),
                  hdv = head_of(dv, batch, heads, b, h);
             for_blocks_of_queries(seq, [&](Index first, Index count, Index seen) {
-                const auto s = weights.block(bh * seq + first, 0, count, seen);
-                ds.noalias() = hdout.middleRows(first, count) * hv.topRows(seen).transpose();
+                const Index begin = first_key(first, window), keys = seen - begin;
+                const auto s = weights.block(bh * seq + first, begin, count, keys);
+                ds.noalias() = hdout.middleRows(first, count) * hv.middleRows(begin, keys).transpose();
                 for (Index i = 0; i < count; ++i) {
                     const T mean = hdout.row(first + i).dot(hout.row(first + i));
                     ds.row(i).array() = s.row(i).array() * (ds.row(i).array() - mean);
-                    if (dbias.cols() > 0) dbias.row(h).tail(first + i + 1) += ds.row(i).head(first + i + 1);
+                    const Index hidden = first_key(first + i, window) - begin, visible = first + i + 1 - begin - hidden;
+                    if (dbias.cols() > 0) dbias.row(h).tail(visible) += ds.row(i).segment(hidden, visible);
                 }
-                hdv.topRows(seen).noalias() += s.transpose() * hdout.middleRows(first, count);
-                hdq.middleRows(first, count).noalias() = scale * (ds * hk.topRows(seen));
-                hdk.topRows(seen).noalias() += scale * (ds.transpose() * hq.middleRows(first, count));
+                hdv.middleRows(begin, keys).noalias() += s.transpose() * hdout.middleRows(first, count);
+                hdq.middleRows(first, count).noalias() = scale * (ds * hk.middleRows(begin, keys));
+                hdk.middleRows(begin, keys).noalias() += scale * (ds.transpose() * hq.middleRows(first, count));
             });
         }
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -40,10 +41,10 @@ std::vector<Shape> entrants(const Shape& shape) {
         all.back().rotate_at = rotate_at;
     };
     add(Encoding::rotary);
-    if (!shape.is_linear()) add(Encoding::rotary_learned);
+    if (!shape.is_linear() && shape.window == 0) add(Encoding::rotary_learned);
     if (shape.is_linear()) add(Encoding::rotary, RotateAt::after);
     if (!shape.is_linear()) add(Encoding::t5);
-    add(Encoding::learned);
+    if (shape.window == 0) add(Encoding::learned);
     add(Encoding::sinusoidal);
     add(Encoding::none);
     return all;
@@ -86,6 +87,17 @@ std::vector<CurvePoint> mean_curve(const std::vector<std::vector<CurvePoint>>& c
     return result;
 }
 
+/// The step at which a curve first has a validation loss, between the points in a straight line; 0 if it never has.
+double step_with(const std::vector<CurvePoint>& curve, double loss) {
+    for (std::size_t i = 0; i < curve.size(); ++i) {
+        if (curve[i].validation > loss) continue;
+        if (i == 0) return curve[0].step;
+        const CurvePoint &a = curve[i - 1], &b = curve[i];
+        return a.step + (b.step - a.step) * (a.validation - loss) / (a.validation - b.validation);
+    }
+    return 0.0;
+}
+
 }  // namespace
 
 void compare(const Settings& settings, const Text& text, Index seeds, const std::string& folder) {
@@ -107,7 +119,9 @@ void compare(const Settings& settings, const Text& text, Index seeds, const std:
     std::vector<Curve> curves;
     for (std::size_t i = 0; i < shapes.size(); ++i)
         curves.push_back({run_name(shapes[i], false), mean_curve(points[i]), true});
-    if (!folder.empty()) write_svg(folder + "/compare-" + name_of(settings.shape.attention) + ".svg", curves);
+    const std::string of_window = settings.shape.window > 0 ? "-window" + std::to_string(settings.shape.window) : "";
+    if (!folder.empty())
+        write_svg(folder + "/compare-" + name_of(settings.shape.attention) + of_window + ".svg", curves);
 
     std::printf("Validation loss in nats per byte, %td windows of %td bytes; %td steps of %td sequences, %td seeds\n\n",
                 kWindows, settings.shape.context, settings.steps, settings.batch, seeds);
@@ -129,30 +143,61 @@ void compare(const Settings& settings, const Text& text, Index seeds, const std:
         }
         std::printf("\n");
     }
-    std::printf("\nThe difference is that of means over all seeds, its error the standard error over windows.\n");
+    std::printf("\nThe difference is that of means over all seeds, its error the standard error over windows.\n\n");
+    for (std::size_t i = 1; i < shapes.size(); ++i) {
+        const double last = curves[i].points.back().validation, step = step_with(curves[0].points, last);
+        std::printf("%-20s ends at %.4f; ", run_name(shapes[i], false).c_str(), last);
+        if (step > 0.0)
+            std::printf("rotary has that in step %.0f of %td\n", step, settings.steps);
+        else
+            std::printf("rotary does not reach that\n");
+    }
+    std::printf("\nBy the curves, whose points are of %td windows.\n", kCurveWindows);
 }
 
-void extrapolate(const Settings& settings, const Text& text, const std::string& folder) {
+void extrapolate(const Settings& settings, const Text& text, Index seeds, const std::string& folder) {
     constexpr Index kLongWindows = kWindows / kLongest;
     const Index context = settings.shape.context, length = kLongest * context;
-    std::printf("Validation loss in nats per byte, the same %td windows of %td bytes read in sequences of\n\n",
-                kLongWindows, length);
-    std::printf("encoding                       %5td", context);
-    for (Index times = 2; times <= kLongest; times *= 2) std::printf("   %5td", context * times);
+    std::vector<Shape> shapes;
+    const auto add = [&](Encoding encoding, double base = Shape().base) {
+        if (settings.shape.is_linear() && has_score_bias(encoding)) return;
+        shapes.push_back(settings.shape);
+        shapes.back().encoding = encoding;
+        shapes.back().base = base;
+    };
+    add(Encoding::rotary);
+    for (const double base : {5e4, 5e5}) add(Encoding::rotary, base);
+    for (const Encoding other : {Encoding::t5, Encoding::sinusoidal, Encoding::none, Encoding::alibi}) add(other);
+
+    std::printf(
+        "Validation loss in nats per byte, the same %td windows of %td bytes read in sequences of so many bytes;\n"
+        "%td steps, %td seeds: mean (lowest, highest)\n\n",
+        kLongWindows, length, settings.steps, seeds);
+    std::printf("encoding                      ");
+    for (Index times = 1; times <= kLongest; times *= 2) std::printf("  %5td                   ", context * times);
     std::printf("\n");
-    for (const Encoding encoding :
-         {Encoding::rotary, Encoding::t5, Encoding::sinusoidal, Encoding::none, Encoding::alibi}) {
-        if (settings.shape.is_linear() && has_score_bias(encoding)) continue;
-        Settings one = settings;
-        one.shape.encoding = encoding;
-        Run run(one, text, folder);
-        run.train(one.steps, run_name(one.shape));
+    for (const Shape& shape : shapes) {
+        std::vector<std::unique_ptr<Run>> runs;
+        for (Index seed = 1; seed <= seeds; ++seed) {
+            Settings one = settings;
+            one.shape = shape;
+            one.shape.seed = static_cast<std::uint64_t>(seed);
+            runs.push_back(std::make_unique<Run>(one, text, folder));
+            runs.back()->train(one.steps, run_name(one.shape));
+        }
         for (const Reading& reading : kReadings) {
-            if (reading.name[0] != '\0' && !rotates(encoding)) continue;
-            std::printf("%-30s", (run_name(one.shape, false) + reading.name).c_str());
-            for (Index times = 1; times <= kLongest; times *= 2)
-                std::printf("  %6.4f", mean(run.validate(kLongWindows, length, context * times,
-                                                         reading.rotation(static_cast<double>(times), context))));
+            const bool is_plain = reading.name[0] == '\0';
+            if (!is_plain && (!rotates(shape.encoding) || shape.base != Shape().base)) continue;
+            std::printf("%-30s", (run_name(shape, false) + reading.name).c_str());
+            for (Index times = 1; times <= kLongest; times *= 2) {
+                std::vector<double> losses(runs.size());
+                const rope::Config rotation = reading.rotation(static_cast<double>(times), context);
+                std::transform(runs.begin(), runs.end(), losses.begin(), [&](const std::unique_ptr<Run>& run) {
+                    return mean(run->validate(kLongWindows, length, context * times, rotation));
+                });
+                std::printf("  %6.4f (%6.4f, %6.4f)", mean(losses), *std::min_element(losses.begin(), losses.end()),
+                            *std::max_element(losses.begin(), losses.end()));
+            }
             std::printf("\n");
         }
         std::fflush(stdout);
@@ -160,7 +205,7 @@ void extrapolate(const Settings& settings, const Text& text, const std::string& 
     std::printf(
         "\nLearned positions end where training ended. Interpolated: Config::interpolation_factor is 1, 2, 4; YaRN: "
         "its\n"
-        "factor is.\n");
+        "factor is. A base is that of training, too.\n");
 }
 
 }  // namespace train

@@ -11,6 +11,7 @@
 #include "compare.hpp"
 #include "options.hpp"
 #include "run.hpp"
+#include "share.hpp"
 #include "text.hpp"
 
 namespace train {
@@ -48,7 +49,9 @@ void train(const Options& options) {
     if (options.mode == Mode::compare)
         compare(options.settings, text, options.seeds, options.folder);
     else if (options.mode == Mode::extrapolate)
-        extrapolate(options.settings, text, options.folder);
+        extrapolate(options.settings, text, options.seeds, options.folder);
+    else if (options.mode == Mode::share)
+        share(options.settings, text);
     else
         train_one(options, text);
 }

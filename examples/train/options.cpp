@@ -62,10 +62,14 @@ const char* const kHelp =
     "\n"
     "  --data FILE        the text (required); its last twentieth is kept for validation\n"
     "  --compare          train all encodings with several seeds and print a table\n"
-    "  --extrapolate      train, then read sequences that are longer than those of training\n"
+    "  --extrapolate      the same, then read sequences that are longer than those of training, also with larger "
+    "bases\n"
+    "  --share            time a forward pass and a training step at three widths, and the rotation's part of them\n"
     "  --encoding E       none, sinusoidal, learned, t5, alibi, rotary, rotary-interleaved or\n"
     "                     rotary-learned (default: rotary)\n"
     "  --rotary-dim N     features of a head that rotate, 0 for all of them (default: 0)\n"
+    "  --base N           of rotary frequencies, base^(-2i/d) (default: 10000)\n"
+    "  --window N         local attention: a byte sees N bytes, itself included; 0: all before it (default: 0)\n"
     "  --attention A      softmax, or linear attention: favor or elu (default: softmax)\n"
     "  --rotate R         in linear attention: before, queries and keys, or after, their features (default: before)\n"
     "  --features N       random features of favor (default: 256)\n"
@@ -77,7 +81,7 @@ const char* const kHelp =
     "  --steps N          (default: 600)\n"
     "  --rate R           learning rate after the warm-up (default: 0.002)\n"
     "  --seed S           of first weights, batches and random features (default: 1)\n"
-    "  --seeds N          with --compare, the seeds 1 .. N (default: 3)\n"
+    "  --seeds N          with --compare and --extrapolate, the seeds 1 .. N (default: 3)\n"
     "  --out FOLDER       checkpoints and curves are written there, and runs that are there go on\n"
     "  --stop-at N        stop after N steps, to go on another time; needs --out\n"
     "  --threads N        1 or 2; changes no number (default: 2)\n"
@@ -101,8 +105,8 @@ Options parse_options(int argc, const char* const* argv) {
         if (name == "--help") {
             options.help = true;
             return options;
-        } else if (name == "--compare" || name == "--extrapolate") {
-            options.mode = name == "--compare" ? Mode::compare : Mode::extrapolate;
+        } else if (name == "--compare" || name == "--extrapolate" || name == "--share") {
+            options.mode = name == "--compare" ? Mode::compare : name == "--share" ? Mode::share : Mode::extrapolate;
         } else if (name == "--data") {
             options.data = value();
         } else if (name == "--out") {
@@ -111,6 +115,10 @@ Options parse_options(int argc, const char* const* argv) {
             shape.encoding = encoding(name, value());
         } else if (name == "--rotary-dim") {
             shape.rotary_dim = number(0, 1024);
+        } else if (name == "--base") {
+            shape.base = static_cast<double>(number(2, 1000000000));
+        } else if (name == "--window") {
+            shape.window = number(0, 4096);
         } else if (name == "--attention") {
             shape.attention = attention(name, value());
         } else if (name == "--rotate") {
@@ -149,12 +157,22 @@ Options parse_options(int argc, const char* const* argv) {
             if (given.count(name) != 0)
                 throw std::runtime_error(std::string("The option ") + name + " is of no use " + mode + ".");
     };
-    if (given.count("--compare") != 0)
-        without("with --compare", {"--extrapolate", "--encoding", "--rotate", "--rotary-dim", "--seed", "--stop-at"});
-    else
-        without("without --compare", {"--seeds"});
-    if (given.count("--extrapolate") != 0)
-        without("with --extrapolate", {"--encoding", "--rotate", "--rotary-dim", "--stop-at"});
+    const auto without_run = [&](const char* mode) {  // of which one encoding, or one seed, would be chosen
+        without(mode, {"--encoding", "--rotate", "--rotary-dim", "--base", "--seed", "--stop-at"});
+    };
+    if (given.count("--compare") != 0) {
+        without("with --compare", {"--extrapolate", "--share"});
+        without_run("with --compare");
+    } else if (given.count("--extrapolate") != 0) {
+        without("with --extrapolate", {"--share"});
+        without_run("with --extrapolate");
+    } else {
+        without("without --compare or --extrapolate", {"--seeds"});
+    }
+    if (options.mode == Mode::share) {
+        without_run("with --share");
+        without("with --share", {"--dim", "--heads", "--steps", "--rate", "--out", "--threads"});
+    }
     if (options.folder.empty()) without("without --out", {"--stop-at"});
     check(settings);
     return options;

@@ -8,14 +8,14 @@
 
 namespace train {
 
-enum class Mode { single, compare, extrapolate };
+enum class Mode { single, compare, extrapolate, share };
 
 struct Options {
     Settings settings;
     Mode mode = Mode::single;
     std::string data;
     std::string folder;  // of checkpoints and curves; empty: nothing is written
-    Index seeds = 3;     // of compare
+    Index seeds = 3;     // of compare and extrapolate
     Index stop_at = 0;   // 0: not before the last step
     bool help = false;
 };

@@ -9,6 +9,7 @@
 #include <rope/rows.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
@@ -19,11 +20,27 @@
 
 namespace train {
 
+/// Seconds that rotations have taken in this thread.
+inline thread_local double rotation_seconds = 0.0;
+
+/// Adds the time of its life to them.
+class Timed {
+ public:
+    Timed() = default;
+    Timed(const Timed&) = delete;
+    Timed& operator=(const Timed&) = delete;
+    ~Timed() { rotation_seconds += std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+ private:
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point start_ = Clock::now();
+};
+
 template <class T>
 class Positions {
  public:
     /// For sequences of up to `max_positions` tokens. Of `rotation`, which rotary encodings take, the head's dimensions
-    /// are set here.
+    /// and the base are set here.
     Positions(const Shape& shape, Index max_positions, rope::Config rotation = {}) : shape_(shape) {
         if (shape.encoding == Encoding::sinusoidal) sinusoidal_.emplace(shape.dim, max_positions);
         if (shape.encoding == Encoding::learned && max_positions > shape.context)
@@ -31,6 +48,7 @@ class Positions {
         if (!rotates(shape.encoding)) return;
         rotation.head_dim = shape.rotated_dim();
         rotation.rotary_dim = shape.rotary_dim;
+        rotation.base = shape.base;
         if (shape.encoding != Encoding::rotary_learned) {
             cos_sin_.emplace(rotation, max_positions);
             return;
@@ -72,13 +90,16 @@ class Positions {
 
     /// Rotates queries and keys, or their features: [batch * seq, heads * head_dim].
     void rotate(Matrix<T>& q, Matrix<T>& k, Index batch) const {
-        if (rows() != nullptr) rope::apply(layout(), heads_of(q, batch), heads_of(k, batch), *rows());
+        if (rows() == nullptr) return;
+        const Timed timed;
+        rope::apply(layout(), heads_of(q, batch), heads_of(k, batch), *rows());
     }
     /// Turns the gradients of rotated queries and keys into the gradients of queries and keys. The gradient of learned
     /// frequencies follows from the rotated q and k.
     void rotate_backward(const Matrix<T>& q, const Matrix<T>& k, Matrix<T>& dq, Matrix<T>& dk, Index batch,
                          Weights<T>& gradients) const {
         if (rows() == nullptr) return;
+        const Timed timed;
         if (rows_) {
             const Index seq = dq.rows() / batch, pairs = rows_->pairs();
             std::vector<double> angles(static_cast<std::size_t>(batch * seq * pairs));

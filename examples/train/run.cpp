@@ -16,8 +16,6 @@
 namespace train {
 namespace {
 
-constexpr Index kCurveWindows = 16;  // for the points of the curve
-
 /// Sequences of seq + 1 bytes as the network takes them: all but the last of each, and all but the first.
 struct Pairs {
     Pairs(const unsigned char* bytes, Index count, Index seq) {

@@ -14,6 +14,8 @@
 
 namespace train {
 
+constexpr Index kCurveWindows = 16;  ///< of validation, for the points of the curve
+
 class Run {
  public:
     /// The text must live as long. With a folder, a run whose checkpoint is there goes on from it; "" is none. Throws

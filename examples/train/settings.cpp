@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "settings.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <stdexcept>
 
@@ -29,7 +30,9 @@ std::string run_name(const Shape& shape, bool with_seed) {
     if (shape.rotary_dim > 0) name += std::to_string(shape.rotary_dim);
     if (shape.is_linear() && rotates(shape.encoding))
         name += shape.rotate_at == RotateAt::before ? "-before" : "-after";
+    if (shape.base != Shape().base) name += "-base" + std::to_string(std::llround(shape.base));
     name += std::string("-") + name_of(shape.attention);
+    if (shape.window > 0) name += "-window" + std::to_string(shape.window);
     return with_seed ? name + "-" + std::to_string(shape.seed) : name;
 }
 
@@ -62,6 +65,10 @@ void check(const Settings& s) {
     if (shape.is_linear() && has_score_bias(shape.encoding))
         refuse(std::string("The encoding ") + name_of(shape.encoding) +
                " adds to scores, which linear attention does not have; use --attention softmax.");
+    if (shape.window > 0 && shape.is_linear())
+        refuse(std::string("The option --window is of no use with --attention ") + name_of(shape.attention) + ".");
+    if (shape.base != Shape().base && !rotates(shape.encoding))
+        refuse(std::string("The option --base is of no use with --encoding ") + name_of(shape.encoding) + ".");
     if (shape.encoding == Encoding::alibi && (shape.heads & (shape.heads - 1)) != 0)
         refuse("There are " + std::to_string(shape.heads) + " heads; ALiBi needs a power of two.");
 }

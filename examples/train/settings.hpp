@@ -22,7 +22,7 @@ struct Settings {
 const char* name_of(Encoding encoding);
 const char* name_of(Attention attention);
 
-/// "rotary-softmax-1": the name of a run in files and tables, with or without its seed.
+/// "rotary-softmax-1", "rotary-base50000-softmax-1": the name of a run in files and tables, with or without its seed.
 std::string run_name(const Shape& shape, bool with_seed = true);
 
 /// All that the numbers of a run depend on, besides the text.

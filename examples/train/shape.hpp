@@ -46,6 +46,8 @@ struct Shape {
     Attention attention = Attention::softmax;
     RotateAt rotate_at = RotateAt::before;
     Index rotary_dim = 0;    ///< features of a head that rotate; 0: all of them
+    double base = 10000.0;   ///< of rotary frequencies
+    Index window = 0;        ///< local attention: a token sees so many, itself included; 0: all before it
     Index features = 256;    ///< random features per head of favor
     std::uint64_t seed = 1;  ///< of the first weights and of the random features
 

@@ -46,8 +46,8 @@ void Transformer<T>::attention(Layer& layer, const WeightList::Layer& w, const W
     layer.v.noalias() = layer.normed * weights[w.wv].transpose();
     if (!rotates_features()) positions_.rotate(layer.q, layer.k, batch_);
     if (!shape_.is_linear()) {
-        SoftmaxAttention<T>{batch_, shape_.heads}.forward(layer.q, layer.k, layer.v, bias_, layer.products,
-                                                          layer.mixed);
+        SoftmaxAttention<T>{batch_, shape_.heads, shape_.window}.forward(layer.q, layer.k, layer.v, bias_,
+                                                                         layer.products, layer.mixed);
         return;
     }
     features_.forward(layer.q, layer.phi_q, true);
@@ -96,8 +96,8 @@ template <class T>
 void Transformer<T>::attention_backward(const Layer& layer, const WeightList::Layer& w, const Weights<T>& weights,
                                         Weights<T>& gradients) {
     if (!shape_.is_linear()) {
-        SoftmaxAttention<T>{batch_, shape_.heads}.backward(layer.q, layer.k, layer.v, layer.products, layer.mixed,
-                                                           dmixed_, dq_, dk_, dv_, dbias_);
+        SoftmaxAttention<T>{batch_, shape_.heads, shape_.window}.backward(layer.q, layer.k, layer.v, layer.products,
+                                                                          layer.mixed, dmixed_, dq_, dk_, dv_, dbias_);
     } else {
         LinearAttention<T>{batch_, shape_.heads}.backward(layer.phi_q, layer.phi_k, layer.rotated_q, layer.rotated_k,
                                                           layer.v, layer.products, layer.denominators, layer.mixed,

@@ -129,8 +129,8 @@ struct Report {
     Measurement alone;
 
     /// Name of the classic mistake that explains every wrong value of `dense` or `outside`, from the list in
-    /// <rope/detail/testing/hypotheses.hpp>, or "none of the known mistakes", or "not finite". Empty when both are
-    /// right.
+    /// <rope/detail/testing/hypotheses.hpp>, or "none of the known mistakes", or "not finite". Two names, with "; "
+    /// between them, where a part of the heads became zero and the others have a mistake. Empty when both are right.
     std::string mistake;
     /// The same as a sentence.
     std::string diagnosis;

@@ -280,3 +280,44 @@ TEST_CASE("a table that cannot be made is refused") {
     CHECK_SAYS(learned(&weight, 1, 0), "d_model is 0; it must be from 1 to 1048576.");
     CHECK(learned(&weight, 1, 1) == "accepted");
 }
+
+namespace {
+
+/// Columns are the rows of the sinusoidal table at positions 0 .. count - 1.
+Eigen::MatrixXd sinusoids(Index d_model, Index count) {
+    Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(d_model, count);
+    rope::SinusoidalEmbedding<double>(d_model, count).add(rope::embedding_view(rows.data(), 1, count, d_model));
+    return rows;
+}
+
+/// By how much the products of columns a distance apart differ, in parts of the largest.
+double spread(const Eigen::MatrixXd& q, const Eigen::MatrixXd& k, Index distance) {
+    Eigen::VectorXd products(q.cols() - distance);
+    for (Eigen::Index p = 0; p < products.size(); ++p) products[p] = q.col(p + distance).dot(k.col(p));
+    return (products.maxCoeff() - products.minCoeff()) / products.cwiseAbs().maxCoeff();
+}
+
+}  // namespace
+
+TEST_CASE("the product of two sinusoidal rows depends on the distance alone, until they are projected") {
+    constexpr Index d_model = 64, count = 600;
+    const Eigen::MatrixXd rows = sinusoids(d_model, count);
+    const auto drawn = [](unsigned seed) {
+        const std::vector<double> numbers = support::normal<double>(d_model * d_model, seed);
+        return Eigen::MatrixXd(Eigen::Map<const Eigen::MatrixXd>(numbers.data(), d_model, d_model));
+    };
+    const Eigen::MatrixXd wq = drawn(1), wk = drawn(2);
+    // Rotary embedding turns what was projected: here one token, at every position.
+    rope::Config config;
+    config.head_dim = d_model;
+    const rope::CosSinCache<double> table(config, count);
+    Eigen::MatrixXd q = (wq * rows.col(5)).replicate(1, count), k = (wk * rows.col(9)).replicate(1, count);
+    rope::apply<rope::Layout::interleaved>(rope::view(q.data(), count, 1, d_model), table);
+    rope::apply<rope::Layout::interleaved>(rope::view(k.data(), count, 1, d_model), table);
+    for (const Index distance : {0, 1, 2, 7, 30, 150, 500}) {
+        INFO("distance " << distance);
+        CHECK(spread(rows, rows, distance) < 1e-13);
+        CHECK(spread(wq * rows, wk * rows, distance) > 0.5);
+        CHECK(spread(q, k, distance) < 1e-12);
+    }
+}

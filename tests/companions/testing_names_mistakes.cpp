@@ -4,6 +4,7 @@
 #include "support/refusal.hpp"
 #include "support/testing.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -130,6 +131,55 @@ TEMPLATE_TEST_CASE("every mistake is recognised by its name", "", float, double,
             CHECK(report.diagnosis.find(name) != std::string::npos);
             CHECK(to_string(report).find(report.diagnosis) != std::string::npos);
         }
+}
+
+TEMPLATE_TEST_CASE("heads that became zero are named, and the mistake of the others beside them", "", float, double,
+                   rope::half, rope::bfloat16) {
+    const rope::Config config = telling_config();
+    testing::Options options;
+    options.heads = 16;
+    options.angle_epsilon = std::is_same_v<TestType, double> ? 0x1p-51 : 0.0;  // a Loop's angles are in double
+    const std::string zero = "a part of the heads became zero";
+    for (const char* name :
+         {"", "sign of sin", "no rotation", "other layout", "position one too large", "slice ignored"})
+        for (const std::vector<Index>& kept : {std::vector<Index>{0}, {0, 1, 2, 3, 4, 5, 6, 7}, {3, 11, 15}}) {
+            Loop loop(Layout::half_split, config);
+            if (*name != '\0') mistakes().at(name)(loop, config);
+            const auto rotate = [&](TestType* x, Index seq, Index heads, const Index* positions) {
+                loop(x, seq, heads, positions);
+                for (Index head = 0; head < seq * heads; ++head)
+                    if (std::find(kept.begin(), kept.end(), head % heads) == kept.end())
+                        std::fill_n(x + head * config.head_dim, config.head_dim, support::from_double<TestType>(0.0));
+            };
+            const testing::Report report = testing::measure<TestType>(rotate, Layout::half_split, config, options);
+            INFO(name << ", " << kept.size() << " heads kept\n" << to_string(report));
+            CHECK_FALSE(report.ok());
+            CHECK(report.mistake == (*name == '\0' ? zero : zero + "; " + name));
+            CHECK(report.diagnosis.find(zero) != std::string::npos);
+        }
+}
+
+TEST_CASE("zeros in all heads, in some tokens, or beside what is unknown have no name") {
+    const rope::Config config = telling_config();
+    const std::string none = "none of the known mistakes";
+    const auto named = [&](const auto& spoil) {
+        const auto rotate = [&](float* x, Index seq, Index heads, const Index* positions) {
+            Loop(Layout::half_split, config)(x, seq, heads, positions);
+            spoil(x, seq, heads);
+        };
+        return testing::measure(rotate, Layout::half_split, config).mistake;
+    };
+    const Index dim = config.head_dim;
+    CHECK(named([&](float* x, Index seq, Index heads) { std::fill_n(x, seq * heads * dim, 0.0f); }) == none);
+    CHECK(named([&](float* x, Index seq, Index heads) {
+              if (seq > 1) std::fill_n(x + heads * dim, dim, 0.0f);  // one head of one token
+          }) == none);
+    CHECK(named([&](float* x, Index seq, Index heads) {
+              for (Index t = 0; t < seq; ++t) {
+                  std::fill_n(x + t * heads * dim, dim, 0.0f);
+                  if (heads > 1) x[(t * heads + 1) * dim + t % dim] += 1.0f;
+              }
+          }) == none);
 }
 
 TEST_CASE("angles in double are seen by double elements only, and can be allowed") {

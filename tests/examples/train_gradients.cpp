@@ -24,6 +24,8 @@ struct Case {
     Attention attention = Attention::softmax;
     RotateAt rotate_at = RotateAt::before;
     Index rotary_dim = 0;
+    Index window = 0;
+    double base = 10000.0;
 };
 
 /// The largest difference between the gradient and its estimate, as a part of the larger of both; of numbers below a
@@ -37,6 +39,8 @@ double worst_error(const Case& c) {
     shape.attention = c.attention;
     shape.rotate_at = c.rotate_at;
     shape.rotary_dim = c.rotary_dim;
+    shape.window = c.window;
+    shape.base = c.base;
     shape.features = 6;
     const WeightList list(shape);
     Weights<double> weights(list), gradients(list);
@@ -106,6 +110,11 @@ int main() {
                           {"rotary-learned", Encoding::rotary_learned},
                           {"rotary-learned, half of the head", Encoding::rotary_learned, Attention::softmax, before, 2},
                           {"rotary, half of the head", Encoding::rotary, Attention::softmax, before, 2},
+                          {"rotary, base 50", Encoding::rotary, Attention::softmax, before, 0, 0, 50.0},
+                          {"rotary-learned, base 50", Encoding::rotary_learned, Attention::softmax, before, 0, 0, 50.0},
+                          {"rotary, window 5", Encoding::rotary, Attention::softmax, before, 0, 5},
+                          {"t5, window 66", Encoding::t5, Attention::softmax, before, 0, 66},
+                          {"none, window 2", Encoding::none, Attention::softmax, before, 0, 2},
                           {"favor, none", Encoding::none, favor},
                           {"favor, learned", Encoding::learned, favor},
                           {"favor, rotary before", Encoding::rotary, favor},

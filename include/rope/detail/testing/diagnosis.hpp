@@ -181,8 +181,40 @@ ROPE_ABI inline bool fits(const Rule& rule, const Sample& sample, const Limits& 
     return explanation.places >= places_needed && explanation.squares_rule <= 0.5 * explanation.squares_right;
 }
 
-/// The mistake that fits a wrong sample, or null. The sample's numbers are finite.
-ROPE_ABI inline const Hypothesis* find_mistake(const Rule& right, const Sample& sample, const Limits& limits) {
+/// Heads whose features are all zero after the call, at every token, and were not before.
+ROPE_ABI inline std::vector<Index> zero_heads(const Sample& sample) {
+    std::vector<Index> zero;
+    for (Index h = 0; h < sample.heads; ++h) {
+        bool is_zero = true;
+        for (Index column = h; column < sample.after.cols(); column += sample.heads)
+            is_zero = is_zero && sample.after.col(eigen_index(column)).isZero(0.0) &&
+                      !sample.before.col(eigen_index(column)).isZero(0.0);
+        if (is_zero) zero.push_back(h);
+    }
+    return zero;
+}
+
+/// The sample of all other heads.
+ROPE_ABI inline Sample without(const Sample& sample, const std::vector<Index>& heads) {
+    std::vector<Eigen::Index> kept;
+    for (Index column = 0; column < sample.after.cols(); ++column)
+        if (!std::binary_search(heads.begin(), heads.end(), column % sample.heads)) kept.push_back(eigen_index(column));
+    const auto columns = [&](const Eigen::MatrixXd& all) {
+        Eigen::MatrixXd some(all.rows(), static_cast<Eigen::Index>(kept.size()));
+        for (Eigen::Index i = 0; i < some.cols(); ++i) some.col(i) = all.col(kept[static_cast<std::size_t>(i)]);
+        return some;
+    };
+    return {columns(sample.before),  columns(sample.after), columns(sample.right),
+            columns(sample.allowed), sample.positions,      sample.heads - static_cast<Index>(heads.size())};
+}
+
+/// Whether every feature is within its bound.
+ROPE_ABI inline bool is_right(const Sample& sample) {
+    return ((sample.after - sample.right).cwiseAbs().array() <= sample.allowed.array()).all();
+}
+
+/// The mistake of the list that fits a wrong sample, or null. The sample's numbers are finite.
+ROPE_ABI inline const Hypothesis* find_listed_mistake(const Rule& right, const Sample& sample, const Limits& limits) {
     for (const Hypothesis& hypothesis : hypotheses()) {
         Rule rule = right;
         hypothesis.make(rule);
@@ -190,6 +222,22 @@ ROPE_ABI inline const Hypothesis* find_mistake(const Rule& right, const Sample& 
         if (fits(rule, sample, limits)) return &hypothesis;
     }
     return nullptr;
+}
+
+/// Zero, one or two mistakes that together fit a wrong sample; two: a part of the heads is zero, and the others have a
+/// mistake of the list.
+ROPE_ABI inline std::vector<const Hypothesis*> find_mistakes(const Rule& right, const Sample& sample,
+                                                             const Limits& limits) {
+    const std::vector<Index> zero = zero_heads(sample);
+    if (zero.empty() || static_cast<Index>(zero.size()) == sample.heads) {
+        const Hypothesis* const found = find_listed_mistake(right, sample, limits);
+        return found != nullptr ? std::vector<const Hypothesis*>{found} : std::vector<const Hypothesis*>{};
+    }
+    const Sample others = without(sample, zero);
+    if (is_right(others)) return {&zero_heads_hypothesis()};
+    const Hypothesis* const found = find_listed_mistake(right, others, limits);
+    if (found == nullptr) return {};
+    return {&zero_heads_hypothesis(), found};
 }
 
 }  // namespace detail_testing

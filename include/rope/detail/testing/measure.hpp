@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -241,10 +242,20 @@ ROPE_ABI inline void diagnose(const Setup& s, const Sample& sample, Report& repo
     }
     const Config* const config = s.model.has_config ? &s.model.config : nullptr;
     const Rule right = {s.layout, s.model.frequencies, s.model.slice, config, s.model.seq_len};
-    const Hypothesis* const found = find_mistake(right, sample, s.limits);
-    report.mistake = found != nullptr ? found->name : "none of the known mistakes";
-    report.diagnosis = found != nullptr ? "Every value fits this mistake: " + report.mistake + ". " + found->meaning
-                                        : "None of the known mistakes gives these values.";
+    const std::vector<const Hypothesis*> found = find_mistakes(right, sample, s.limits);
+    if (found.empty()) {
+        report.mistake = "none of the known mistakes";
+        report.diagnosis = "None of the known mistakes gives these values.";
+        return;
+    }
+    std::string meanings;
+    for (const Hypothesis* mistake : found) {
+        report.mistake += (report.mistake.empty() ? "" : "; ") + std::string(mistake->name);
+        meanings += std::string(" ") + mistake->meaning;
+    }
+    report.diagnosis =
+        (found.size() == 1 ? "Every value fits this mistake: " : "Every value fits these mistakes together: ") +
+        report.mistake + "." + meanings;
 }
 
 struct ROPE_ABI NoInverse {};
