@@ -3,6 +3,7 @@
 #include <rope/rope.h>
 #include <rope/rope.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -256,6 +257,11 @@ void compare_tables(const Case& of) {
 }  // namespace
 
 TEST_CASE("tables and frequencies of every schedule") {
+    for (std::int32_t schedule = ROPE_DEFAULT; schedule <= ROPE_CUSTOM; ++schedule) {
+        INFO("schedule " << schedule);
+        CHECK(std::any_of(kCases.begin(), kCases.end(),
+                          [&](const Case& of) { return config_in_c(of).schedule == schedule; }));
+    }
     for (const Case& of : kCases) {
         INFO(of.name);
         compare_tables<float>(of);

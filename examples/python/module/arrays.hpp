@@ -21,8 +21,8 @@ std::string text_of(nb::handle x);
 enum class Use { read, write };
 using Layout = std::optional<const char*>;  // its name, or None
 
-// Where the numbers of an array lie, with a copy of its shape. Made by `array` it is for the duration of a call: torch may give a
-// tensor other memory later. Made by `kept_array` it holds the memory as long as it lives.
+// Address, type, shape and strides of an array. One made by `array` is valid during a call, since torch may give a tensor other
+// memory later. One made by `kept_array` keeps the memory.
 struct Array {
     static constexpr int most_dimensions = 8;
     void* data = nullptr;
@@ -35,13 +35,12 @@ struct Array {
 
     int64_t size() const noexcept;
     bool is_contiguous() const noexcept;
-    bool is_integer() const noexcept { return type == ROPE_INT32 || type == ROPE_INT64; }
 };
 
-// The numbers of x. Raises TypeError for what is no array, and ValueError for one that cannot be used so: on another device, of
-// another dtype, read-only where it would be written, with a gradient that would be lost. `name` is what sentences call it.
+// Reads the shape and the address of an array. Raises TypeError if x is no array, and ValueError if it is on another device, has
+// another dtype, requires a gradient, or is read-only and would be written. Sentences call it `name`.
 Array array(nb::handle x, const char* name, Use use);
-// The same for numbers that are read behind the call, too.
+// The same for numbers that are read after the call has returned: the result keeps their memory.
 Array kept_array(nb::handle x, const char* name);
 
 // The object of a class of the module that x is; null if x is of another class. One whose __init__ was not called is refused.

@@ -31,7 +31,7 @@ int64_t whole(nb::handle x, const char* name) {
     return value;
 }
 
-// An array's numbers in the order of its indices, as those of a contiguous one.
+// Copies the numbers of an array of any strides in row-major order.
 template <class T>
 void gather(const Array& a, std::vector<int64_t>& to) {
     static_assert(sizeof(T) <= sizeof(int64_t), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every call of rope.h needs: positions from Python's numbers and arrays, threads, and refusals as exceptions.
+// Positions, threads and exceptions of the calls of rope.h.
 #pragma once
 #include "arrays.hpp"
 
@@ -18,8 +18,9 @@ class Call {
  public:
     // positions: a number (the first), a list or array of whole numbers [seq] or [batch, seq], or Starts.
     explicit Call(nb::handle positions, Layout layout = {}, int32_t direction = ROPE_FORWARD);
-    // The same for rows of tokens, on `axes` axes, where fractions are allowed, too: [seq], [axes, batch, seq], and of two
-    // dimensions [batch, seq] on one axis, [axes, seq] on several. An array gives seq, unless the argument does, and batch, if it has one; a number needs the argument.
+    // Positions of rows of tokens, on `axes` axes; fractions are allowed. An array is [seq], [axes, batch, seq], or of two
+    // dimensions: [batch, seq] on one axis, [axes, seq] on several. It gives batch, and seq unless the argument does; a number
+    // needs the argument.
     static Call of_tokens(nb::handle positions, int64_t axes, std::optional<int64_t> seq, int64_t batch);
 
     const rope_call* get() const noexcept { return &call_; }

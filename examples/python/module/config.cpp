@@ -2,7 +2,7 @@
 #include "config.hpp"
 
 #include <nanobind/stl/vector.h>
-#include <cmath>
+#include <iterator>
 
 namespace rotary {
 namespace {
@@ -67,6 +67,7 @@ void append(std::vector<double>& numbers, const std::string& name, nb::handle va
 void take_schedule(Config& config, nb::handle schedule) {
     static const char* names[] = {"None",         "Ntk",   "DynamicNtk",  "Yarn",     "Llama3",      "LongRope",
                                   "Proportional", "Axial", "XPosQueries", "XPosKeys", "FreqFactors", "Custom"};
+    static_assert(std::size(names) == ROPE_CUSTOM + 1);
     rope_config& c = config.members;
     c.schedule =
         ROPE_DEFAULT + place_of(names, "schedule", nb::cast<std::string>(schedule.type().attr("__name__")).c_str());

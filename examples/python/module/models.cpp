@@ -33,9 +33,10 @@ rope_model_info info_of(const ModelConfig& m) {
 
 nb::object optional(bool is_known, nb::object value) { return is_known ? value : nb::none(); }
 
-// What a layer is, as a dict: names are those of rope_layer_info.
+// The description of a layer as a dict, whose keys are the members of rope_layer_info.
 nb::dict layer_of(const ModelConfig& m, int64_t layer) {
     static const char* attentions[] = {"full", "sliding", "chunked", "sparse", "compressed", "linear", "cross", "none"};
+    static_assert(std::size(attentions) == ROPE_NO_ATTENTION + 1);
     rope_layer_info i = {};
     i.size = sizeof(i);
     checked([&](char* message, size_t room) { return rope_model_layer(m.get(), layer, &i, message, room); });
@@ -70,6 +71,7 @@ nb::object norm_of(const ModelConfig& m, int64_t layer, const char* heads) {
     static const char* kinds[] = {"", "rms_norm", "l2_norm", "layer_norm"};
     static const char* weights[] = {"none", "head_dim", "heads_x_head_dim", "all_heads"};
     static const char* roundings[] = {"nowhere", "normalised", "root"};
+    static_assert(std::size(kinds) == ROPE_NORM_LAYER + 1 && std::size(weights) == ROPE_WEIGHT_ALL_HEADS + 1);
     rope_norm_info i = {};
     i.size = sizeof(i);
     const int32_t side = side_of(heads);
@@ -172,7 +174,7 @@ void bind_model(nb::module_& m) {
                 for (int64_t i = 0; const char* s = rope_model_warning(c.get(), i); ++i) sentences.emplace_back(s);
                 return sentences;
             },
-            "Sentences about what was guessed, or not used.")
+            "One sentence for each entry of the file that was guessed or not used.")
         .def("layer", &layer_of, "layer"_a,
              "What a layer is, counted from 0: attention, layout, head_dim, schedule, ... None where it does not "
              "rotate or is not\n"
@@ -228,14 +230,15 @@ void bind_model(nb::module_& m) {
         "Writes the factor on each token's queries to out, [batch, seq, 1, 1] or [seq, 1, 1]; 1 if there is none.");
 }
 
-template <class F>
-nb::object rows_or_none(F&& make) {
-    rope_rows* rows = nullptr;
-    checked([&](char* message, size_t room) { return make(&rows, message, room); });
-    if (rows == nullptr) return nb::none();
+// The rows of a layer, by rope_embedding_rows or rope_step_rows; None where it does not rotate.
+template <auto get, class Holder>
+nb::object rows_of(const Holder& from, int64_t layer, const char* heads) {
+    const int32_t side = side_of(heads);
     CosSinRows made;
-    made.handle = Owned<rope_rows, rope_rows_free>(rows);
-    return nb::cast(std::move(made));
+    made.handle = owned_rows([&](rope_rows** rows, char* message, size_t room) {
+        return get(from.handle.get(), layer, side, rows, message, room);
+    });
+    return made.get() == nullptr ? nb::none() : nb::cast(std::move(made));
 }
 
 void bind_embedding(nb::module_& m) {
@@ -266,16 +269,8 @@ seq_len: for DynamicNtk and LongRope; 0: max_positions. max_bytes: of all tables
                 });
             },
             "positions"_a, "Makes the tables hold so many positions, up to max_positions: once per step.")
-        .def(
-            "rows",
-            [](const RotaryEmbedding& e, int64_t layer, const char* heads) {
-                const int32_t side = side_of(heads);
-                return rows_or_none([&](rope_rows** rows, char* message, size_t room) {
-                    return rope_embedding_rows(e.handle.get(), layer, side, rows, message, room);
-                });
-            },
-            "layer"_a, "heads"_a = "queries",
-            "The table of a layer as it is now; None where the layer does not rotate.")
+        .def("rows", &rows_of<&rope_embedding_rows, RotaryEmbedding>, "layer"_a, "heads"_a = "queries",
+             "The table of a layer as it is now; None where the layer does not rotate.")
         .def(
             "apply",
             [](const RotaryEmbedding& e, int64_t layer, nb::handle q, nb::handle k, nb::handle positions,
@@ -312,16 +307,8 @@ seq_len: for DynamicNtk and LongRope; 0: max_positions. max_bytes: of all tables
             },
             "positions"_a, nb::kw_only(), "seq"_a = nb::none(), "batch"_a = 1,
             "Makes the rows of a step. See Rows.build.")
-        .def(
-            "rows",
-            [](const RotaryStep& s, int64_t layer, const char* heads) {
-                const int32_t side = side_of(heads);
-                return rows_or_none([&](rope_rows** rows, char* message, size_t room) {
-                    return rope_step_rows(s.handle.get(), layer, side, rows, message, room);
-                });
-            },
-            "layer"_a, "heads"_a = "queries",
-            "The rows of a layer, which each build writes anew; None where it does not rotate.");
+        .def("rows", &rows_of<&rope_step_rows, RotaryStep>, "layer"_a, "heads"_a = "queries",
+             "The rows of a layer, which each build writes anew; None where it does not rotate.");
 }
 
 }  // namespace

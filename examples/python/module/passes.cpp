@@ -68,15 +68,13 @@ void bind_steps(nb::class_<Path>& path) {
         "Multiplies by a number, or by numbers [head_dim], [heads, head_dim] or one for each token, [seq, 1, 1].");
     bind_norm(
         path, "rms_norm", ROPE_RMS_NORM,
-        "Divides each head by the root of its mean square, and multiplies it by weight, [head_dim] or [heads, "
-        "head_dim].\n\n"
-        "eps: added to the mean square. over_token: the mean is over all heads of a token. adds_one: the weight is "
-        "stored\n"
-        "around 0 (Gemma). rounding: where a model's code rounds to the dtype besides the end: 'nowhere'; "
-        "'normalised',\n"
-        "before the weight; 'root', the root and what is divided by it. squares, all_heads: for tensor-parallel "
-        "models,\n"
-        "where other processes have some of the heads: the sums of all, see sum_squares, and the number of all heads.");
+        R"(Divides each head by the root of its mean square, and multiplies it by weight, [head_dim] or [heads, head_dim].
+
+eps: added to the mean square. over_token: the mean is over all heads of a token. adds_one: weights are stored around 0 (Gemma).
+rounding: where a model's code rounds to the dtype before the end. 'nowhere'; 'normalised': the normalised head, before the weight
+(Llama); 'root': the reciprocal root and, without a weight, the normalised head (DeepSeek-V4's queries). squares, all_heads: for
+tensor-parallel models, where other processes have some of the heads: the sums of squares of all heads (see sum_squares), and how
+many heads all processes have.)");
     bind_norm(path, "l2_norm", ROPE_L2_NORM, "Divides each head by the root of its sum of squares. See rms_norm.");
     path.def(
         "layer_norm",
@@ -92,9 +90,10 @@ void bind_steps(nb::class_<Path>& path) {
         const char* doc;
     } rotations[] = {
         {"rotate", ROPE_ROTATE,
-         "Rotates. rows, positions: of this step; None: those of the pass. layout: the order in which pairs are left.\n"
-         "rounding: where a model's code rounds to the dtype: 'nowhere' but at the end; 'rows', cos and sin; 'all',\n"
-         "cos, sin, both products and their sum."},
+         R"(Rotates. rows, positions: of this step; None: those of the pass. layout: the order in which pairs are left.
+
+rounding: where a model's code rounds to the dtype before the end. 'nowhere'; 'rows': cos and sin; 'all': cos, sin, both products
+and their sum.)"},
         {"rotate_inverse", ROPE_ROTATE_BACK, "Rotates back. See rotate."}};
     for (const auto& r : rotations) {
         path.def(
@@ -162,6 +161,7 @@ multiplied. include/rope/guide/formats.md has bytes, groups and errors.)")
                 static const char* formats[] = {"int8",     "uint8", "int4",  "uint4",  "fp8_e4m3",
                                                 "fp8_e5m2", "mxfp4", "nvfp4", "q8_0",   "q4_0",
                                                 "q4_1",     "q5_0",  "q5_1",  "iq4_nl", "ggml_mxfp4"};
+                static_assert(std::size(formats) == ROPE_FORMAT_GGML_MXFP4);
                 Quantised q;
                 q.format = ROPE_FORMAT_INT8 + place_of(formats, "format", format);
                 q.codes = std::move(codes);
@@ -209,6 +209,7 @@ void bind_passes(nb::module_& m) {
           "then read.");
     const char* recipes[] = {"query_path",  "key_path",           "value_path",
                              "output_path", "indexer_query_path", "indexer_key_path"};
+    static_assert(std::size(recipes) == ROPE_INDEXER_KEYS + 1);
     for (int32_t kind = ROPE_QUERIES; kind <= ROPE_INDEXER_KEYS; ++kind) {
         m.def(
             recipes[kind],

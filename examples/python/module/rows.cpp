@@ -110,10 +110,11 @@ eager float32 frameworks compute, with its errors. Raises ValueError and MemoryE
                 o.seq_len = seq_len;
                 o.is_compact = is_compact ? 1 : 0;
                 o.is_float32_chain = is_float32_chain ? 1 : 0;
-                rope_rows* rows = nullptr;
-                checked([&](char* message, size_t room) { return rope_table_new(&c, &o, &rows, message, room); });
+                auto handle = owned_rows([&](rope_rows** rows, char* message, size_t room) {
+                    return rope_table_new(&c, &o, rows, message, room);
+                });
                 auto* made = new (self) CosSinCache();
-                made->handle = Owned<rope_rows, rope_rows_free>(rows);
+                made->handle = std::move(handle);
             },
             "config"_a, "max_positions"_a, nb::kw_only(), "dtype"_a = "float32", "first_position"_a = 0,
             "seq_len"_a = 0, "is_compact"_a = false, "is_float32_chain"_a = false);
@@ -132,12 +133,11 @@ axes: the axis of each pair; None: one axis. apply reads row s for token s, unle
                 o.type = table_type_of(dtype);
                 o.seq_len = seq_len;
                 const rope_axes a = axes != nullptr ? axes->get() : rope_axes{};
-                rope_rows* rows = nullptr;
-                checked([&](char* message, size_t room) {
-                    return rope_token_rows_new(&c, axes != nullptr ? &a : nullptr, &o, &rows, message, room);
+                auto handle = owned_rows([&](rope_rows** rows, char* message, size_t room) {
+                    return rope_token_rows_new(&c, axes != nullptr ? &a : nullptr, &o, rows, message, room);
                 });
                 auto* made = new (self) Rows();
-                made->handle = Owned<rope_rows, rope_rows_free>(rows);
+                made->handle = std::move(handle);
                 made->axes = axes_of(axes);
             },
             "config"_a, nb::kw_only(), "axes"_a.none() = nb::none(), "dtype"_a = "float32", "seq_len"_a = 0)
@@ -192,11 +192,11 @@ attention_factor: a factor that the numbers contain, which the inverse divides o
                 w.head_dim = head_dim.value_or(0);
                 w.rotary_offset = rotary_offset;
                 w.attention_factor = attention_factor;
-                rope_rows* rows = nullptr;
-                checked(
-                    [&](char* message, size_t room) { return rope_wrap(c.data, s.data, &w, &rows, message, room); });
+                auto handle = owned_rows([&](rope_rows** rows, char* message, size_t room) {
+                    return rope_wrap(c.data, s.data, &w, rows, message, room);
+                });
                 auto* made = new (self) WrappedRows();
-                made->handle = Owned<rope_rows, rope_rows_free>(rows);
+                made->handle = std::move(handle);
                 made->memory = {std::move(c), std::move(s)};
             },
             "cos"_a, "sin"_a, nb::kw_only(), "pairs"_a = nb::none(), "head_dim"_a = nb::none(), "rotary_offset"_a = 0,
@@ -219,14 +219,13 @@ config: the Config whose rows rotated the keys. to: the Config that they are con
                 options[0].type = table_type_of(dtype);
                 options[0].seq_len = seq_len;
                 options[1].seq_len = to_seq_len;
-                rope_rows* rows = nullptr;
-                checked([&](char* message, size_t room) {
+                auto handle = owned_rows([&](rope_rows** rows, char* message, size_t room) {
                     return rope_moves_new(&from, options, to != nullptr ? &other : nullptr,
-                                          to != nullptr ? options + 1 : nullptr, axes != nullptr ? &a : nullptr, &rows,
+                                          to != nullptr ? options + 1 : nullptr, axes != nullptr ? &a : nullptr, rows,
                                           message, room);
                 });
                 auto* made = new (self) Moves();
-                made->handle = Owned<rope_rows, rope_rows_free>(rows);
+                made->handle = std::move(handle);
                 made->axes = axes_of(axes);
             },
             "config"_a, nb::kw_only(), "to"_a.none() = nb::none(), "axes"_a.none() = nb::none(), "dtype"_a = "float32",

@@ -64,6 +64,14 @@ class CosSinRows {
     rope_rows* get() const noexcept { return handle.get(); }
     rope_rows_info info() const;
 };
+// The handle that `make(rows, message, room)` writes, as rope.h's functions that end in _new do.
+template <class F>
+Owned<rope_rows, rope_rows_free> owned_rows(F&& make) {
+    rope_rows* rows = nullptr;
+    checked([&](char* message, size_t room) { return make(&rows, message, room); });
+    return Owned<rope_rows, rope_rows_free>(rows);
+}
+
 class CosSinCache : public CosSinRows {};
 class Rows : public CosSinRows {};
 class WrappedRows : public CosSinRows {};

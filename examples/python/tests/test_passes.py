@@ -46,38 +46,43 @@ def test_a_part_of_each_head_goes_elsewhere():
     assert (part == 2 * x[..., 16:40]).all()
 
 
+# By format: bytes of a head of 64, dtype and count of its scales, whether it has zeros, the largest error of a feature.
 FORMATS = {
-    "int8": (64, 1, 0),
-    "uint8": (64, 1, 1),
-    "int4": (32, 2, 0),
-    "uint4": (32, 2, 1),
-    "fp8_e4m3": (64, 1, 0),
-    "mxfp4": (32, 2, 0),
-    "q8_0": (68, 0, 0),
-    "q4_0": (36, 0, 0),
-    "iq4_nl": (36, 0, 0),
+    "int8": (64, "float32", 1, False, 0.01),
+    "uint8": (64, "float32", 1, True, 0.01),
+    "int4": (32, "float32", 2, False, 0.15),
+    "uint4": (32, "float32", 2, True, 0.15),
+    "fp8_e4m3": (64, "float32", 1, False, 0.04),
+    "fp8_e5m2": (64, None, 0, False, 0.15),
+    "mxfp4": (32, "uint8", 2, False, 0.26),
+    "nvfp4": (32, "uint8", 4, False, 0.2),
+    "q8_0": (68, None, 0, False, 0.01),
+    "q4_0": (36, None, 0, False, 0.15),
+    "q4_1": (40, None, 0, False, 0.15),
+    "q5_0": (44, None, 0, False, 0.08),
+    "q5_1": (48, None, 0, False, 0.08),
+    "iq4_nl": (36, None, 0, False, 0.15),
+    "ggml_mxfp4": (34, None, 0, False, 0.26),
 }
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_formats_are_written_and_read(name):
-    size, groups, zeros = FORMATS[name]
+    size, dtype, groups, has_zeros, largest = FORMATS[name]
     k = numbers((6, 2, 64))
     codes = np.zeros((6, 2, size), "int8" if name == "int8" else "uint8")
-    scales = np.zeros((6, 2, groups), "uint8" if name == "mxfp4" else "float32") if groups else None
-    points = np.zeros((6, 2, groups), "float32") if zeros else None
-    cache = rope.Quantised(name, codes, scales, points)
+    scales = np.zeros((6, 2, groups), dtype) if groups else None
+    cache = rope.Quantised(name, codes, scales, np.zeros((6, 2, groups), "float32") if has_zeros else None)
     rope.pass_(None, rope.heads(k).to(cache))
     back = np.zeros_like(k)
     rope.pass_(None, rope.heads(cache).to(back))
-    bits = 4 if "4" in name and "8" not in name else 8
-    assert 0 < error(back, k) < (0.26 if bits == 4 else 0.03)
+    assert 0 < error(back, k) < largest
     moves = rope.Moves(rope.Config(64, layout="half_split"))
     moves.build(-5)
     rope.reposition(cache, moves)
     moved = np.zeros_like(k)
     rope.pass_(None, rope.heads(cache).to(moved))
-    assert error(moved, rotated(back, angles([-5] * 6, 32), "half_split")) < (0.25 if bits == 4 else 0.03)
+    assert error(moved, rotated(back, angles([-5] * 6, 32), "half_split")) < largest
 
 
 def test_keys_move():

@@ -79,6 +79,11 @@ def test_torch_knows_what_was_written():
     rope.apply(x, table)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.backward()
+    written = torch.randn(4, 2, 16)
+    z = (written * w).sum()
+    rope.pass_(table, rope.heads(x).rotate().to(written))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.backward()
     with torch.inference_mode():
         rope.apply(torch.randn(4, 2, 16), table)
 

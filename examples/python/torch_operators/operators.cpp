@@ -4,6 +4,7 @@
 #include "torch_abi.h"
 
 #include <rope/rope.h>
+#include <rope/types.hpp>
 
 #include <cstring>
 #include <memory>
@@ -102,21 +103,6 @@ rope_tensor shape_of(const Tensor& x, const char* name, bool is_heads_first) {
             x.size(1),           x.stride(4),      x.stride(seq), x.stride(heads), x.stride(1)};
 }
 
-float to_float(uint16_t bits, int32_t type) {
-    float f = 0;
-    uint32_t wide = static_cast<uint32_t>(bits) << 16;
-    if (type == ROPE_FLOAT16) {
-        const uint32_t sign = (bits & 0x8000u) << 16, rest = bits & 0x7fffu;
-        if (rest < 0x0400u) {
-            f = static_cast<float>(rest) * 0x1p-24f;
-            return sign != 0 ? -f : f;
-        }
-        wide = sign | ((rest << 13) + (rest >= 0x7c00u ? 0x70000000u : 0x38000000u));
-    }
-    std::memcpy(&f, &wide, sizeof f);
-    return f;
-}
-
 // The numbers of a tensor [rows, n] or [batch, rows, n], of which `pairs` of each row count.
 template <class T>
 class Numbers {
@@ -153,7 +139,8 @@ class Numbers {
     T number(int64_t i) const {
         if (type_ == ROPE_FLOAT32) return static_cast<const float*>(data)[i];
         if (type_ == ROPE_FLOAT64) return static_cast<T>(static_cast<const double*>(data)[i]);
-        return to_float(static_cast<const uint16_t*>(data)[i], type_);
+        if (type_ == ROPE_BFLOAT16) return rope::to_float(static_cast<const rope::bfloat16*>(data)[i]);
+        return rope::to_float(static_cast<const rope::half*>(data)[i]);
     }
     int32_t type_;
     int64_t batch_, rows_, pairs_, strides_[3];

@@ -30,20 +30,23 @@ inline List<double> list_of(const double* numbers, Index first, Index count) {
     return List<double>(numbers + first, numbers + first + count);
 }
 
-inline Schedule schedule_of(const rope_config& c) {
+inline Status read_schedule(const rope_config& c, Schedule& schedule) {
     const Index count = c.numbers_count;
     switch (c.schedule) {
+        case ROPE_DEFAULT: schedule = schedule::Default(); return Status();
         case ROPE_NTK: {
             schedule::Ntk s;
             set(s.factor, c.factor);
             set(s.mixed_b, c.mixed_b);
-            return s;
+            schedule = s;
+            return Status();
         }
         case ROPE_DYNAMIC_NTK: {
             schedule::DynamicNtk s;
             set(s.factor, c.factor);
             s.max_position_embeddings = c.max_position_embeddings;
-            return s;
+            schedule = s;
+            return Status();
         }
         case ROPE_YARN: {
             schedule::Yarn s;
@@ -59,7 +62,8 @@ inline Schedule schedule_of(const rope_config& c) {
             set(s.mscale_all_dim, c.mscale_all_dim);
             set(s.attn_factor, c.attn_factor);
             s.magnitude = static_cast<schedule::YarnMagnitude>(c.magnitude);
-            return s;
+            schedule = s;
+            return Status();
         }
         case ROPE_LLAMA3: {
             schedule::Llama3 s;
@@ -68,7 +72,8 @@ inline Schedule schedule_of(const rope_config& c) {
             set(s.high_freq_factor, c.high_freq_factor);
             if (c.original_max_position_embeddings != 0)
                 s.original_max_position_embeddings = c.original_max_position_embeddings;
-            return s;
+            schedule = s;
+            return Status();
         }
         case ROPE_LONGROPE: {
             schedule::LongRope s;
@@ -78,18 +83,21 @@ inline Schedule schedule_of(const rope_config& c) {
             s.max_position_embeddings = c.max_position_embeddings;
             set(s.factor, c.factor);
             set(s.attention_factor, c.schedule_attention_factor);
-            return s;
+            schedule = s;
+            return Status();
         }
         case ROPE_PROPORTIONAL: {
             schedule::Proportional s;
             set(s.partial_rotary_factor, c.partial_rotary_factor);
             set(s.factor, c.factor);
-            return s;
+            schedule = s;
+            return Status();
         }
         case ROPE_AXIAL: {
             schedule::Axial s;
             if (c.axes != 0) s.axes = c.axes;
-            return s;
+            schedule = s;
+            return Status();
         }
         case ROPE_XPOS_QUERIES:
         case ROPE_XPOS_KEYS: {
@@ -97,21 +105,23 @@ inline Schedule schedule_of(const rope_config& c) {
             s.side = c.schedule == ROPE_XPOS_KEYS ? schedule::Xpos::Side::key : schedule::Xpos::Side::query;
             set(s.scale_base, c.scale_base);
             s.centre = c.centre;
-            return s;
+            schedule = s;
+            return Status();
         }
         case ROPE_FREQ_FACTORS: {
             schedule::FreqFactors s;
             s.freq_factors = list_of(c.numbers, 0, count);
-            return s;
+            schedule = s;
+            return Status();
         }
         case ROPE_CUSTOM: {
             schedule::Custom s;
             s.inv_freq = list_of(c.numbers, 0, count);
-            return s;
+            schedule = s;
+            return Status();
         }
-        default: break;
+        default: return no_case("config.schedule", c.schedule);
     }
-    return schedule::Default();
 }
 
 inline Status check_numbers(const char* name, const rope_config& c) noexcept {
@@ -127,20 +137,13 @@ inline Status check_numbers(const char* name, const rope_config& c) noexcept {
     return Status();
 }
 
-/// A parameter of schedules, whether it is set, and the schedules that read it, as bits.
-struct ConfigMember {
-    const char* name;
-    bool is_set;
-    unsigned read_by;
-};
-constexpr unsigned schedule_bit(int schedule) noexcept { return 1u << schedule; }
 /// Requires that every parameter that is set is one that the schedule reads.
 inline Status check_members(const rope_config& c) noexcept {
-    constexpr unsigned ntk = schedule_bit(ROPE_NTK), dynamic = schedule_bit(ROPE_DYNAMIC_NTK),
-                       yarn = schedule_bit(ROPE_YARN), llama3 = schedule_bit(ROPE_LLAMA3),
-                       longrope = schedule_bit(ROPE_LONGROPE), proportional = schedule_bit(ROPE_PROPORTIONAL),
-                       xpos = schedule_bit(ROPE_XPOS_QUERIES) | schedule_bit(ROPE_XPOS_KEYS);
-    const ConfigMember members[] = {
+    constexpr unsigned ntk = bit_of(ROPE_NTK), dynamic = bit_of(ROPE_DYNAMIC_NTK), yarn = bit_of(ROPE_YARN),
+                       llama3 = bit_of(ROPE_LLAMA3), longrope = bit_of(ROPE_LONGROPE),
+                       proportional = bit_of(ROPE_PROPORTIONAL),
+                       xpos = bit_of(ROPE_XPOS_QUERIES) | bit_of(ROPE_XPOS_KEYS);
+    const Member members[] = {
         {"factor", c.factor != 0.0, ntk | dynamic | yarn | llama3 | longrope | proportional},
         {"mixed_b", c.mixed_b != 0.0, ntk},
         {"beta_fast", c.beta_fast != 0.0, yarn},
@@ -157,15 +160,14 @@ inline Status check_members(const rope_config& c) noexcept {
         {"centre", c.centre != 0.0, xpos},
         {"original_max_position_embeddings", c.original_max_position_embeddings != 0, yarn | llama3 | longrope},
         {"max_position_embeddings", c.max_position_embeddings != 0, dynamic | yarn | longrope},
-        {"axes", c.axes != 0, schedule_bit(ROPE_AXIAL)},
+        {"axes", c.axes != 0, bit_of(ROPE_AXIAL)},
         {"keeps_fractions", c.keeps_fractions != 0, yarn},
         {"magnitude", c.magnitude != 0, yarn},
         {"numbers", c.numbers != nullptr || c.numbers_count != 0,
-         longrope | schedule_bit(ROPE_FREQ_FACTORS) | schedule_bit(ROPE_CUSTOM)},
+         longrope | bit_of(ROPE_FREQ_FACTORS) | bit_of(ROPE_CUSTOM)},
     };
-    for (const ConfigMember& m : members)
-        if (m.is_set && (m.read_by & schedule_bit(c.schedule)) == 0)
-            return invalid("config.{} is set, and schedule {} does not read it.", {m.name, c.schedule});
+    if (const Member* m = first_unread(members, c.schedule))
+        return invalid("config.{} is set, and schedule {} does not read it.", {m->name, c.schedule});
     return Status();
 }
 
@@ -184,8 +186,7 @@ inline Status read_config(const char* name, const rope_config* given, Config& co
     set(config.interpolation_factor, c->interpolation_factor);
     set(config.attention_factor, c->attention_factor);
     config.is_reversed = c->is_reversed != 0;
-    config.schedule = schedule_of(*c);
-    return Status();
+    return read_schedule(*c, config.schedule);
 }
 
 inline Status read_axes(const rope_axes* given, AxisMap& map) {
@@ -206,12 +207,14 @@ inline Status read_axes(const rope_axes* given, AxisMap& map) {
         case ROPE_ALTERNATING_AXES: map = mrope_alternating(sections); break;
         case ROPE_APPORTIONED_AXES: map = mrope_apportioned(sections); break;
         case ROPE_MIXED_AXES: map = mixed_axes(a->count); break;
-        default:
+        case ROPE_LISTED_AXES:
             if (a->axis_of == nullptr || a->axis_of_count < 1 || a->axis_of_count > kMaxHeadDim)
                 return invalid("axes.axis_of has {} {axis|axes}{}; there must be one for each pair.",
                                {a->axis_of_count, a->axis_of == nullptr ? " at NULL" : ""});
             map.axes = a->count;
             map.axis_of = List<unsigned char>(a->axis_of, a->axis_of + a->axis_of_count);
+            break;
+        default: return no_case("axes.scheme", a->scheme);
     }
     return Status();
 }

@@ -247,7 +247,8 @@ ROPE_C_API int32_t rope_fill_temperatures(const rope_model* model, const rope_ca
             case ElementType::f16: return fill_with(half());
             case ElementType::bf16: return fill_with(bfloat16());
             case ElementType::f64: return fill_with(double());
-            default: return fill_with(float());
+            case ElementType::f32: return fill_with(float());
+            default: return no_case("to_shape.type", to_shape->type);
         }
     });
 }

@@ -116,7 +116,8 @@ inline Status with_scales(const char* name, const rope_heads& h, const Destinati
         case ROPE_FORMAT_UINT4: result = uint4(codes, scales, zeros); break;
         case ROPE_FORMAT_FP8_E4M3: result = fp8_e4m3(codes, scales); break;
         case ROPE_FORMAT_MXFP4: result = mxfp4(codes, scales); break;
-        default: result = nvfp4(codes, scales, tensor);
+        case ROPE_FORMAT_NVFP4: result = nvfp4(codes, scales, tensor); break;
+        default: return no_case({name, ".format"}, h.format);
     }
     return Status();
 }
@@ -157,6 +158,7 @@ inline Status read_heads(const char* name, const rope_heads* given, bool is_cons
     const float scale = h->scale == 0.0 ? 1.0f : static_cast<float>(h->scale);
     const ScaleUse use = h->scale_divides != 0 ? ScaleUse::divides : ScaleUse::multiplies;
     switch (h->format) {
+        case ROPE_PLAIN: result = codes; break;
         case ROPE_FORMAT_FP8_E4M3: result = fp8_e4m3(codes, scale, use); break;
         case ROPE_FORMAT_FP8_E5M2: result = fp8_e5m2(codes, scale, use); break;
         case ROPE_FORMAT_Q8_0: result = q8_0(codes); break;
@@ -166,7 +168,7 @@ inline Status read_heads(const char* name, const rope_heads* given, bool is_cons
         case ROPE_FORMAT_Q5_1: result = q5_1(codes); break;
         case ROPE_FORMAT_IQ4_NL: result = iq4_nl(codes); break;
         case ROPE_FORMAT_GGML_MXFP4: result = mxfp4(codes); break;
-        default: result = codes;
+        default: return no_case({name, ".format"}, h->format);
     }
     return Status();
 }
@@ -239,35 +241,27 @@ inline Status add_rotation(const rope_head_step& s, Path& path) noexcept {
     return Status();
 }
 
-/// A member of a step, whether it is set, and the kinds that read it, as bits.
-struct StepMember {
-    const char* name;
-    bool is_set;
-    unsigned read_by;
-};
-constexpr unsigned bits_of(int kind) noexcept { return 1u << kind; }
 /// Requires that every member that is set is one that the kind reads.
 inline Status check_members(const rope_head_step& s) noexcept {
-    constexpr unsigned norms = bits_of(ROPE_RMS_NORM) | bits_of(ROPE_L2_NORM) | bits_of(ROPE_LAYER_NORM);
-    constexpr unsigned rotations = bits_of(ROPE_ROTATE) | bits_of(ROPE_ROTATE_BACK);
-    const StepMember members[] = {
-        {"number", s.number != 0.0, norms | bits_of(ROPE_CLAMP) | bits_of(ROPE_MULTIPLY)},
-        {"numbers", s.numbers != nullptr, norms | bits_of(ROPE_ADD) | bits_of(ROPE_MULTIPLY)},
-        {"bias", s.bias != nullptr, bits_of(ROPE_LAYER_NORM)},
+    constexpr unsigned norms = bit_of(ROPE_RMS_NORM) | bit_of(ROPE_L2_NORM) | bit_of(ROPE_LAYER_NORM);
+    constexpr unsigned rotations = bit_of(ROPE_ROTATE) | bit_of(ROPE_ROTATE_BACK);
+    const Member members[] = {
+        {"number", s.number != 0.0, norms | bit_of(ROPE_CLAMP) | bit_of(ROPE_MULTIPLY)},
+        {"numbers", s.numbers != nullptr, norms | bit_of(ROPE_ADD) | bit_of(ROPE_MULTIPLY)},
+        {"bias", s.bias != nullptr, bit_of(ROPE_LAYER_NORM)},
         {"rounding", s.rounding != 0, norms | rotations},
-        {"layout", s.layout != 0, bits_of(ROPE_ROTATE)},
+        {"layout", s.layout != 0, bit_of(ROPE_ROTATE)},
         {"over_token", s.over_token != 0, norms},
         {"adds_one", s.adds_one != 0, norms},
         {"squares", s.squares != nullptr, norms},
         {"all_heads", s.all_heads != 0, norms},
-        {"block", s.block != 0, bits_of(ROPE_HADAMARD)},
+        {"block", s.block != 0, bit_of(ROPE_HADAMARD)},
         {"rows", s.rows != nullptr, rotations},
         {"call", s.call != nullptr, rotations},
         {"ids", s.ids != nullptr, rotations},
     };
-    for (const StepMember& m : members)
-        if (m.is_set && (m.read_by & bits_of(s.kind)) == 0)
-            return invalid("step.{} is set, and a step of kind {} does not read it.", {m.name, s.kind});
+    if (const Member* m = first_unread(members, s.kind))
+        return invalid("step.{} is set, and a step of kind {} does not read it.", {m->name, s.kind});
     if (s.kind == ROPE_CLAMP && s.number == 0.0) return invalid("step.number is 0; a clamp needs its limit.");
     if (s.kind == ROPE_MULTIPLY && (s.number == 0.0) == (s.numbers == nullptr))
         return invalid("step.number is {} and step.numbers {}NULL; one of the two must be the factor.",
@@ -295,7 +289,10 @@ inline Status add_step(const rope_head_step& s, Path& path) noexcept {
         case ROPE_ROUND: path.round(); break;
         case ROPE_ROTATE:
         case ROPE_ROTATE_BACK: return add_rotation(s, path);
-        default: return add_norm(s, numbers, bias, path);
+        case ROPE_RMS_NORM:
+        case ROPE_L2_NORM:
+        case ROPE_LAYER_NORM: return add_norm(s, numbers, bias, path);
+        default: return no_case("step.kind", s.kind);
     }
     return Status();
 }
@@ -329,7 +326,8 @@ inline Status add_recipe(const rope_recipe* given, Path& path) {
         case ROPE_VALUES: path = value_path(m, r->layer, path, w, o); break;
         case ROPE_OUTPUT: path = output_path(m, r->layer, path, o); break;
         case ROPE_INDEXER_QUERIES: path = indexer_query_path(m, r->layer, path, w, o); break;
-        default: path = indexer_key_path(m, r->layer, path, w, o);
+        case ROPE_INDEXER_KEYS: path = indexer_key_path(m, r->layer, path, w, o); break;
+        default: return no_case("recipe.heads", r->heads);
     }
     return Status();
 }

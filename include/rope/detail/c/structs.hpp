@@ -104,6 +104,26 @@ Status fill(const char* name, const char* type, const S& answers, S* to) noexcep
     return Status();
 }
 
+/// The answer of a switch for a number in its range that has no case: a new value is refused until it has one.
+ROPE_COLD Status no_case(Name name, std::int32_t value) noexcept {
+    return invalid("{}{} is {}, which is not supported here.", {name.of, name.member, value});
+}
+
+/// A member, whether it is set, and the kinds that read it, as bits.
+struct Member {
+    const char* name;
+    bool is_set;
+    unsigned read_by;
+};
+constexpr unsigned bit_of(std::int32_t kind) noexcept { return 1u << kind; }
+/// The first member that is set although the kind does not read it, or null.
+template <std::size_t N>
+const Member* first_unread(const Member (&members)[N], std::int32_t kind) noexcept {
+    for (const Member& m : members)
+        if (m.is_set && (m.read_by & bit_of(kind)) == 0) return &m;
+    return nullptr;
+}
+
 /// A member that must be one of 0 .. count - 1.
 ROPE_INLINE Status check_named(Name name, std::int32_t value, std::int32_t count) noexcept {
     if (value >= 0 && value < count) return Status();

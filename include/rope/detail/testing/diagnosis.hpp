@@ -228,16 +228,16 @@ ROPE_ABI inline const Hypothesis* find_listed_mistake(const Rule& right, const S
 /// mistake of the list.
 ROPE_ABI inline std::vector<const Hypothesis*> find_mistakes(const Rule& right, const Sample& sample,
                                                              const Limits& limits) {
+    std::vector<const Hypothesis*> found;
     const std::vector<Index> zero = zero_heads(sample);
-    if (zero.empty() || static_cast<Index>(zero.size()) == sample.heads) {
-        const Hypothesis* const found = find_listed_mistake(right, sample, limits);
-        return found != nullptr ? std::vector<const Hypothesis*>{found} : std::vector<const Hypothesis*>{};
-    }
-    const Sample others = without(sample, zero);
-    if (is_right(others)) return {&zero_heads_hypothesis()};
-    const Hypothesis* const found = find_listed_mistake(right, others, limits);
-    if (found == nullptr) return {};
-    return {&zero_heads_hypothesis(), found};
+    const bool is_a_part = !zero.empty() && static_cast<Index>(zero.size()) < sample.heads;
+    if (is_a_part) found.push_back(&zero_heads_hypothesis());
+    const Sample others = is_a_part ? without(sample, zero) : sample;
+    if (is_right(others)) return found;
+    const Hypothesis* const listed = find_listed_mistake(right, others, limits);
+    if (listed == nullptr) return {};
+    found.push_back(listed);
+    return found;
 }
 
 }  // namespace detail_testing
