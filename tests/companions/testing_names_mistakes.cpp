@@ -40,26 +40,31 @@ TEMPLATE_TEST_CASE("heads that became zero are named, and the mistake of the oth
     options.heads = 16;
     options.angle_epsilon = std::is_same_v<TestType, double> ? 0x1p-51 : 0.0;  // a Loop's angles are in double
     const std::string zero = "a part of the heads became zero";
+    // Zeros in the whole head, or in the slice that rotates: the others are often put behind it unchanged.
+    const Index slices[][2] = {{0, config.head_dim}, {config.rotary_offset, config.rotary_dim}};
     for (const char* name :
          {"", "sign of sin", "no rotation", "other layout", "position one too large", "slice ignored"})
-        for (const std::vector<Index>& kept : {std::vector<Index>{0}, {0, 1, 2, 3, 4, 5, 6, 7}, {3, 11, 15}}) {
-            Loop loop(Layout::half_split, config);
-            if (*name != '\0') mistakes().at(name)(loop, config);
-            const auto rotate = [&](TestType* x, Index seq, Index heads, const Index* positions) {
-                loop(x, seq, heads, positions);
-                for (Index head = 0; head < seq * heads; ++head)
-                    if (std::find(kept.begin(), kept.end(), head % heads) == kept.end())
-                        std::fill_n(x + head * config.head_dim, config.head_dim, support::from_double<TestType>(0.0));
-            };
-            const testing::Report report = testing::measure<TestType>(rotate, Layout::half_split, config, options);
-            INFO(name << ", " << kept.size() << " heads kept\n" << to_string(report));
-            CHECK_FALSE(report.ok());
-            CHECK(report.mistake == (*name == '\0' ? zero : zero + "; " + name));
-            CHECK(report.diagnosis.find(zero) != std::string::npos);
-        }
+        for (const auto& [first, count] : slices)
+            for (const std::vector<Index>& kept : {std::vector<Index>{0}, {0, 1, 2, 3, 4, 5, 6, 7}, {3, 11, 15}}) {
+                if (std::string(name) == "slice ignored" && first != 0) continue;  // whose slice is the head
+                Loop loop(Layout::half_split, config);
+                if (*name != '\0') mistakes().at(name)(loop, config);
+                const auto rotate = [&, first = first, count = count](TestType* x, Index seq, Index heads,
+                                                                      const Index* positions) {
+                    loop(x, seq, heads, positions);
+                    for (Index head = 0; head < seq * heads; ++head)
+                        if (std::find(kept.begin(), kept.end(), head % heads) == kept.end())
+                            std::fill_n(x + head * config.head_dim + first, count, support::from_double<TestType>(0.0));
+                };
+                const testing::Report report = testing::measure<TestType>(rotate, Layout::half_split, config, options);
+                INFO(name << ", " << kept.size() << " heads kept, " << count << " zeros\n" << to_string(report));
+                CHECK_FALSE(report.ok());
+                CHECK(report.mistake == (*name == '\0' ? zero : zero + "; " + name));
+                CHECK(report.diagnosis.find(zero) != std::string::npos);
+            }
 }
 
-TEST_CASE("zeros in all heads, in some tokens, or beside what is unknown have no name") {
+TEST_CASE("zeros in all heads, in some tokens or features, or beside what is unknown have no name") {
     const rope::Config config = telling_config();
     const std::string none = "none of the known mistakes";
     const auto named = [&](const auto& spoil) {
@@ -71,8 +76,26 @@ TEST_CASE("zeros in all heads, in some tokens, or beside what is unknown have no
     };
     const Index dim = config.head_dim;
     CHECK(named([&](float* x, Index seq, Index heads) { std::fill_n(x, seq * heads * dim, 0.0f); }) == none);
+    // One head of the second token alone; of all tokens but the last; of all but the first.
     CHECK(named([&](float* x, Index seq, Index heads) {
-              if (seq > 1) std::fill_n(x + heads * dim, dim, 0.0f);  // one head of one token
+              if (seq > 1) std::fill_n(x + heads * dim, dim, 0.0f);
+          }) == none);
+    CHECK(named([&](float* x, Index seq, Index heads) {
+              for (Index t = 0; t + 1 < seq; ++t) std::fill_n(x + t * heads * dim, dim, 0.0f);
+          }) == none);
+    CHECK(named([&](float* x, Index seq, Index heads) {
+              for (Index t = 1; t < seq; ++t) std::fill_n(x + t * heads * dim, dim, 0.0f);
+          }) == none);
+    // Of all tokens, but not in all features of the slice; and in all of them, with a change beside it.
+    CHECK(named([&](float* x, Index seq, Index heads) {
+              for (Index t = 0; t < seq; ++t)
+                  std::fill_n(x + t * heads * dim + config.rotary_offset, config.rotary_dim - 1, 0.0f);
+          }) == none);
+    CHECK(named([&](float* x, Index seq, Index heads) {
+              for (Index t = 0; t < seq; ++t) {
+                  std::fill_n(x + t * heads * dim + config.rotary_offset, config.rotary_dim, 0.0f);
+                  x[t * heads * dim + (config.rotary_offset > 0 ? 0 : dim - 1)] += 1.0f;
+              }
           }) == none);
     CHECK(named([&](float* x, Index seq, Index heads) {
               for (Index t = 0; t < seq; ++t) {
@@ -80,6 +103,22 @@ TEST_CASE("zeros in all heads, in some tokens, or beside what is unknown have no
                   if (heads > 1) x[(t * heads + 1) * dim + t % dim] += 1.0f;
               }
           }) == none);
+}
+
+TEST_CASE("zeros that are right to the last bit are no mistake") {
+    rope::Config config = telling_config();
+    config.attention_factor = 1e-9;  // in half, right results are 0
+    const Loop loop(Layout::half_split, config);
+    const auto rotate = [&](rope::half* x, Index seq, Index heads, const Index* positions) {
+        std::vector<rope::half> before(x, x + seq * heads * config.head_dim);
+        loop(x, seq, heads, positions);
+        for (Index t = 0; t < seq; ++t)  // one head does not rotate
+            std::copy_n(before.data() + t * heads * config.head_dim, config.head_dim, x + t * heads * config.head_dim);
+    };
+    const testing::Report report = testing::measure<rope::half>(rotate, Layout::half_split, config);
+    INFO(to_string(report));
+    CHECK_FALSE(report.ok());
+    CHECK(report.mistake.find("zero") == std::string::npos);
 }
 
 TEST_CASE("angles in double are seen by double elements only, and can be allowed") {

@@ -181,14 +181,25 @@ ROPE_ABI inline bool fits(const Rule& rule, const Sample& sample, const Limits& 
     return explanation.places >= places_needed && explanation.squares_rule <= 0.5 * explanation.squares_right;
 }
 
-/// Heads whose features are all zero after the call, at every token, and were not before.
-ROPE_ABI inline std::vector<Index> zero_heads(const Sample& sample) {
+/// Heads whose rotated slice is zero after the call, and should not be, at every token. The features beside it are zero
+/// or as they were: programs that rotate a slice often put the others behind the result.
+ROPE_ABI inline std::vector<Index> zero_heads(const Rule& rule, const Sample& sample) {
+    const Eigen::Index first = eigen_index(rule.slice.rotary_offset);
+    const Eigen::Index count = 2 * static_cast<Eigen::Index>(rule.frequencies.inv_freq.size());
+    const Eigen::Index behind = sample.after.rows() - first - count;
+    const auto is_zero_at = [&](Eigen::Index column) {
+        const auto after = sample.after.col(column);
+        const auto wrong = (after - sample.right.col(column)).cwiseAbs().array() > sample.allowed.col(column).array();
+        const bool beside_is_zero = after.head(first).isZero(0.0) && after.tail(behind).isZero(0.0);
+        const bool beside_is_right = !wrong.head(first).any() && !wrong.tail(behind).any();
+        return after.segment(first, count).isZero(0.0) && wrong.segment(first, count).any() &&
+               (beside_is_zero || beside_is_right);
+    };
     std::vector<Index> zero;
     for (Index h = 0; h < sample.heads; ++h) {
         bool is_zero = true;
-        for (Index column = h; column < sample.after.cols(); column += sample.heads)
-            is_zero = is_zero && sample.after.col(eigen_index(column)).isZero(0.0) &&
-                      !sample.before.col(eigen_index(column)).isZero(0.0);
+        for (Index column = h; is_zero && column < sample.after.cols(); column += sample.heads)
+            is_zero = is_zero_at(eigen_index(column));
         if (is_zero) zero.push_back(h);
     }
     return zero;
@@ -229,7 +240,7 @@ ROPE_ABI inline const Hypothesis* find_listed_mistake(const Rule& right, const S
 ROPE_ABI inline std::vector<const Hypothesis*> find_mistakes(const Rule& right, const Sample& sample,
                                                              const Limits& limits) {
     std::vector<const Hypothesis*> found;
-    const std::vector<Index> zero = zero_heads(sample);
+    const std::vector<Index> zero = zero_heads(right, sample);
     const bool is_a_part = !zero.empty() && static_cast<Index>(zero.size()) < sample.heads;
     if (is_a_part) found.push_back(&zero_heads_hypothesis());
     const Sample others = is_a_part ? without(sample, zero) : sample;

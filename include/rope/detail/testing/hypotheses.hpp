@@ -107,9 +107,8 @@ ROPE_ABI inline void change_config(Rule& rule, void (*change)(Config& config)) {
 /// The mistake that stands beside those of the list: it leaves some heads without a rotation to explain.
 ROPE_ABI inline const Hypothesis& zero_heads_hypothesis() noexcept {
     static constexpr Hypothesis hypothesis = {"a part of the heads became zero",
-                                              "Every feature of some heads came back as 0, at every token: results "
-                                              "were put into a new array of zeros, and not "
-                                              "for all heads.",
+                                              "Every rotated feature of some heads came back as 0, at every token: "
+                                              "results were put into a new array of zeros, and not for all heads.",
                                               nullptr};
     return hypothesis;
 }
