@@ -9,8 +9,8 @@
 
 namespace train {
 
-/// Calls f(first, count, seen) for blocks of queries, which see the keys 0 .. seen - 1: about half of all pairs of
-/// queries and keys is never computed.
+/// Calls f(first, count, seen) for blocks of queries, which see no key from `seen` on: about half of all pairs of queries
+/// and keys is never computed.
 template <class F>
 void for_blocks_of_queries(Index seq, const F& f) {
     constexpr Index rows = 64;

@@ -2,35 +2,17 @@
 #include "compare.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <memory>
-#include <numeric>
+#include <string>
 #include <vector>
 
 #include "curves.hpp"
 #include "run.hpp"
+#include "statistics.hpp"
 
 namespace train {
 namespace {
-
-double mean(const std::vector<double>& x) {
-    return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
-}
-
-std::vector<double> minus(const std::vector<double>& a, const std::vector<double>& b) {
-    std::vector<double> difference(a.size());
-    std::transform(a.begin(), a.end(), b.begin(), difference.begin(), [](double x, double y) { return x - y; });
-    return difference;
-}
-
-/// The standard error of the mean.
-double standard_error(const std::vector<double>& x) {
-    const double m = mean(x), n = static_cast<double>(x.size());
-    double squares = 0.0;
-    for (const double value : x) squares += (value - m) * (value - m);
-    return std::sqrt(squares / (n * (n - 1.0)));
-}
 
 /// Rotary embedding comes first: the others are compared with it.
 std::vector<Shape> entrants(const Shape& shape) {
@@ -74,28 +56,35 @@ struct Reading {
 };
 constexpr Reading kReadings[] = {{"", as_trained}, {", interpolated", interpolated}, {", YaRN", yarn}};
 
-/// The mean of curves that have the same steps.
-std::vector<CurvePoint> mean_curve(const std::vector<std::vector<CurvePoint>>& curves) {
-    std::vector<CurvePoint> result = curves.front();
-    for (std::size_t i = 0; i < result.size(); ++i) {
-        result[i].training = result[i].validation = 0.0;
-        for (const std::vector<CurvePoint>& curve : curves) {
-            result[i].training += curve[i].training / static_cast<double>(curves.size());
-            result[i].validation += curve[i].validation / static_cast<double>(curves.size());
-        }
-    }
-    return result;
+/// All networks are read as trained; of those that rotate, the one with the usual base also in the other ways.
+bool is_read(const Shape& shape, const Reading& reading) {
+    return reading.rotation == as_trained || (rotates(shape.encoding) && shape.base == Shape().base);
 }
 
-/// The step at which a curve first has a validation loss, between the points in a straight line; 0 if it never has.
-double step_with(const std::vector<CurvePoint>& curve, double loss) {
-    for (std::size_t i = 0; i < curve.size(); ++i) {
-        if (curve[i].validation > loss) continue;
-        if (i == 0) return curve[0].step;
-        const CurvePoint &a = curve[i - 1], &b = curve[i];
-        return a.step + (b.step - a.step) * (a.validation - loss) / (a.validation - b.validation);
-    }
-    return 0.0;
+/// Losses of several networks by seed and window.
+using Losses = std::vector<std::vector<double>>;
+
+void print_spread(const Losses& losses) {
+    std::vector<double> means(losses.size());
+    std::transform(losses.begin(), losses.end(), means.begin(), [](const auto& windows) { return mean(windows); });
+    std::printf("  %.4f (%.4f, %.4f)", mean(means), *std::min_element(means.begin(), means.end()),
+                *std::max_element(means.begin(), means.end()));
+}
+void print_difference(const Losses& losses, const Losses& rotary) {
+    const PairedDifference difference = paired_difference(losses, rotary);
+    std::printf("  %+.4f, error %.4f (", mean(difference.by_window), standard_error(difference.by_window));
+    for (std::size_t s = 0; s < losses.size(); ++s) std::printf("%s%+.4f", s > 0 ? ", " : "", difference.by_seed[s]);
+    std::printf(")");
+}
+constexpr char kAboutDifferences[] =
+    "Minus rotary: the mean difference over the same windows and seeds; its standard error over windows, which does "
+    "not\n"
+    "contain the chance in training; and in brackets the difference with each seed.\n";
+
+int width_of(const std::vector<std::string>& names) {
+    std::size_t length = 0;
+    for (const std::string& name : names) length = std::max(length, name.size());
+    return static_cast<int>(length);
 }
 
 }  // namespace
@@ -103,7 +92,7 @@ double step_with(const std::vector<CurvePoint>& curve, double loss) {
 void compare(const Settings& settings, const Text& text, Index seeds, const std::string& folder) {
     const std::vector<Shape> shapes = entrants(settings.shape);
     const std::size_t seed_count = static_cast<std::size_t>(seeds);
-    std::vector<std::vector<std::vector<double>>> nats(shapes.size());        // by entrant, seed and window
+    std::vector<Losses> nats(shapes.size());                                  // by entrant
     std::vector<std::vector<std::vector<CurvePoint>>> points(shapes.size());  // by entrant and seed
     for (std::size_t s = 0; s < seed_count; ++s)
         for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -123,36 +112,33 @@ void compare(const Settings& settings, const Text& text, Index seeds, const std:
     if (!folder.empty())
         write_svg(folder + "/compare-" + name_of(settings.shape.attention) + of_window + ".svg", curves);
 
+    std::vector<std::string> names;
+    for (const Shape& shape : shapes) names.push_back(run_name(shape, false));
+    const int width = width_of(names);
     std::printf("Validation loss in nats per byte, %td windows of %td bytes; %td steps of %td sequences, %td seeds\n\n",
                 kWindows, settings.shape.context, settings.steps, settings.batch, seeds);
-    std::printf("encoding               mean   lowest  highest   minus rotary, by windows    by seeds\n");
+    std::printf("%-*s  mean (lowest, highest)   minus rotary, error (by seeds)\n", width, "encoding");
     for (std::size_t i = 0; i < shapes.size(); ++i) {
-        std::vector<double> means, seed_differences, window_differences(static_cast<std::size_t>(kWindows), 0.0);
-        for (std::size_t s = 0; s < seed_count; ++s) {
-            means.push_back(mean(nats[i][s]));
-            const std::vector<double> difference = minus(nats[i][s], nats[0][s]);
-            seed_differences.push_back(mean(difference));
-            for (std::size_t w = 0; w < difference.size(); ++w)
-                window_differences[w] += difference[w] / static_cast<double>(seeds);
-        }
-        std::printf("%-20s %6.4f   %6.4f   %6.4f", run_name(shapes[i], false).c_str(), mean(means),
-                    *std::min_element(means.begin(), means.end()), *std::max_element(means.begin(), means.end()));
-        if (i > 0) {
-            std::printf("   %+.4f, error %.4f     ", mean(window_differences), standard_error(window_differences));
-            for (const double d : seed_differences) std::printf("  %+.4f", d);
-        }
+        std::printf("%-*s", width, names[i].c_str());
+        print_spread(nats[i]);
+        if (i > 0) print_difference(nats[i], nats[0]);
         std::printf("\n");
     }
-    std::printf("\nThe difference is that of means over all seeds, its error the standard error over windows.\n\n");
+    std::printf("\n%s\n", kAboutDifferences);
     for (std::size_t i = 1; i < shapes.size(); ++i) {
+        if (rotates(shapes[i].encoding)) continue;
         const double last = curves[i].points.back().validation, step = step_with(curves[0].points, last);
-        std::printf("%-20s ends at %.4f; ", run_name(shapes[i], false).c_str(), last);
+        std::printf("%-*s  ends at %.4f; %s ", width, names[i].c_str(), last, names[0].c_str());
         if (step > 0.0)
-            std::printf("rotary has that in step %.0f of %td\n", step, settings.steps);
+            std::printf("has that in step %.0f of %td\n", step, settings.steps);
         else
-            std::printf("rotary does not reach that\n");
+            std::printf("does not reach that\n");
     }
-    std::printf("\nBy the curves, whose points are of %td windows.\n", kCurveWindows);
+    std::printf(
+        "\nBy the mean curves, whose points are of %td other windows, so that they end beside the table's losses. In "
+        "that\n"
+        "step the learning rate has not fallen as far as at the end.\n",
+        kCurveWindows);
 }
 
 void extrapolate(const Settings& settings, const Text& text, Index seeds, const std::string& folder) {
@@ -173,9 +159,18 @@ void extrapolate(const Settings& settings, const Text& text, Index seeds, const 
         "Validation loss in nats per byte, the same %td windows of %td bytes read in sequences of so many bytes;\n"
         "%td steps, %td seeds: mean (lowest, highest)\n\n",
         kLongWindows, length, settings.steps, seeds);
-    std::printf("encoding                      ");
-    for (Index times = 1; times <= kLongest; times *= 2) std::printf("  %5td                   ", context * times);
-    std::printf("\n");
+    std::vector<std::string> names;  // of the rows
+    for (const Shape& shape : shapes)
+        for (const Reading& reading : kReadings)
+            if (is_read(shape, reading)) names.push_back(run_name(shape, false) + reading.name);
+    const int width = width_of(names);
+    const auto heading = [&](int column) {
+        std::printf("%-*s", width, "encoding");
+        for (Index times = 1; times <= kLongest; times *= 2) std::printf("  %-*td", column, context * times);
+        std::printf("\n");
+    };
+    heading(24);
+    std::vector<std::vector<Losses>> rows;  // by column
     for (const Shape& shape : shapes) {
         std::vector<std::unique_ptr<Run>> runs;
         for (Index seed = 1; seed <= seeds; ++seed) {
@@ -186,26 +181,31 @@ void extrapolate(const Settings& settings, const Text& text, Index seeds, const 
             runs.back()->train(one.steps, run_name(one.shape));
         }
         for (const Reading& reading : kReadings) {
-            const bool is_plain = reading.name[0] == '\0';
-            if (!is_plain && (!rotates(shape.encoding) || shape.base != Shape().base)) continue;
-            std::printf("%-30s", (run_name(shape, false) + reading.name).c_str());
+            if (!is_read(shape, reading)) continue;
+            std::printf("%-*s", width, names[rows.size()].c_str());
+            std::vector<Losses>& columns = rows.emplace_back();
             for (Index times = 1; times <= kLongest; times *= 2) {
-                std::vector<double> losses(runs.size());
                 const rope::Config rotation = reading.rotation(static_cast<double>(times), context);
-                std::transform(runs.begin(), runs.end(), losses.begin(), [&](const std::unique_ptr<Run>& run) {
-                    return mean(run->validate(kLongWindows, length, context * times, rotation));
-                });
-                std::printf("  %6.4f (%6.4f, %6.4f)", mean(losses), *std::min_element(losses.begin(), losses.end()),
-                            *std::max_element(losses.begin(), losses.end()));
+                Losses& losses = columns.emplace_back();
+                for (const std::unique_ptr<Run>& run : runs)
+                    losses.push_back(run->validate(kLongWindows, length, context * times, rotation));
+                print_spread(losses);
             }
             std::printf("\n");
         }
         std::fflush(stdout);
     }
+    std::printf("\n%s\n", kAboutDifferences);
+    heading(22 + 9 * static_cast<int>(seeds));
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+        std::printf("%-*s", width, names[i].c_str());
+        for (std::size_t column = 0; column < rows[i].size(); ++column)
+            print_difference(rows[i][column], rows[0][column]);
+        std::printf("\n");
+    }
     std::printf(
-        "\nLearned positions end where training ended. Interpolated: Config::interpolation_factor is 1, 2, 4; YaRN: "
-        "its\n"
-        "factor is. A base is that of training, too.\n");
+        "\nInterpolated: Config::interpolation_factor is 1, 2 and 4; YaRN: its factor is 1, 2 and 4. A network with\n"
+        "another base was trained with it. Learned positions are not here: they end where training ended.\n");
 }
 
 }  // namespace train

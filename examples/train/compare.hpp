@@ -9,14 +9,16 @@
 
 namespace train {
 
-/// Trains every encoding that the attention can have, with the seeds 1 .. `seeds`. Prints the validation losses, their
-/// spread, the differences from rotary embedding over the same windows, and the step at which rotary embedding has the
-/// others' last loss. With a folder, interrupted runs go on, and the curves are written there.
+/// Trains rotary embedding, no encoding, sinusoidal, learned positions, T5's bias and trained frequencies, as far as the
+/// attention can have them, with the seeds 1 .. `seeds`. Prints the validation losses, their spread, the differences from
+/// rotary embedding over the same windows, and the step at which rotary embedding has the others' last loss. With a
+/// folder, interrupted runs go on, and the curves are written there.
 void compare(const Settings& settings, const Text& text, Index seeds, const std::string& folder);
 
-/// Trains with the seeds 1 .. `seeds`, and reads the same text in sequences as long as in training, twice and four times
-/// as long; rotary embedding also by position interpolation and YaRN, and with larger bases from the first step on.
-/// Prints means over the seeds, the lowest and the highest.
+/// Trains rotary embedding with three bases, T5's bias, sinusoidal, none and ALiBi, with the seeds 1 .. `seeds`, and reads
+/// the same text in sequences as long as in training, twice and four times as long; rotary embedding with the usual base
+/// also by position interpolation and YaRN. Prints the losses, their spread, and the differences from rotary embedding
+/// over the same windows. With a folder, interrupted runs go on.
 void extrapolate(const Settings& settings, const Text& text, Index seeds, const std::string& folder);
 
 /// Windows of validation, and the longest sequence of extrapolate in contexts.

@@ -47,6 +47,28 @@ double value(const CurvePoint& point, bool is_validation) { return is_validation
 
 }  // namespace
 
+std::vector<CurvePoint> mean_curve(const std::vector<std::vector<CurvePoint>>& curves) {
+    std::vector<CurvePoint> result = curves.front();
+    for (std::size_t i = 0; i < result.size(); ++i) {
+        result[i].training = result[i].validation = 0.0;
+        for (const std::vector<CurvePoint>& curve : curves) {
+            result[i].training += curve[i].training / static_cast<double>(curves.size());
+            result[i].validation += curve[i].validation / static_cast<double>(curves.size());
+        }
+    }
+    return result;
+}
+
+double step_with(const std::vector<CurvePoint>& curve, double loss) {
+    for (std::size_t i = 0; i < curve.size(); ++i) {
+        if (curve[i].validation > loss) continue;
+        if (i == 0) return curve[0].step;
+        const CurvePoint &a = curve[i - 1], &b = curve[i];
+        return a.step + (b.step - a.step) * (a.validation - loss) / (a.validation - b.validation);
+    }
+    return 0.0;
+}
+
 void write_csv(const std::string& path, const std::vector<CurvePoint>& points) {
     std::string text = "step,training,validation\n";
     for (const CurvePoint& p : points)

@@ -20,6 +20,13 @@ struct Curve {
     bool is_validation;  ///< which of the two losses is drawn
 };
 
+/// The mean, point by point, of curves that have the same steps.
+std::vector<CurvePoint> mean_curve(const std::vector<std::vector<CurvePoint>>& curves);
+
+/// The step at which a curve first has a validation loss, or a lower one; between two points in a straight line. 0 if it
+/// never has.
+double step_with(const std::vector<CurvePoint>& curve, double loss);
+
 /// All throw std::runtime_error when the file cannot be written.
 void write_csv(const std::string& path, const std::vector<CurvePoint>& points);
 void write_svg(const std::string& path, const std::vector<Curve>& curves);

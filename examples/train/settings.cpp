@@ -65,6 +65,9 @@ void check(const Settings& s) {
     if (shape.is_linear() && has_score_bias(shape.encoding))
         refuse(std::string("The encoding ") + name_of(shape.encoding) +
                " adds to scores, which linear attention does not have; use --attention softmax.");
+    if (shape.window >= shape.context)
+        refuse("The value of --window is " + std::to_string(shape.window) + "; it must be less than --context, " +
+               std::to_string(shape.context) + ", as more would hide nothing.");
     if (shape.window > 0 && shape.is_linear())
         refuse(std::string("The option --window is of no use with --attention ") + name_of(shape.attention) + ".");
     if (shape.base != Shape().base && !rotates(shape.encoding))
