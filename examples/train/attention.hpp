@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Causal softmax attention and its gradient, over q, k and v that are rotated already.
+// Causal softmax attention and its gradient, over q and k, already rotated, and v.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace train {
 
-/// Calls f(first, count, seen) for blocks of queries, which see no key from `seen` on: about half of all pairs of queries
-/// and keys is never computed.
+/// Calls f(first, count, seen) for blocks of queries that see only keys before `seen`: about half of all pairs of query
+/// and key is never computed.
 template <class F>
 void for_blocks_of_queries(Index seq, const F& f) {
     constexpr Index rows = 64;
@@ -20,7 +20,7 @@ void for_blocks_of_queries(Index seq, const F& f) {
     }
 }
 
-/// The first key that a query sees in a window of so many keys, itself included; 0: all before it.
+/// The first key that a query sees in a window of so many keys, its own included. A window of 0 has no limit.
 inline Index first_key(Index query, Index window) { return window > 0 ? std::max<Index>(0, query - window + 1) : 0; }
 
 /// One head of one sequence of [batch * seq, heads * width].

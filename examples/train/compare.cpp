@@ -56,12 +56,13 @@ struct Reading {
 };
 constexpr Reading kReadings[] = {{"", as_trained}, {", interpolated", interpolated}, {", YaRN", yarn}};
 
-/// All networks are read as trained; of those that rotate, the one with the usual base also in the other ways.
+/// All networks are evaluated with the rotation they were trained with; rotary embedding with the usual base also with the
+/// others.
 bool is_read(const Shape& shape, const Reading& reading) {
     return reading.rotation == as_trained || (rotates(shape.encoding) && shape.base == Shape().base);
 }
 
-/// Losses of several networks by seed and window.
+/// Losses of one encoding, by seed and window.
 using Losses = std::vector<std::vector<double>>;
 
 void print_spread(const Losses& losses) {
@@ -77,9 +78,8 @@ void print_difference(const Losses& losses, const Losses& rotary) {
     std::printf(")");
 }
 constexpr char kAboutDifferences[] =
-    "Minus rotary: the mean difference over the same windows and seeds; its standard error over windows, which does "
-    "not\n"
-    "contain the chance in training; and in brackets the difference with each seed.\n";
+    "Minus the first: the mean difference over the same windows and seeds; its standard error over windows, which\n"
+    "leaves out the variation between training runs; and in brackets the difference with each seed.\n";
 
 int width_of(const std::vector<std::string>& names) {
     std::size_t length = 0;
@@ -112,12 +112,13 @@ void compare(const Settings& settings, const Text& text, Index seeds, const std:
     if (!folder.empty())
         write_svg(folder + "/compare-" + name_of(settings.shape.attention) + of_window + ".svg", curves);
 
-    std::vector<std::string> names;
-    for (const Shape& shape : shapes) names.push_back(run_name(shape, false));
+    std::vector<std::string> names(shapes.size());
+    std::transform(shapes.begin(), shapes.end(), names.begin(),
+                   [](const Shape& shape) { return run_name(shape, false); });
     const int width = width_of(names);
     std::printf("Validation loss in nats per byte, %td windows of %td bytes; %td steps of %td sequences, %td seeds\n\n",
                 kWindows, settings.shape.context, settings.steps, settings.batch, seeds);
-    std::printf("%-*s  mean (lowest, highest)   minus rotary, error (by seeds)\n", width, "encoding");
+    std::printf("%-*s  mean (lowest, highest)   minus the first, error (by seeds)\n", width, "encoding");
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         std::printf("%-*s", width, names[i].c_str());
         print_spread(nats[i]);
@@ -135,9 +136,8 @@ void compare(const Settings& settings, const Text& text, Index seeds, const std:
             std::printf("does not reach that\n");
     }
     std::printf(
-        "\nBy the mean curves, whose points are of %td other windows, so that they end beside the table's losses. In "
-        "that\n"
-        "step the learning rate has not fallen as far as at the end.\n",
+        "\nSteps are from the mean curves. These use %td validation windows, so their last losses are other than the\n"
+        "table's. In that step the learning rate is still above its last value.\n",
         kCurveWindows);
 }
 
@@ -156,8 +156,8 @@ void extrapolate(const Settings& settings, const Text& text, Index seeds, const 
     for (const Encoding other : {Encoding::t5, Encoding::sinusoidal, Encoding::none, Encoding::alibi}) add(other);
 
     std::printf(
-        "Validation loss in nats per byte, the same %td windows of %td bytes read in sequences of so many bytes;\n"
-        "%td steps, %td seeds: mean (lowest, highest)\n\n",
+        "Validation loss in nats per byte over %td windows of %td bytes, cut into sequences of so many bytes as stand\n"
+        "above a column; %td steps, %td seeds: mean (lowest, highest)\n\n",
         kLongWindows, length, settings.steps, seeds);
     std::vector<std::string> names;  // of the rows
     for (const Shape& shape : shapes)

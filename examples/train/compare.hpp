@@ -9,8 +9,9 @@
 
 namespace train {
 
-/// Trains rotary embedding, no encoding, sinusoidal, learned positions, T5's bias and trained frequencies, as far as the
-/// attention can have them, with the seeds 1 .. `seeds`. Prints the validation losses, their spread, the differences from
+/// Trains rotary embedding, trained frequencies, T5's bias, learned positions, sinusoidal and none, with the seeds
+/// 1 .. `seeds`. Local attention is without trained frequencies and learned positions; linear attention without trained
+/// frequencies and T5's bias, and with rotary embedding also after the features. Prints the validation losses, their spread, the differences from
 /// rotary embedding over the same windows, and the step at which rotary embedding has the others' last loss. With a
 /// folder, interrupted runs go on, and the curves are written there.
 void compare(const Settings& settings, const Text& text, Index seeds, const std::string& folder);
@@ -21,7 +22,7 @@ void compare(const Settings& settings, const Text& text, Index seeds, const std:
 /// over the same windows. With a folder, interrupted runs go on.
 void extrapolate(const Settings& settings, const Text& text, Index seeds, const std::string& folder);
 
-/// Windows of validation, and the longest sequence of extrapolate in contexts.
+/// The number of validation windows, and the longest sequence of extrapolate, as a multiple of the context.
 constexpr Index kWindows = 128, kLongest = 4;
 
 }  // namespace train

@@ -23,8 +23,7 @@ struct Curve {
 /// The mean, point by point, of curves that have the same steps.
 std::vector<CurvePoint> mean_curve(const std::vector<std::vector<CurvePoint>>& curves);
 
-/// The step at which a curve first has a validation loss, or a lower one; between two points in a straight line. 0 if it
-/// never has.
+/// The first step at which the validation loss is at most `loss`, interpolated linearly between points; 0 if there is none.
 double step_with(const std::vector<CurvePoint>& curve, double loss);
 
 /// All throw std::runtime_error when the file cannot be written.

@@ -70,11 +70,12 @@ const char* const kHelp =
     "  --encoding E       none, sinusoidal, learned, t5, alibi, rotary, rotary-interleaved or\n"
     "                     rotary-learned (default: rotary)\n"
     "  --rotary-dim N     features of a head that rotate, 0 for all of them (default: 0)\n"
-    "  --base N           of rotary frequencies, base^(-2i/d) (default: 10000)\n"
-    "  --window N         local attention: a byte sees N bytes, itself included; less than --context, and 0 is all\n"
-    "                     before it (default: 0)\n"
+    "  --base N           of the rotary frequencies, base^(-2i/d), a whole number (default: 10000)\n"
+    "  --window N         local attention: a byte sees the last N bytes, itself included; less than --context; 0: no\n"
+    "                     limit (default: 0)\n"
     "  --attention A      softmax, or linear attention: favor or elu (default: softmax)\n"
-    "  --rotate R         in linear attention: before, queries and keys, or after, their features (default: before)\n"
+    "  --rotate R         linear attention rotates queries and keys (before) or their features (after) (default: "
+    "before)\n"
     "  --features N       random features of favor (default: 256)\n"
     "  --dim N            features of a token (default: 128)\n"
     "  --layers N         (default: 2)\n"
@@ -85,9 +86,9 @@ const char* const kHelp =
     "  --rate R           learning rate after the warm-up (default: 0.002)\n"
     "  --seed S           of first weights, batches and random features (default: 1)\n"
     "  --seeds N          with --compare and --extrapolate, the seeds 1 .. N (default: 3)\n"
-    "  --out FOLDER       checkpoints and curves are written there, and runs that are there go on\n"
+    "  --out FOLDER       checkpoints and curves are written there; interrupted runs continue from them\n"
     "  --stop-at N        stop after N steps, to go on another time; needs --out\n"
-    "  --threads N        1 or 2; changes no number (default: 2)\n"
+    "  --threads N        1 or 2; results are the same (default: 2)\n"
     "  --help             print this and stop\n"
     "\n"
     "Results go to standard output, progress to standard error.\n";
@@ -160,7 +161,7 @@ Options parse_options(int argc, const char* const* argv) {
             if (given.count(name) != 0)
                 throw std::runtime_error(std::string("The option ") + name + " is of no use " + mode + ".");
     };
-    const auto without_run = [&](const char* mode) {  // of which one encoding, or one seed, would be chosen
+    const auto without_run = [&](const char* mode) {  // options of a single run, which the mode sets itself
         without(mode, {"--encoding", "--rotate", "--rotary-dim", "--base", "--seed", "--stop-at"});
     };
     if (given.count("--compare") != 0) {

@@ -44,6 +44,7 @@ void share(const Settings& settings, const Text& text) {
         Settings one = settings;
         one.shape.dim = width;
         one.shape.heads = width / kHeadDim;
+        one.shape.encoding = Encoding::rotary;
         const Index batch = one.batch, context = one.shape.context;
         const WeightList list(one.shape);
         Weights<float> weights(list), gradients(list);

@@ -21,7 +21,7 @@ inline double standard_error(const std::vector<double>& x) {
     return std::sqrt(squares / (n * (n - 1.0)));
 }
 
-/// Two networks' losses on the same windows, by seed and window: the differences of the first from the second.
+/// Losses of two encodings on the same windows, by seed and window: the first minus the second.
 struct PairedDifference {
     std::vector<double> by_seed;    ///< mean over windows
     std::vector<double> by_window;  ///< mean over seeds

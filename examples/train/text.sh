@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# text.sh FILE: some 10 MB of English prose, the HTML pages of Debian's package `anarchism` without their tags.
+# text.sh FILE: some 11 MB of English prose, the HTML pages of Debian's package `anarchism` without their tags.
 # Needs apt-get and dpkg-deb, but not root. The package also has the same text as markdown, which is left out: what is
 # kept for validation, the end of the file, would otherwise stand in the part that is trained on.
 set -eu

@@ -138,8 +138,8 @@ if(NOT out MATCHES "\nlearned-elu +ends at [0-9.]+; rotary-before-elu (has that 
    out MATCHES "rotary-after-elu +ends at")
   message(SEND_ERROR "The steps to the others' losses are\n${out}")
 endif()
-# Rotary has a loss from the step that is printed on, which is rounded, and at no point of the curve before it. Nothing is
-# asked of losses up to 0.0001 apart, which are rounded, too.
+# Rotary's curve is above the other's last loss before the printed step, and not above it at the next point, up to rounding
+# (0.0001).
 expect(0 out "rotary-softmax-window8[^\n]*\nt5-softmax-window8[^\n]*\nsinusoidal-softmax-window8[^\n]*\nnone-softmax-window8[^\n]*\n"
        ${tiny} --compare --steps 60 --seeds 1 --window 8 --out "${WORK}/w")
 string(REGEX MATCH "\nnone-softmax-window8 +ends at ([0-9.]+); rotary-softmax-window8 has that in step ([0-9]+) of 60\n" ignored "${out}")
@@ -163,7 +163,7 @@ endif()
 set(three "[0-9.]+ \\([0-9.]+, [0-9.]+\\)")
 expect(0 out " 32 +64 +128 *\nrotary-softmax +${three} +${three} +${three}\nrotary-softmax, interpolated [^\n]*\nrotary-softmax, YaRN [^\n]*\nrotary-base50000-softmax [^\n]*\nrotary-base500000-softmax [^\n]*\nt5-"
        ${tiny} --extrapolate --steps 20 --seeds 2)
-# At the length of training the three are the same network, beyond it they are not.
+# At the length of training the three rotations are the same, beyond it they are not.
 set(firsts "")
 set(seconds "")
 foreach(row "" ", interpolated" ", YaRN")
@@ -195,7 +195,7 @@ string(REGEX MATCH "\nrotary-softmax +([^\n]*)" ignored "${out}")
 set(rotary "${CMAKE_MATCH_1}")
 string(REGEX MATCH "\nnone-softmax +([^\n]*)" ignored "${out}")
 set(none "${CMAKE_MATCH_1}")
-string(REGEX MATCH "Minus rotary.*\nnone-softmax +([^\n]*)" ignored "${out}")
+string(REGEX MATCH "Minus the first.*\nnone-softmax +([^\n]*)" ignored "${out}")
 set(differences "${CMAKE_MATCH_1}")
 string(REGEX MATCHALL "[+-]?[0-9]+\\.[0-9]+" rotary "${rotary}")
 string(REGEX MATCHALL "[+-]?[0-9]+\\.[0-9]+" none "${none}")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The parts of examples/train whose effect no gradient shows: which keys a token sees, what linear attention sums, which
-// frequencies rotate, what is counted as rotation, and the statistics of the tables.
+// Parts of examples/train that the gradient test cannot see, since a wrong forward pass has a gradient of its own: the keys
+// of a window, the sums of linear attention, the frequencies of a base; and the watch and the statistics of the tables.
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -139,7 +139,7 @@ TEST_CASE("the time of the rotation is that of the calls of the library, and non
 }
 
 TEST_CASE("statistics of paired losses") {
-    // Deviations of -3, -1, 1, 3 from the mean: the variance is 20 / 3, of the mean of four 5 / 3.
+    // Deviations of -3, -1, 1, 3 from the mean: the variance is 20 / 3, and that of the mean of four 5 / 3.
     CHECK(mean({1.0, 3.0, 5.0, 7.0}) == 4.0);
     CHECK(std::abs(standard_error({1.0, 3.0, 5.0, 7.0}) - std::sqrt(5.0 / 3.0)) < 1e-15);
     const PairedDifference difference = paired_difference({{1.0, 2.0, 6.0}, {3.0, 1.0, 2.0}},  //
@@ -148,7 +148,7 @@ TEST_CASE("statistics of paired losses") {
     CHECK(difference.by_window == std::vector<double>{1.5, -1.0, 2.5});
 }
 
-TEST_CASE("the step at which a curve has a loss") {
+TEST_CASE("the first step at which a curve reaches a loss") {
     const std::vector<CurvePoint> curve = {{10.0, 0.0, 5.0}, {20.0, 0.0, 3.0}, {30.0, 0.0, 3.5}, {40.0, 0.0, 1.0}};
     CHECK(step_with(curve, 6.0) == 10.0);
     CHECK(step_with(curve, 5.0) == 10.0);

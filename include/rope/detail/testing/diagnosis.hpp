@@ -181,8 +181,8 @@ ROPE_ABI inline bool fits(const Rule& rule, const Sample& sample, const Limits& 
     return explanation.places >= places_needed && explanation.squares_rule <= 0.5 * explanation.squares_right;
 }
 
-/// Heads whose rotated slice is zero after the call, and should not be, at every token. The features beside it are zero
-/// or as they were: programs that rotate a slice often put the others behind the result.
+/// Heads whose rotated features are 0 at every token, where the right result is not. The features outside the slice are 0
+/// or unchanged, because programs that rotate a slice often append the others unchanged.
 ROPE_ABI inline std::vector<Index> zero_heads(const Rule& rule, const Sample& sample) {
     const Eigen::Index first = eigen_index(rule.slice.rotary_offset);
     const Eigen::Index count = 2 * static_cast<Eigen::Index>(rule.frequencies.inv_freq.size());
@@ -205,7 +205,7 @@ ROPE_ABI inline std::vector<Index> zero_heads(const Rule& rule, const Sample& sa
     return zero;
 }
 
-/// The sample of all other heads.
+/// The sample without these heads.
 ROPE_ABI inline Sample without(const Sample& sample, const std::vector<Index>& heads) {
     std::vector<Eigen::Index> kept;
     for (Index column = 0; column < sample.after.cols(); ++column)
@@ -235,8 +235,8 @@ ROPE_ABI inline const Hypothesis* find_listed_mistake(const Rule& right, const S
     return nullptr;
 }
 
-/// Zero, one or two mistakes that together fit a wrong sample; two: a part of the heads is zero, and the others have a
-/// mistake of the list.
+/// The mistakes that together explain a wrong sample: one of the list, or heads that are 0, or these and one of the list
+/// for the other heads. Empty if a part stays unexplained.
 ROPE_ABI inline std::vector<const Hypothesis*> find_mistakes(const Rule& right, const Sample& sample,
                                                              const Limits& limits) {
     std::vector<const Hypothesis*> found;

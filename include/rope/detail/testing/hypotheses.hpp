@@ -104,12 +104,14 @@ ROPE_ABI inline void change_config(Rule& rule, void (*change)(Config& config)) {
     rule.slice.rotary_offset = other.rotary_offset;
 }
 
-/// The mistake that stands beside those of the list: it leaves some heads without a rotation to explain.
+/// Not in the list below, because it is no change of the rule. It can come together with one of them, which then explains
+/// the other heads.
 ROPE_ABI inline const Hypothesis& zero_heads_hypothesis() noexcept {
-    static constexpr Hypothesis hypothesis = {"a part of the heads became zero",
-                                              "Every rotated feature of some heads came back as 0, at every token: "
-                                              "results were put into a new array of zeros, and not for all heads.",
-                                              nullptr};
+    static constexpr Hypothesis hypothesis = {
+        "a part of the heads became zero",
+        "Every rotated feature of some heads came back as 0, at every token: "
+        "as if results were put into a new array of zeros, and not for all heads.",
+        nullptr};
     return hypothesis;
 }
 
