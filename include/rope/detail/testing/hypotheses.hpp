@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The classic mistakes of a rotary embedding, each written as a change of the right rule. For <rope/testing.hpp>;
+// The classic mistakes of a rotary embedding, each but one written as a change of the right rule. For <rope/testing.hpp>;
 // diagnosis.hpp searches for the one that explains a wrong result.
 #pragma once
 
