@@ -12,11 +12,11 @@
 #include <string>
 #include <string_view>
 
+#include "../stopwatch.hpp"
 #include "model.hpp"
 #include "option_values.hpp"
 #include "sampler.hpp"
 #include "shifting.hpp"
-#include "stopwatch.hpp"
 #include "tokenizer.hpp"
 
 namespace llama {
@@ -128,7 +128,7 @@ bool tell(const Options& options) {
     const float most = options.is_quantised ? kLargestOfQuantised : kLargestDifference;
     UnrotatedKeys unrotated(model, positions);
     Sampler sampler(0.0f, 1.0f, 0);
-    Stopwatch moved_shifts, unrotated_shifts;
+    timing::Stopwatch moved_shifts, unrotated_shifts;
     Hash hash;
     int shifts = 0, other_choices = 0;
     float difference = 0.0f, least_lead = std::numeric_limits<float>::infinity();

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "../stopwatch.hpp"
 #include "contiguous.hpp"
 #include "model.hpp"
 #include "options.hpp"
 #include "paged.hpp"
 #include "sampler.hpp"
-#include "stopwatch.hpp"
 #include "tokenizer.hpp"
 #include "transformer.hpp"
 
@@ -58,7 +58,7 @@ void generate(const Options& options) {
 
     const std::unique_ptr<Transformer> transformer = make_transformer(options.cache, model, steps);
     Sampler sampler(options.temperature, options.top_p, options.seed);
-    Stopwatch prefill, decode;
+    timing::Stopwatch prefill, decode;
 
     for (std::size_t i = 1; i < prompt.size(); ++i) print(tokenizer.decode(prompt[i - 1], prompt[i]));
     const Eigen::VectorXf* logits = nullptr;

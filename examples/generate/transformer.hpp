@@ -6,8 +6,8 @@
 #include <rope/rope.hpp>
 #include <vector>
 
+#include "../stopwatch.hpp"
 #include "model.hpp"
-#include "stopwatch.hpp"
 
 namespace llama {
 
@@ -46,7 +46,7 @@ class Transformer {
     const Model& model_;
     const rope::CosSinCache<float> cos_sin_;
     Index position_ = 0;
-    Stopwatch rope_time_;
+    timing::Stopwatch rope_time_;
 
  private:
     void attention(Index layer);

@@ -71,8 +71,8 @@ void print_spread(const Losses& losses) {
     std::printf("  %.4f (%.4f, %.4f)", mean(means), *std::min_element(means.begin(), means.end()),
                 *std::max_element(means.begin(), means.end()));
 }
-void print_difference(const Losses& losses, const Losses& rotary) {
-    const PairedDifference difference = paired_difference(losses, rotary);
+void print_difference(const Losses& losses, const Losses& first) {
+    const PairedDifference difference = paired_difference(losses, first);
     std::printf("  %+.4f, error %.4f (", mean(difference.by_window), standard_error(difference.by_window));
     for (std::size_t s = 0; s < losses.size(); ++s) std::printf("%s%+.4f", s > 0 ? ", " : "", difference.by_seed[s]);
     std::printf(")");
@@ -105,16 +105,15 @@ void compare(const Settings& settings, const Text& text, Index seeds, const std:
             nats[i].push_back(run.validate(kWindows, one.shape.context, one.shape.context));
             points[i].push_back(run.curve());
         }
+    std::vector<std::string> names(shapes.size());
+    std::transform(shapes.begin(), shapes.end(), names.begin(),
+                   [](const Shape& shape) { return run_name(shape, false); });
     std::vector<Curve> curves;
-    for (std::size_t i = 0; i < shapes.size(); ++i)
-        curves.push_back({run_name(shapes[i], false), mean_curve(points[i]), true});
+    for (std::size_t i = 0; i < shapes.size(); ++i) curves.push_back({names[i], mean_curve(points[i]), true});
     const std::string of_window = settings.shape.window > 0 ? "-window" + std::to_string(settings.shape.window) : "";
     if (!folder.empty())
         write_svg(folder + "/compare-" + name_of(settings.shape.attention) + of_window + ".svg", curves);
 
-    std::vector<std::string> names(shapes.size());
-    std::transform(shapes.begin(), shapes.end(), names.begin(),
-                   [](const Shape& shape) { return run_name(shape, false); });
     const int width = width_of(names);
     std::printf("Validation loss in nats per byte, %td windows of %td bytes; %td steps of %td sequences, %td seeds\n\n",
                 kWindows, settings.shape.context, settings.steps, settings.batch, seeds);

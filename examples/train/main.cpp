@@ -46,14 +46,12 @@ void train(const Options& options) {
         std::filesystem::create_directories(options.folder, error);
         if (error) throw std::runtime_error("The folder " + options.folder + " cannot be made.");
     }
-    if (options.mode == Mode::compare)
-        compare(options.settings, text, options.seeds, options.folder);
-    else if (options.mode == Mode::extrapolate)
-        extrapolate(options.settings, text, options.seeds, options.folder);
-    else if (options.mode == Mode::share)
-        share(options.settings, text);
-    else
-        train_one(options, text);
+    switch (options.mode) {
+        case Mode::single: train_one(options, text); break;
+        case Mode::compare: compare(options.settings, text, options.seeds, options.folder); break;
+        case Mode::extrapolate: extrapolate(options.settings, text, options.seeds, options.folder); break;
+        case Mode::share: share(options.settings, text); break;
+    }
 }
 
 }  // namespace

@@ -109,8 +109,12 @@ Options parse_options(int argc, const char* const* argv) {
         if (name == "--help") {
             options.help = true;
             return options;
-        } else if (name == "--compare" || name == "--extrapolate" || name == "--share") {
-            options.mode = name == "--compare" ? Mode::compare : name == "--share" ? Mode::share : Mode::extrapolate;
+        } else if (name == "--compare") {
+            options.mode = Mode::compare;
+        } else if (name == "--extrapolate") {
+            options.mode = Mode::extrapolate;
+        } else if (name == "--share") {
+            options.mode = Mode::share;
         } else if (name == "--data") {
             options.data = value();
         } else if (name == "--out") {

@@ -9,32 +9,19 @@
 #include <rope/rows.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <vector>
 
+#include "../stopwatch.hpp"
 #include "shape.hpp"
 #include "weights.hpp"
 
 namespace train {
 
-/// Seconds that rotations have taken in this thread.
-inline thread_local double rotation_seconds = 0.0;
-
-/// Adds the time of its life to them.
-class Timed {
- public:
-    Timed() = default;
-    Timed(const Timed&) = delete;
-    Timed& operator=(const Timed&) = delete;
-    ~Timed() { rotation_seconds += std::chrono::duration<double>(Clock::now() - start_).count(); }
-
- private:
-    using Clock = std::chrono::steady_clock;
-    Clock::time_point start_ = Clock::now();
-};
+/// The time that rotations have taken in this thread.
+inline thread_local timing::Stopwatch rotation_time;
 
 template <class T>
 class Positions {
@@ -91,30 +78,17 @@ class Positions {
     /// Rotates queries and keys, or their features: [batch * seq, heads * head_dim].
     void rotate(Matrix<T>& q, Matrix<T>& k, Index batch) const {
         if (rows() == nullptr) return;
-        const Timed timed;
-        rope::apply(layout(), heads_of(q, batch), heads_of(k, batch), *rows());
+        rotation_time.time([&] { rope::apply(layout(), heads_of(q, batch), heads_of(k, batch), *rows()); });
     }
     /// Turns the gradients of rotated queries and keys into the gradients of queries and keys. The gradient of learned
     /// frequencies follows from the rotated q and k.
     void rotate_backward(const Matrix<T>& q, const Matrix<T>& k, Matrix<T>& dq, Matrix<T>& dk, Index batch,
                          Weights<T>& gradients) const {
         if (rows() == nullptr) return;
-        const Timed timed;
-        if (rows_) {
-            const Index seq = dq.rows() / batch, pairs = rows_->pairs();
-            std::vector<double> angles(static_cast<std::size_t>(batch * seq * pairs));
-            std::vector<double> df(static_cast<std::size_t>(pairs));
-            const rope::TensorView<double> of_angles = rope::view(angles.data(), batch, seq, 1, pairs);
-            rope::add_angle_gradients(layout(), heads_of(q, batch), heads_of(dq, batch), *rows_, of_angles);
-            rope::add_angle_gradients(layout(), heads_of(k, batch), heads_of(dk, batch), *rows_, of_angles);
-            rope::add_frequency_gradients(of_angles, rope::start_at(0), rope::view(df.data(), 1, 1, pairs));
-            auto of_log_factors = gradients[gradients.list->frequency];
-            for (Index i = 0; i < pairs; ++i) {
-                const auto at = static_cast<std::size_t>(i);
-                of_log_factors(0, i) += static_cast<T>(df[at] * frequencies_.inv_freq[at]);  // w = w0 exp(a)
-            }
-        }
-        rope::apply_transpose(layout(), heads_of(dq, batch), heads_of(dk, batch), *rows());
+        rotation_time.time([&] {
+            if (rows_) add_frequency_gradients(q, k, dq, dk, batch, gradients);
+            rope::apply_transpose(layout(), heads_of(dq, batch), heads_of(dk, batch), *rows());
+        });
     }
 
     /// The addends of scores, by head and distance: column seq - 1 - distance, so that the scores of query i with the
@@ -145,6 +119,23 @@ class Positions {
     }
 
  private:
+    /// Adds the gradient of learned frequencies, given the rotated q and k and the gradients with respect to them.
+    void add_frequency_gradients(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& dq, const Matrix<T>& dk,
+                                 Index batch, Weights<T>& gradients) const {
+        const Index seq = dq.rows() / batch, pairs = rows_->pairs();
+        std::vector<double> angles(static_cast<std::size_t>(batch * seq * pairs));
+        std::vector<double> df(static_cast<std::size_t>(pairs));
+        const rope::TensorView<double> of_angles = rope::view(angles.data(), batch, seq, 1, pairs);
+        rope::add_angle_gradients(layout(), heads_of(q, batch), heads_of(dq, batch), *rows_, of_angles);
+        rope::add_angle_gradients(layout(), heads_of(k, batch), heads_of(dk, batch), *rows_, of_angles);
+        rope::add_frequency_gradients(of_angles, rope::start_at(0), rope::view(df.data(), 1, 1, pairs));
+        auto of_log_factors = gradients[gradients.list->frequency];
+        for (Index i = 0; i < pairs; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            of_log_factors(0, i) += static_cast<T>(df[at] * frequencies_.inv_freq[at]);  // w = w0 exp(a)
+        }
+    }
+
     template <class M>
     auto heads_of(M& x, Index batch) const {
         return rope::view(x.data(), batch, x.rows() / batch, shape_.heads, shape_.rotated_dim());

@@ -14,21 +14,6 @@
 #include "in_halves.hpp"
 
 namespace train {
-namespace {
-
-/// Sequences of seq + 1 bytes as the network takes them: all but the last of each, and all but the first.
-struct Pairs {
-    Pairs(const unsigned char* bytes, Index count, Index seq) {
-        for (Index i = 0; i < count; ++i, bytes += seq + 1) {
-            inputs.insert(inputs.end(), bytes, bytes + seq);
-            targets.insert(targets.end(), bytes + 1, bytes + seq + 1);
-        }
-    }
-    std::vector<unsigned char> inputs, targets;
-};
-
-}  // namespace
-
 Run::Run(const Settings& settings, const Text& text, const std::string& folder)
     : settings_(settings),
       text_(text),
@@ -84,10 +69,10 @@ double Run::train_step() {
     positions_.update(weights_);
     in_halves(settings_.threads, [&](Index half) {
         const Index begin = batch * half / 2, count = batch * (half + 1) / 2 - begin;
-        const Pairs pairs(bytes.data() + begin * (context + 1), count, context);
+        const Sequences sequences(bytes.data() + begin * (context + 1), count, context);
         const auto h = static_cast<std::size_t>(half);
         for (const double nats :
-             halves_[h].forward(weights_, pairs.inputs.data(), pairs.targets.data(), count, context))
+             halves_[h].forward(weights_, sequences.inputs.data(), sequences.targets.data(), count, context))
             sums[half] += nats;
         gradients_[h].numbers.setZero();
         halves_[h].backward(weights_, gradients_[h], 1.0f / static_cast<float>(batch * context));

@@ -2,7 +2,6 @@
 #include "share.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <vector>
 
@@ -19,11 +18,11 @@ struct Times {
 
     template <class F>
     void add(const F& f) {
-        const double before = rotation_seconds;
-        const auto start = std::chrono::steady_clock::now();
-        f();
-        all.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-        rotation.push_back(rotation_seconds - before);
+        const double before = rotation_time.seconds();
+        timing::Stopwatch watch;
+        watch.time(f);
+        all.push_back(watch.seconds());
+        rotation.push_back(rotation_time.seconds() - before);
     }
     static double median(std::vector<double> x) {
         std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
@@ -55,13 +54,10 @@ void share(const Settings& settings, const Text& text) {
         Times forward, step;
         for (Index i = 0; i < kSteps; ++i) {
             const Text::Bytes bytes = text.training_batch(one.shape.seed, i, batch, context);
-            std::vector<unsigned char> inputs, targets;
-            for (Index b = 0; b < batch; ++b) {
-                const unsigned char* const sequence = bytes.data() + b * (context + 1);
-                inputs.insert(inputs.end(), sequence, sequence + context);
-                targets.insert(targets.end(), sequence + 1, sequence + context + 1);
-            }
-            const auto read = [&] { network.forward(weights, inputs.data(), targets.data(), batch, context); };
+            const Sequences sequences(bytes.data(), batch, context);
+            const auto read = [&] {
+                network.forward(weights, sequences.inputs.data(), sequences.targets.data(), batch, context);
+            };
             forward.add(read);
             step.add([&] {
                 positions.update(weights);

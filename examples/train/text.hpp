@@ -36,6 +36,17 @@ class Text {
     std::uint64_t hash_ = 0;
 };
 
+/// Sequences of seq + 1 bytes as the network takes them: all but the last byte of each, and all but the first.
+struct Sequences {
+    Sequences(const unsigned char* bytes, Index count, Index seq) {
+        for (Index i = 0; i < count; ++i, bytes += seq + 1) {
+            inputs.insert(inputs.end(), bytes, bytes + seq);
+            targets.insert(targets.end(), bytes + 1, bytes + seq + 1);
+        }
+    }
+    Text::Bytes inputs, targets;
+};
+
 /// All bytes of a regular file. Throws std::runtime_error, "SUBJECT cannot be read." also for a file that opens and
 /// then gives fewer bytes than it has.
 Text::Bytes whole_file(const std::string& path, const std::string& subject);

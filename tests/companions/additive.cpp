@@ -307,7 +307,7 @@ TEST_CASE("the product of two sinusoidal rows depends on the distance alone, unt
         return Eigen::MatrixXd(Eigen::Map<const Eigen::MatrixXd>(numbers.data(), d_model, d_model));
     };
     const Eigen::MatrixXd wq = drawn(1), wk = drawn(2);
-    // Rotary embedding turns what was projected: here one token, at every position.
+    // Rotary embedding rotates queries and keys after the projection: here those of one token, at every position.
     rope::Config config;
     config.head_dim = d_model;
     const rope::CosSinCache<double> table(config, count);

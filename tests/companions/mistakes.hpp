@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-/// What to spoil in a right loop so that the report says the name.
+/// A change that makes one mistake in a right loop.
 using Spoiled = std::function<void(Loop&, const rope::Config&)>;
 
 /// A right Loop's frequencies with a schedule, from the formula.
-std::function<double(Index)> scheduled(const rope::Config& config, Index seq_len) {
+inline std::function<double(Index)> scheduled(const rope::Config& config, Index seq_len) {
     std::vector<double> w;
     for (const support::Real& x : support::real_frequencies(config, seq_len).inv_freq) w.push_back(x.to_double());
     return [w](Index i) { return w[support::size(i)]; };

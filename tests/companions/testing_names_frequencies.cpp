@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <rope/testing.hpp> tells frequencies, schedules and magnitudes that are not those of the model from other mistakes.
+// <rope/testing.hpp> distinguishes wrong frequencies, schedules and magnitudes from other mistakes.
 #include "companions/mistakes.hpp"
 #include "support/refusal.hpp"
 
@@ -148,7 +148,7 @@ TEST_CASE("a magnitude that grows with the position is not measured") {
         "log_growth has 8 entries; a measured rotation must have one magnitude (none that grows with the position).";
     CHECK(support::refusal([&] { testing::measure(never, Layout::half_split, config); }).message == sentence);
     CHECK(testing::check(config, {}).message() == sentence);
-    // What is wrong with a schedule is said in the words of the rest of the library.
+    // An invalid schedule is refused with the sentence of rope::check.
     config.schedule = rope::schedule::Ntk{0.0};
     CHECK(testing::check(config, {}).message() == std::string("schedule.factor is 0; it must be from 2^-32 to 2^32."));
     CHECK(testing::check(testing::Model(rope::Config{16}, -1), {}).message() ==

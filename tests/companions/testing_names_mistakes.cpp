@@ -64,7 +64,7 @@ TEMPLATE_TEST_CASE("heads that became zero are named, and the mistake of the oth
             }
 }
 
-TEST_CASE("zeros in all heads, in some tokens or features, or beside what is unknown have no name") {
+TEST_CASE("zeros in all heads, some tokens or some features, or beside an unknown mistake, are not named") {
     const rope::Config config = telling_config();
     const std::string none = "none of the known mistakes";
     const auto named = [&](const auto& spoil) {
@@ -76,7 +76,7 @@ TEST_CASE("zeros in all heads, in some tokens or features, or beside what is unk
     };
     const Index dim = config.head_dim;
     CHECK(named([&](float* x, Index seq, Index heads) { std::fill_n(x, seq * heads * dim, 0.0f); }) == none);
-    // One head of the second token alone; of all tokens but the last; of all but the first.
+    // One head is zero: at the second token alone, at all tokens but the last, at all but the first.
     CHECK(named([&](float* x, Index seq, Index heads) {
               if (seq > 1) std::fill_n(x + heads * dim, dim, 0.0f);
           }) == none);
@@ -86,7 +86,8 @@ TEST_CASE("zeros in all heads, in some tokens or features, or beside what is unk
     CHECK(named([&](float* x, Index seq, Index heads) {
               for (Index t = 1; t < seq; ++t) std::fill_n(x + t * heads * dim, dim, 0.0f);
           }) == none);
-    // Of all tokens, but not in all features of the slice; and in all of them, with a change beside it.
+    // One head of all tokens: all features of the slice but one are zero; then the whole slice, and a feature outside it
+    // is wrong.
     CHECK(named([&](float* x, Index seq, Index heads) {
               for (Index t = 0; t < seq; ++t)
                   std::fill_n(x + t * heads * dim + config.rotary_offset, config.rotary_dim - 1, 0.0f);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Stopwatch: the time that repeated calls took together.
+// Stopwatch: the time that repeated calls took together. For examples that print it.
 #pragma once
 
 #include <chrono>
 
-namespace llama {
+namespace timing {
 
 class Stopwatch {
  public:
@@ -23,4 +23,4 @@ class Stopwatch {
     Clock::duration total_{};
 };
 
-}  // namespace llama
+}  // namespace timing
